@@ -293,9 +293,10 @@ fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> St
     let total = match parts.operator {
         Operator::Add if is_counted => times("WaveActiveCountBits(true)"),
         Operator::Add => format!("WaveActiveSum({own})"),
-        // These take unsigned operands; a literal that is shifted is one before HLSL 202x alone.
+        // These have overloads for `uint` alone, and nothing is converted. What has that type compilers see otherwise than the
+        // language says: enumerators, `true`, conditions on literals, `reversebits` of an `int`.
         operator => {
-            let operand = if parts.given == Scalar::Uint && !own.contains("<<") || own.starts_with("uint(") {
+            let operand = if own.starts_with("uint(") {
                 own.clone()
             } else {
                 format!("uint({own})")

@@ -134,6 +134,37 @@ fn a_sum_becomes_a_sum_of_waves() {
             InterlockedXor(g_Signed, waveTotal);
     }",
     );
+    // What DXC does not see as a `uint`, although HLSL does; and one that it does.
+    for (cell, amount, operand) in [
+        ("g_Sum", "FLAG", "uint(FLAG)"),
+        ("g_Sum", "true", "uint(true)"),
+        ("g_Sum", "Src[gi]", "uint(Src[gi])"),
+        ("g_Signed", "-1u", "uint(int(-1u))"),
+        (
+            "g_Signed",
+            "Src[gi] > 3 ? 1 : 0u",
+            "uint(int(Src[gi] > 3 ? 1 : 0u))",
+        ),
+        (
+            "g_Signed",
+            "reversebits(asint(Src[gi]))",
+            "uint(reversebits(asint(Src[gi])))",
+        ),
+    ] {
+        let ty = if cell == "g_Sum" { "uint" } else { "int" };
+        check(
+            "enum { FLAG = 1 };",
+            &format!("    InterlockedAnd({cell}, {amount});"),
+            &format!(
+                "    {{
+        // One atomic for each wave.
+        {ty} waveTotal = WaveActiveBitAnd({operand});
+        if (WaveIsFirstLane())
+            InterlockedAnd({cell}, waveTotal);
+    }}"
+            ),
+        );
+    }
     check(
         "",
         "    if (Src[gi] > 3) W.InterlockedAdd(16, 2);\n    else InterlockedAdd(g_Signed, -3);",

@@ -37,7 +37,7 @@ pub use preprocess::{
     keyword_sets, may_spell, predefined, preprocess, unity_defines, without_dead_arms,
 };
 pub use print::outline;
-pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
+pub use span::{Cause, FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use text::{Derived, Text};
 pub use tree::*;
 pub use type_names::is_type_name;
@@ -129,8 +129,12 @@ pub fn read_preprocessed(
             .take(before)
             .any(|told| told.place == place && place.is_some());
         if !is_told {
-            let message = problem.message;
-            problems.push(Problem { message, place });
+            let TextProblem { message, cause, .. } = problem;
+            problems.push(Problem {
+                message,
+                place,
+                cause,
+            });
         }
     }
     (shader, problems)

@@ -76,4 +76,33 @@ pub struct Problem {
     pub message: String,
     /// `None` where the whole translation unit is meant.
     pub place: Option<FileSpan>,
+    pub cause: Cause,
+}
+
+impl Problem {
+    /// A problem with the text itself.
+    #[must_use]
+    pub fn new(message: String, place: Option<FileSpan>) -> Self {
+        let cause = Cause::Text;
+        Problem {
+            message,
+            place,
+            cause,
+        }
+    }
+}
+
+/// Why something could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// An `#include` names a file that is not found.
+    Missing(String),
+    /// Several files are called what an `#include` names.
+    Ambiguous,
+    /// Nothing at hand declares or defines this name.
+    Name(String),
+    /// The text is not understood.
+    Text,
+    /// A kernel is not run to its end.
+    Run,
 }

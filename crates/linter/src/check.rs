@@ -1,7 +1,7 @@
 //! Every rule over every entry point, once a place.
 
 use memchr::memmem;
-use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
+use shaderlint_hlsl::{Cause, FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
 use crate::finding::{Diagnostic, Finding, Fix, NoFix};
@@ -41,10 +41,10 @@ pub fn check_shader(shader: &Shader, rules: &[Rule], settings: &Settings) -> Rep
         }
         let group_size = function.group_size.unwrap_or_default();
         match bad_group_size(group_size) {
-            Some(message) => problems.push(Problem {
-                message: format!("{message}: `{}` is not analysed", function.name),
-                place: shader.origins.locate(function.group_size_span),
-            }),
+            Some(message) => problems.push(Problem::new(
+                format!("{message}: `{}` is not analysed", function.name),
+                shader.origins.locate(function.group_size_span),
+            )),
             None => analyses.push((entry, analyze(shader, entry))),
         }
     }
@@ -99,6 +99,7 @@ fn check_analyses(
         report.stops.extend(stop.map(|stop| Problem {
             message: stop.reason.clone(),
             place: shader.origins.locate(stop.span),
+            cause: Cause::Run,
         }));
     }
     let entries: Vec<FunctionId> = analyses.iter().map(|(entry, _)| *entry).collect();

@@ -245,10 +245,7 @@ impl Comment {
 }
 
 fn problem(place: Range<usize>, message: String) -> Problem {
-    Problem {
-        message,
-        place: Some(in_main_file(place)),
-    }
+    Problem::new(message, Some(in_main_file(place)))
 }
 
 fn in_main_file(place: Range<usize>) -> FileSpan {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
@@ -251,9 +251,9 @@ pub(crate) struct OutputArgs {
     /// Print findings only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Also say what could not be read or proved
-    #[arg(short, long)]
-    pub verbose: bool,
+    /// Also say what could not be read or proved: one example of a kind in each file, or with -vv all
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
 }
 
 /// The arguments with `--hlsl-version` in the place of DXC's `-HV`, which is two short options to our parser.

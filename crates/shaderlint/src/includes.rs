@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, Text, decode};
+use shaderlint_hlsl::{Cause, FileId, FileSpan, Includes, Problem, SourceFile, Sources, Text, decode};
 
 use crate::config::{Project, here};
 use crate::walk;
@@ -295,16 +295,16 @@ impl Lookups {
     /// Says of what was not found that it is there, and may not be read, where it is so.
     pub fn explain(&self, sources: &Sources, problems: &mut [Problem]) {
         for refused in &self.refused {
-            let missing = format!("cannot find `{}`", refused.written);
+            let missing = Cause::Missing(refused.written.clone());
             let is_in_file = |place: Option<FileSpan>| {
                 let file = place.and_then(|place| sources.get(place.file));
                 file.is_some_and(|file| file.path == refused.from)
             };
             for problem in &mut *problems {
-                // What a configuration is called may follow.
-                if let Some(rest) = problem.message.strip_prefix(&missing)
-                    && is_in_file(problem.place)
-                {
+                if problem.cause == missing && is_in_file(problem.place) {
+                    // What a configuration is called may follow.
+                    let before = format!("cannot find `{}`", refused.written);
+                    let rest = problem.message.strip_prefix(&before).unwrap_or_default();
                     problem.message = format!(
                         "`{}` leads out of the workspace, to {}: -I or `include-dirs` allows its folder{rest}",
                         refused.written,
@@ -319,12 +319,13 @@ impl Lookups {
     pub fn choices(&self, sources: &Sources) -> Vec<Problem> {
         let problems = self.choices.iter().map(|choice| Problem {
             message: format!(
-                "{} {CALLED} `{}`; taken is the nearest, {}",
+                "{} files are called `{}`; taken is the nearest, {}",
                 choice.count,
                 choice.written,
                 choice.taken.display()
             ),
             place: include_of(sources, choice),
+            cause: Cause::Ambiguous,
         });
         problems.collect()
     }
@@ -408,14 +409,6 @@ impl Includes for Search<'_> {
         }
         found
     }
-}
-
-/// What is said of a choice.
-const CALLED: &str = "files are called";
-
-/// Whether this is said of an include that was found more than once: not of one that was not.
-pub(crate) fn is_choice(message: &str) -> bool {
-    message.contains(CALLED)
 }
 
 /// Whether two paths are of one file, links followed.

@@ -41,7 +41,7 @@ pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<F
 pub(crate) fn lower(unit: &Unit, entry: FunctionId) -> Result<Lowered> {
     shaderlint_verify::lower(&unit.shader, entry).map_err(|LowerError { message, span }| {
         let place = unit.shader.origins.locate(span);
-        report::problem(&unit.shader.sources, &Problem { message, place });
+        report::problem(&unit.shader.sources, &Problem::new(message, place));
         anyhow!("{}: the kernel has no WGSL form", path(unit))
     })
 }

@@ -534,14 +534,12 @@ fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
             end: u32::try_from(place.end).ok()?,
         };
         let is_category = Category::ALL.iter().any(|category| category.to_string() == *id);
-        Some(Problem {
-            message: if is_category {
-                format!("`{id}` is a category: an allow names the rules that it is about")
-            } else {
-                explain::no_such_rule(id)
-            },
-            place: Some(place),
-        })
+        let message = if is_category {
+            format!("`{id}` is a category: an allow names the rules that it is about")
+        } else {
+            explain::no_such_rule(id)
+        };
+        Some(Problem::new(message, Some(place)))
     }));
     (suppressions, problems)
 }

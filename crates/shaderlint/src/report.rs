@@ -1,5 +1,6 @@
 //! Showing what was found.
 
+mod causes;
 mod diff;
 mod fingerprint;
 mod github;

@@ -496,8 +496,9 @@ fn show(args: &CheckArgs, results: Results, stale: &[Misconfigured], stdout_is_t
     let output = &args.output;
     let detail = match (output.quiet, output.verbose) {
         (true, _) => Detail::Nothing,
-        (_, true) => Detail::Everything,
-        _ => Detail::WhatMatters,
+        (_, 0) => Detail::WhatMatters,
+        (_, 1) => Detail::Examples,
+        _ => Detail::Everything,
     };
     let of_stderr = Style::of_stderr(output.color);
     for one in results.looked {

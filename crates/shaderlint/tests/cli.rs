@@ -378,7 +378,9 @@ fn odd_input_is_no_disaster() {
 1
 6-latin1.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 8-missing-include.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-2 findings in 9 files (2 fixable with --fix --unsafe-fixes); 4 files not understood in full (-v says why)
+2 findings in 9 files (2 fixable with --fix --unsafe-fixes); 4 files not understood in full (-v says where)
+  1 include not found: `gone.hlsli` (1 file); -I says where to look
+  4 files have text that is not understood
 
 "#]]
     );
@@ -456,7 +458,8 @@ fn utf16_is_read_and_written() {
 damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
 ladder.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
 race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-3 findings in 5 files (2 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says why)
+3 findings in 5 files (2 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says where)
+  1 file has text that is not understood
 
 "#]]
     );
@@ -467,7 +470,8 @@ race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
 race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 error: damaged.hlsl: not fixed: it is not all UTF-16
-1 fix made; 2 findings in 5 files (1 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says why)
+1 fix made; 2 findings in 5 files (1 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says where)
+  1 file has text that is not understood
 
 "#]]
     );
@@ -513,7 +517,8 @@ warning: macro `A40` expands to too much; the call is left as it is
 42 │ void f() { A40; }
    │            ^^^
 
-1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
+  1 file has text that is not understood
 
 "#]]
     );
@@ -528,7 +533,8 @@ warning: `63.hlsli` is included too deeply
 1 │ #include "63.hlsli"
   │          ^^^^^^^^^^
 
-1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
+  1 file has text that is not understood
 
 "#]]
     );
@@ -543,7 +549,8 @@ warning: `#if` without `#endif`
 1 │ #if 1
   │ ^^^
 
-1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
+  1 file has text that is not understood
 
 "#]]
     );
@@ -558,7 +565,8 @@ warning: cannot find `gone.hlsli`
 1 │ #include "gone.hlsli"
   │          ^^^^^^^^^^^^
 
-1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
+  1 include not found: `gone.hlsli` (1 file); -I says where to look
 
 "#]]
     );
@@ -573,7 +581,8 @@ warning: `a.hlsl` includes itself
 1 │ #include "a.hlsl"
   │          ^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file; 1 file not understood in full
+  1 file has text that is not understood
 
 "#]]
     );
@@ -588,7 +597,8 @@ warning: `a.hlsl` includes itself
 1 │ #include "a.hlsl"
   │          ^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file; 1 file not understood in full
+  1 file has text that is not understood
 
 "#]]
     );

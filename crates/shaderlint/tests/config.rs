@@ -757,7 +757,8 @@ warning: cannot find `gone.hlsli`
 1 │ #include "gone.hlsli"
   │          ^^^^^^^^^^^^
 
-1 finding in 4 files
+1 finding in 4 files; 3 files not understood in full
+  1 include not found: `gone.hlsli` (2 files); -I says where to look
 
 "#]]
     );
@@ -766,7 +767,8 @@ warning: cannot find `gone.hlsli`
         str![[r#"
 1
 lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
-1 finding in 3 files; 2 files not understood in full (-v says why)
+1 finding in 3 files; 2 files not understood in full (-v says where)
+  1 include not found: `gone.hlsli` (1 file); -I says where to look
 
 "#]]
     );
@@ -791,7 +793,8 @@ warning: cannot find `gone.hlsli`
 1 │ #include "gone.hlsli"
   │          ^^^^^^^^^^^^
 
-nothing found in 2 files
+nothing found in 2 files; 2 files not understood in full
+  1 include not found: `gone.hlsli` (2 files); -I says where to look
 
 "#]]
     );

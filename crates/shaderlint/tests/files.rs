@@ -324,7 +324,8 @@ a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 b.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 c.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 own/d.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-4 findings in 6 files (4 fixable with --fix --unsafe-fixes); 2 files not understood in full (-v says why)
+4 findings in 6 files (4 fixable with --fix --unsafe-fixes); 2 files not understood in full (-v says where)
+  2 includes not found: `lib/other.hlsli` (1 file), `size.hlsli` (1 file); -I says where to look
 
 "#]]
     );

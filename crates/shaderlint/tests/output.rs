@@ -67,7 +67,8 @@ warning: unknown name `UNKNOWN`
   │
   = if the build defines it, so does `-D UNKNOWN=VALUE`
 
-nothing found in 1 file
+nothing found in 1 file; 1 file not understood in full
+  1 file uses names that nothing at hand declares: `UNKNOWN` (1 file); -D defines what the build does
 
 "#]]
     );

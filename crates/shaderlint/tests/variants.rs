@@ -481,7 +481,9 @@ fn a_kernel_is_read_with_the_definitions_it_is_compiled_with() {
         str![[r#"
 1
 a.compute:8:18: error[groupshared-race]: data race on g_Sum[1] (in kernel First) [unsafe fix]
-1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says why)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
+  1 file uses names that nothing at hand declares: `SIZE` (1 file); -D defines what the build does
+  1 file has text that is not understood
 
 "#]]
     );
@@ -714,7 +716,9 @@ fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
         str![[r#"
 1
 a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D THREADS=64)
-1 finding in 1 file; 1 file not understood in full (-v says why)
+1 finding in 1 file; 1 file not understood in full (-v says where)
+  1 file uses names that nothing at hand declares: `THREADS` (1 file); -D defines what the build does
+  1 file has text that is not understood
 
 "#]]
     );
@@ -724,7 +728,9 @@ a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D
         said("sizes", &text, &[]),
         str![[r#"
 0
-nothing found in 1 file; 1 file not understood in full (-v says why)
+nothing found in 1 file; 1 file not understood in full (-v says where)
+  1 file uses names that nothing at hand declares: `THREADS` (1 file); -D defines what the build does
+  1 file has text that is not understood
 
 "#]]
     );
@@ -757,7 +763,9 @@ nothing found in 1 file
         str![[r#"
 1
 a.hlsl:8:1: warning[hand-rolled-reduction]: hand-rolled sum of 32 uints (in kernel main) [unsafe fix]
-1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says why)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
+  1 file uses names that nothing at hand declares: `THREADS` (1 file); -D defines what the build does
+  1 file has text that is not understood
 
 "#]]
     );
@@ -767,7 +775,9 @@ a.hlsl:8:1: warning[hand-rolled-reduction]: hand-rolled sum of 32 uints (in kern
         said("sizes", &text, &[]),
         str![[r#"
 0
-nothing found in 1 file; 1 file not understood in full (-v says why)
+nothing found in 1 file; 1 file not understood in full (-v says where)
+  1 file uses names that nothing at hand declares: `THREADS` (1 file); -D defines what the build does
+  1 file has text that is not understood
 
 "#]]
     );
@@ -1063,7 +1073,7 @@ fn of_too_many_choices_of_keywords_few_are_read() {
         str![[r#"
 1
 a.hlsl:24:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
-1 finding in 1 file; 1 file not understood in full (-v says why)
+1 finding in 1 file; 1 file not understood in full (-v says where)
 
 "#]]
     );
@@ -1073,7 +1083,7 @@ a.hlsl:24:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 u
         str![[r#"
 1
 a.hlsl:22:18: error[groupshared-race]: data race on g_Sum[1] (with keywords B E)
-1 finding in 1 file; 1 file not understood in full (-v says why)
+1 finding in 1 file; 1 file not understood in full (-v says where)
 
 "#]]
     );

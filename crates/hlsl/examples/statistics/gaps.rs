@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Function, Problem, Shader, Span, Stmt, StmtKind, Type, statements};
+use shaderlint_hlsl::{
+    Cause, Expr, ExprKind, Function, Problem, Shader, Span, Stmt, StmtKind, Type, statements,
+};
 
 /// How well a function was read; the better the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,7 +96,7 @@ impl<'a> Unit<'a> {
         declare(shader.text.get(at as usize..).unwrap_or_default(), &mut declared);
         let lacks_includes = problems
             .iter()
-            .any(|problem| problem.message.starts_with("cannot find"));
+            .any(|problem| matches!(problem.cause, Cause::Missing(_)));
         Unit {
             shader,
             problems,

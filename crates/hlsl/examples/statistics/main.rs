@@ -31,7 +31,7 @@ use gaps::{Level, Unit, first_line};
 use labels::Labels;
 use project::Project;
 use shaderlint_hlsl::{
-    Exploration, NoIncludes, Preprocessed, Problem, Shader, SourceFile, Span, Text, preprocess, read,
+    Cause, Exploration, NoIncludes, Preprocessed, Problem, Shader, SourceFile, Span, Text, preprocess, read,
     read_preprocessed,
 };
 
@@ -152,7 +152,7 @@ impl Totals {
             }
             let lacking = problems
                 .iter()
-                .filter(|problem| problem.message.starts_with("cannot find"));
+                .filter(|problem| matches!(problem.cause, Cause::Missing(_)));
             self.unresolved_includes += lacking.count();
         }
         for variant in kernels.iter().filter(|variant| !variant.defines.is_empty()) {

@@ -1,7 +1,8 @@
 //! The text split into its top-level items by its brackets, so that one broken function spoils no other.
 
 use super::{Item, ItemKind, Lexer, TemplateParameter, tokens, words};
-use crate::span::Span;
+use crate::lower::TextProblem;
+use crate::span::{Cause, Span};
 
 /// How many unknown macros may stand in a row.
 pub(super) const MAX_MACROS: usize = 8;
@@ -49,7 +50,9 @@ impl Lexer<'_> {
                         start: self.start(index),
                         end: self.end(index),
                     };
-                    self.out.problems.push(("unmatched bracket", span));
+                    self.out
+                        .problems
+                        .push(TextProblem::new("unmatched bracket", span));
                 }
                 self.blank_tokens(index, index + 1);
                 index += 1;
@@ -148,7 +151,12 @@ impl Lexer<'_> {
             end: self.end(last),
         };
         if self.macros.insert(self.word(index)) {
-            self.out.problems.push(("unknown macro", span));
+            let name = String::from_utf8_lossy(self.word(index)).into_owned();
+            self.out.problems.push(TextProblem {
+                message: "unknown macro".to_owned(),
+                span,
+                cause: Cause::Name(name),
+            });
         }
     }
 

@@ -14,6 +14,7 @@ mod words;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::lower::TextProblem;
 use crate::span::Span;
 use crate::tree::Direction;
 pub(crate) use inventory::Inventory;
@@ -111,7 +112,7 @@ pub(crate) struct Lexed {
     pub member_templates: FxHashSet<Vec<u8>>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
-    pub problems: Vec<(&'static str, Span)>,
+    pub problems: Vec<TextProblem>,
 }
 
 impl Lexed {

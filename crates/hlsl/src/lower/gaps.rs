@@ -1,7 +1,7 @@
 //! What was not understood is told, each gap once and where it starts.
 
-use super::Lowering;
-use crate::span::Span;
+use super::{Lowering, TextProblem};
+use crate::span::{Cause, Span};
 use crate::tree::{Expr, ExprKind};
 use crate::types::Type;
 use crate::walk::statements;
@@ -11,7 +11,12 @@ impl<'a> Lowering<'a> {
     pub(super) fn unknown_name(&mut self, name: &'a [u8], span: Span) {
         self.told.insert(span);
         if self.unknown.insert(name) {
-            self.problem(&format!("unknown name `{}`", String::from_utf8_lossy(name)), span);
+            let name = String::from_utf8_lossy(name).into_owned();
+            self.tell(TextProblem {
+                message: format!("unknown name `{name}`"),
+                span,
+                cause: Cause::Name(name),
+            });
         }
     }
 

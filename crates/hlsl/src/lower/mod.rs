@@ -32,7 +32,7 @@ use tree_sitter::{Node, Parser, Tree};
 
 use crate::language::Version;
 use crate::lexical::{Item, ItemKind, Lexed, Token, WantedText, leave_out_unnamed};
-use crate::span::Span;
+use crate::span::{Cause, Span};
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
 use crate::types::{StructId, Type};
 use constants::Constant;
@@ -49,6 +49,17 @@ const MAX_DEPTH: u32 = 192;
 pub struct TextProblem {
     pub message: String,
     pub span: Span,
+    pub cause: Cause,
+}
+
+impl TextProblem {
+    pub(crate) fn new(message: &str, span: Span) -> Self {
+        TextProblem {
+            message: message.to_owned(),
+            span,
+            cause: Cause::Text,
+        }
+    }
 }
 
 type Name<'a> = Cow<'a, [u8]>;
@@ -139,10 +150,7 @@ pub(crate) fn parse_wanted(
     version: Option<Version>,
 ) -> (Shader, Vec<TextProblem>) {
     if text.len() >= i32::MAX as usize {
-        let problem = TextProblem {
-            message: "text of 2 GiB or more".to_owned(),
-            span: Span::default(),
-        };
+        let problem = TextProblem::new("text of 2 GiB or more", Span::default());
         return (
             Shader {
                 text,
@@ -182,14 +190,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         lexed,
         base: 0,
         shader,
-        problems: lexed
-            .problems
-            .iter()
-            .map(|&(message, span)| TextProblem {
-                message: message.to_owned(),
-                span,
-            })
-            .collect(),
+        problems: lexed.problems.clone(),
         unknown: FxHashSet::default(),
         told: FxHashSet::default(),
         types: FxHashMap::default(),
@@ -518,12 +519,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn problem(&mut self, message: &str, span: Span) {
+        self.tell(TextProblem::new(message, span));
+    }
+
+    fn tell(&mut self, problem: TextProblem) {
         // A hostile text must not turn into a list longer than itself.
         if self.problems.len() < 1000 {
-            self.problems.push(TextProblem {
-                message: message.to_owned(),
-                span,
-            });
+            self.problems.push(problem);
         }
     }
 

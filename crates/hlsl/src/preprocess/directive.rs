@@ -9,7 +9,7 @@ use super::unit::{Condition, Unit};
 use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
 use super::{macros, unity};
 use crate::MatrixOrder;
-use crate::span::{FileId, FileSpan};
+use crate::span::{Cause, FileId, FileSpan, Problem};
 
 /// What may be meant by a keyword that is none.
 const KEYWORDS: [&str; 13] = [
@@ -419,7 +419,11 @@ impl Unit<'_> {
             file
         };
         let Some(file) = resolved else {
-            self.problem(format!("cannot find `{shown}`"), Some(place));
+            self.tell(Problem {
+                message: format!("cannot find `{shown}`"),
+                place: Some(place),
+                cause: Cause::Missing(shown),
+            });
             self.leave_gap(directive);
             return;
         };

@@ -252,13 +252,18 @@ impl<'a> Unit<'a> {
         true
     }
 
-    pub fn problem(&mut self, mut message: String, place: Option<FileSpan>) {
+    pub fn problem(&mut self, message: String, place: Option<FileSpan>) {
+        self.tell(Problem::new(message, place));
+    }
+
+    pub fn tell(&mut self, mut problem: Problem) {
+        let Problem { message, place, .. } = &mut problem;
         // Some quote the file, and that may be much.
         if message.len() > MAX_MESSAGE {
-            message = message.chars().take(MAX_MESSAGE).chain(['…']).collect();
+            *message = message.chars().take(MAX_MESSAGE).chain(['…']).collect();
         }
-        if self.problems.len() < MAX_PROBLEMS && self.reported.insert((message.clone(), place)) {
-            self.problems.push(Problem { message, place });
+        if self.problems.len() < MAX_PROBLEMS && self.reported.insert((message.clone(), *place)) {
+            self.problems.push(problem);
         }
     }
 

@@ -282,9 +282,10 @@ fn tool() -> Tool {
 
 fn notifications_of<'a>(one: &'a Looked, texts: &SourceTexts) -> impl Iterator<Item = Notification<'a>> {
     let unread = one.problems.iter().chain(&one.report.problems);
-    unread
-        .chain(&one.report.stops)
-        .map(|Problem { message: said, place }| Notification {
+    unread.chain(&one.report.stops).map(
+        |Problem {
+             message: said, place, ..
+         }| Notification {
             level: "warning",
             message: message(said),
             locations: vec![match place {
@@ -298,7 +299,8 @@ fn notifications_of<'a>(one: &'a Looked, texts: &SourceTexts) -> impl Iterator<I
                     message: None,
                 },
             }],
-        })
+        },
+    )
 }
 
 fn result<'a>(

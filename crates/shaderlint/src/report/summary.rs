@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use shaderlint_linter::Safety;
 
+use super::causes::causes;
 use crate::args::CheckArgs;
 use crate::lint::{Counted, Looked};
 
-/// One line: what was found in how many files, and what can be done about it.
+/// One line: what was found in how many files, and what can be done about it. Below it, why some were not understood.
 pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     if looked.is_empty() {
         let revision = args.files.changed_since.as_ref();
@@ -21,8 +22,6 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         let fixes = findings().filter_map(|finding| finding.fix.as_ref());
         fixes.filter(|fix| fix.safety == safety).count()
     };
-    let counted =
-        |number: usize, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
     let number_of = |as_what| looked.iter().filter(|one| one.counted == as_what).count();
     let unseen = match number_of(Counted::Unseen) {
         0 => String::new(),
@@ -49,21 +48,26 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     };
     let in_part = match looked.iter().filter(|one| one.is_in_part).count() {
         0 => String::new(),
-        _ if args.output.verbose => String::new(),
         some => format!(
-            "; {} not understood in full (-v says why)",
-            counted(some, "file", "files")
+            "; {} not understood in full{}",
+            counted(some, "file", "files"),
+            if args.output.verbose > 0 {
+                ""
+            } else {
+                " (-v says where)"
+            }
         ),
     };
     let known = match looked.iter().map(|one| one.known.len()).sum() {
         0 => String::new(),
         some => format!("; {} known to the baseline", counted(some, "finding", "findings")),
     };
+    let causes = causes(looked);
     let found = findings().count();
     if found == 0 {
         let is_left = fixed > 0;
         return format!(
-            "{done}nothing {} in {files}{known}{in_part}{unseen}\n",
+            "{done}nothing {} in {files}{known}{in_part}{unseen}\n{causes}",
             match (is_left, known.is_empty()) {
                 (true, _) => "left",
                 (false, true) => "found",
@@ -78,9 +82,13 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
-        "{done}{} in {files}{fixable}{known}{in_part}{unseen}\n",
+        "{done}{} in {files}{fixable}{known}{in_part}{unseen}\n{causes}",
         counted(found, "finding", "findings")
     )
+}
+
+pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// A line that counts the fixes made in a file, by rule. `None` if there were none.

@@ -269,6 +269,7 @@ fn json_has_what_could_not_be_read() {
     let problem = |place| shaderlint_hlsl::Problem {
         message: "unknown name `x`".to_owned(),
         place,
+        cause: shaderlint_hlsl::Cause::Name("x".to_owned()),
     };
     let unread = Looked {
         problems: vec![problem(Some(span("Src", 0, "c"))), problem(None)],

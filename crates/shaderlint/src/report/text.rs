@@ -6,7 +6,7 @@ use anyhow::Result;
 use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label};
 use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
-use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
+use shaderlint_hlsl::{Cause, FileId, FileSpan, Problem, Sources};
 use shaderlint_linter::{Diagnostic, Level, Safety};
 
 use super::{page_url, severity};
@@ -30,7 +30,8 @@ pub(crate) enum Detail {
     Nothing,
     /// What kept entry points from being looked at.
     WhatMatters,
-    /// Also each part of a file that was not understood: most are of no consequence.
+    /// Also what was not understood: of each cause one example in a file. Most are of no consequence.
+    Examples,
     Everything,
 }
 
@@ -170,26 +171,35 @@ fn wrap_line(text: &str, width: usize) -> String {
 
 /// What could not be read or run in a file, as far as it is to be said.
 pub(crate) fn problems_of(looked: &Looked, detail: Detail, style: Style) -> String {
-    let everything = detail == Detail::Everything;
-    let unread = looked.problems.iter().filter(|_| everything || looked.is_in_vain);
-    let elsewhere = looked.elsewhere.iter().filter(|_| everything);
-    let stops = looked.report.stops.iter().filter(|_| everything);
-    let problems: Vec<&Problem> = unread
-        .chain(elsewhere)
-        .chain(&looked.report.problems)
-        .chain(stops)
-        .collect();
-    if detail == Detail::Nothing || problems.is_empty() {
+    let is_asked = matches!(detail, Detail::Examples | Detail::Everything);
+    let of_read = looked.problems.iter().filter(|_| is_asked || looked.is_in_vain);
+    let elsewhere = looked.elsewhere.iter().filter(|_| is_asked);
+    let stops = looked.report.stops.iter().filter(|_| is_asked);
+    let unread: Vec<&Problem> = of_read.chain(elsewhere).chain(stops).collect();
+    if detail == Detail::Nothing || unread.is_empty() && looked.report.problems.is_empty() {
         return String::new();
     }
+    // Each with how many more there are of its kind.
+    let mut shown: Vec<(&Problem, usize)> = Vec::new();
+    for problem in unread {
+        let is_alike = |known: &&mut (&Problem, usize)| {
+            std::mem::discriminant(&known.0.cause) == std::mem::discriminant(&problem.cause)
+        };
+        match shown.iter_mut().find(is_alike) {
+            Some((_, more)) if detail == Detail::Examples => *more += 1,
+            _ => shown.push((problem, 0)),
+        }
+    }
+    shown.extend(looked.report.problems.iter().map(|problem| (problem, 0)));
     let texts = SourceTexts::new(&looked.sources);
-    let rendered = problems.into_iter().filter_map(|problem| {
-        render(
-            &texts,
-            &problem_snippet(&texts, &looked.path, problem),
-            style.is_colored,
-        )
-        .ok()
+    let rendered = shown.into_iter().filter_map(|(problem, more)| {
+        let mut snippet = problem_snippet(&texts, &looked.path, problem);
+        if more > 0 {
+            snippet
+                .notes
+                .push(format!("{more} more like this in this file (-vv shows all)"));
+        }
+        render(&texts, &snippet, style.is_colored).ok()
     });
     rendered.collect()
 }
@@ -244,14 +254,14 @@ fn problem_snippet(texts: &SourceTexts, path: &str, problem: &Problem) -> Snippe
         Some(place) => Snippet::warning()
             .with_message(&problem.message)
             .with_label(Label::primary(place.file, texts.range(place)))
-            .with_notes(hint(&problem.message).into_iter().collect()),
+            .with_notes(hint(&problem.cause).into_iter().collect()),
         None => Snippet::warning().with_message(format!("{path}: {}", problem.message)),
     }
 }
 
 /// What may help with a name that is not known: one in capitals is likely a macro that the build defines.
-fn hint(message: &str) -> Option<String> {
-    let name = message.strip_prefix("unknown name `")?.strip_suffix('`')?;
+fn hint(cause: &Cause) -> Option<String> {
+    let Cause::Name(name) = cause else { return None };
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     (name.len() > 1 && name.chars().all(is_capital))
         .then(|| format!("if the build defines it, so does `-D {name}=VALUE`"))

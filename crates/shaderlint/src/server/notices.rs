@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString};
-use shaderlint_hlsl::Problem;
+use shaderlint_hlsl::{Cause, Problem};
 use shaderlint_rules::RULES;
 
 use super::findings;
 use super::lines::{Encoding, Lines};
 use crate::baseline::Baselines;
 use crate::config::{Misconfigured, here};
-use crate::includes;
 use crate::lint::{Counted, Looked, Options, Target};
 use crate::wording;
 
@@ -107,7 +106,7 @@ pub(super) fn problems(looked: &Looked, encoding: Encoding) -> Vec<Notice> {
         .iter()
         .filter_map(|problem| told(problem, DiagnosticSeverity::WARNING, problem.message.clone()));
     let is_broken =
-        |problem: &&Problem| is_in_directive(looked, problem) && !includes::is_choice(&problem.message);
+        |problem: &&Problem| is_in_directive(looked, problem) && problem.cause != Cause::Ambiguous;
     let broken = looked.problems.iter().filter(is_broken).filter_map(|problem| {
         let message = format!("{}\nfindings may be missing here", problem.message);
         told(problem, DiagnosticSeverity::INFORMATION, message)

@@ -60,12 +60,9 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             .flat_map(|reading| &mut reading.report.findings);
         let text = "not every variant that is declared was read";
         findings.for_each(|finding| finding.withdraw(NoFix::new("unread-variants", text)));
-        union.elsewhere.push(Problem {
-            message:
-                "not every configuration that is declared was read (variants, kernels' definitions, keywords)"
-                    .to_owned(),
-            place: None,
-        });
+        let text =
+            "not every configuration that is declared was read (variants, kernels' definitions, keywords)";
+        union.elsewhere.push(Problem::new(text.to_owned(), None));
     }
     keep_fixes_all_readings_agree_on(&mut readings);
     for mut reading in readings {

@@ -1,0 +1,97 @@
+//! Why files were not understood in full, over a whole run.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use shaderlint_hlsl::{Cause, Problem};
+
+use super::summary::counted;
+use crate::lint::Looked;
+
+/// How many names a line has.
+const MAX_NAMES: usize = 3;
+
+/// A line for each cause: how many files have it, and what can be done about it. Of a file that lacks an include the names
+/// that it does not know are not counted: the include may declare them.
+pub(super) fn causes(looked: &[Looked]) -> String {
+    let (mut missing, mut names) = (Files::default(), Files::default());
+    let (mut unread, mut stopped) = (0, 0);
+    for one in looked.iter().filter(|one| one.is_in_part) {
+        let of_file = |name: &dyn Fn(&Cause) -> Option<&str>| -> BTreeSet<String> {
+            let problems = one.problems.iter().filter_map(|problem| name(&problem.cause));
+            problems.map(str::to_owned).collect()
+        };
+        let includes = of_file(&|cause| match cause {
+            Cause::Missing(name) => Some(name),
+            _ => None,
+        });
+        let unknown = of_file(&|cause| match cause {
+            Cause::Name(name) => Some(name),
+            _ => None,
+        });
+        if includes.is_empty() {
+            names.add(unknown);
+        }
+        missing.add(includes);
+        let is_of_text = |problem: &Problem| problem.cause == Cause::Text;
+        unread += usize::from(one.problems.iter().any(is_of_text));
+        stopped += usize::from(!one.report.stops.is_empty());
+    }
+    let mut lines = Vec::new();
+    if !missing.by_name.is_empty() {
+        let is_virtual = |name: &String| name.starts_with('/');
+        let help = if missing.by_name.keys().any(is_virtual) {
+            "-I says where to look, and `virtual-dirs` what a path from / stands for"
+        } else {
+            "-I says where to look"
+        };
+        let count = counted(missing.by_name.len(), "include", "includes");
+        lines.push(format!("{count} not found: {}; {help}", missing.most_frequent()));
+    }
+    if names.count > 0 {
+        let verb = if names.count == 1 { "uses" } else { "use" };
+        let files = counted(names.count, "file", "files");
+        lines.push(format!(
+            "{files} {verb} names that nothing at hand declares: {}; -D defines what the build does",
+            names.most_frequent()
+        ));
+    }
+    if unread > 0 {
+        let files = counted(unread, "file has", "files have");
+        lines.push(format!("{files} text that is not understood"));
+    }
+    if stopped > 0 {
+        let files = counted(stopped, "file has", "files have");
+        lines.push(format!("{files} kernels that are not followed to their end"));
+    }
+    lines.into_iter().map(|line| format!("  {line}\n")).collect()
+}
+
+/// The files that have a cause, by what it names.
+#[derive(Default)]
+struct Files {
+    by_name: BTreeMap<String, usize>,
+    count: usize,
+}
+
+impl Files {
+    fn add(&mut self, names: BTreeSet<String>) {
+        self.count += usize::from(!names.is_empty());
+        for name in names {
+            *self.by_name.entry(name).or_default() += 1;
+        }
+    }
+
+    /// `a (12 files), b (3 files) and 2 more`
+    fn most_frequent(&self) -> String {
+        let mut names: Vec<(&String, &usize)> = self.by_name.iter().collect();
+        names.sort_by_key(|(_, count)| Reverse(**count));
+        let first = names.iter().take(MAX_NAMES);
+        let first = first.map(|(name, count)| format!("`{name}` ({})", counted(**count, "file", "files")));
+        let first = first.collect::<Vec<_>>().join(", ");
+        match names.len().saturating_sub(MAX_NAMES) {
+            0 => first,
+            more => format!("{first} and {more} more"),
+        }
+    }
+}
