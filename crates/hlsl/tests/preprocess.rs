@@ -245,6 +245,15 @@ fn includes() {
     );
     check_files("#define P \"a\"\n#include P\n", &[("a", b"a\n")], "a\n", &[]);
     check_files(
+        "__INCLUDE_LEVEL__\n#include \"a\"\n#if !__INCLUDE_LEVEL__\nend\n#endif",
+        &[
+            ("a", b"#if __INCLUDE_LEVEL__ == 1\na\n#endif\n#include \"b\"\n"),
+            ("b", b"__INCLUDE_LEVEL__\n"),
+        ],
+        "0\na\n2\nend\n",
+        &[],
+    );
+    check_files(
         "#define P <x/a.h>\n#include P\n",
         &[("x/a.h", b"a\n")],
         "a\n",

@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 
 use snapbox::{assert_data_eq, str};
-use support::{Folder, LADDER};
+use support::{Folder, LADDER, RACE};
 
 /// A kernel of 32 threads, and a function in which a reduction of theirs is found.
 const SUM: &str = "StructuredBuffer<uint> Src;
@@ -123,6 +123,23 @@ fn a_fix_is_withheld_where_an_includer_disagrees() {
         &["."],
         "hand-rolled-reduction: the same fix is not proved where other.hlsl includes this file",
     );
+    // As `__INCLUDE_LEVEL__` has it.
+    check(
+        "includers-level",
+        &[
+            (
+                "other.hlsl",
+                "#if __INCLUDE_LEVEL__ == 0\n#define NO_KERNEL\n#endif\n#include \"mid.h\"\n",
+            ),
+            (
+                "mid.h",
+                &format!("#include \"sum.hlsl\"\n#if __INCLUDE_LEVEL__ == 1\n{OTHER}#endif\n"),
+            ),
+        ],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: where other.hlsl includes this file, the wave form could not be proved equal (waves of 4): \
+         threads 32 and 0 race on g_Sums[0]",
+    );
     check(
         "includers-guarded",
         &[("other.hlsl", &format!("#define NO_KERNEL\n{other}"))],
@@ -147,6 +164,21 @@ fn a_fix_is_withheld_where_an_includer_disagrees() {
         &["sum.hlsl"],
         "hand-rolled-reduction: other.hlsl includes these lines more than once",
     );
+}
+
+/// The number of a line behind the fix is another one then, and only the includer has it.
+#[test]
+fn a_fix_has_the_notes_that_it_has_where_it_is_included() {
+    let race = format!("{RACE}#ifdef USE\nUSE\n#endif\n");
+    let other = "#define USE uint Line() { return __LINE__; }\n#include \"race.hlsl\"\n";
+    let of = |test: &str, other: &str| {
+        let folder = Folder::new(test).with("race.hlsl", &race).with("other.hlsl", other);
+        let said = folder.printed(&["race.hlsl"]);
+        assert!(said.contains("fix: put the missing barriers"), "{said}");
+        said.contains("`__LINE__`")
+    };
+    assert!(of("includers-line", other));
+    assert!(!of("includers-no-line", &other.replace("__LINE__", "1")));
 }
 
 #[test]

@@ -879,6 +879,8 @@ fn what_the_compiler_defines_is_not_tried_out() {
         "__SHADER_TARGET_MAJOR >= 6",
         "__SHADER_TARGET_MAJOR == 6 && __SHADER_TARGET_MINOR < 6 || __SHADER_TARGET_MINOR == 7",
         "__HLSL_VERSION >= 2021",
+        "defined(__clang__) && __GNUC__ == 4 && __INCLUDE_LEVEL__ == 0",
+        "__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(__DATE__) && defined(__has_include)",
     ]
     .into_iter()
     .enumerate()
@@ -899,6 +901,7 @@ fn what_the_compiler_defines_is_not_tried_out() {
     for (test, condition) in [
         ("old", "defined(__hlsl_dx_compiler)"),
         ("old-major", "__SHADER_TARGET_MAJOR >= 6"),
+        ("old-clang", "defined(__clang__)"),
     ] {
         assert_eq!(rules_of(test, condition, &["--profile", "cs_5_1"]), none);
     }

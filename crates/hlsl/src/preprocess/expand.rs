@@ -151,6 +151,10 @@ impl Unit<'_> {
                 let path = quoted(self.path().as_bytes());
                 return self.enter_made(name, Kind::String, &path);
             }
+            Macro::Level => {
+                let level = self.parents.len().to_string();
+                return self.enter_made(name, Kind::Number, level.as_bytes());
+            }
             Macro::Defined {
                 parameters,
                 variadic,

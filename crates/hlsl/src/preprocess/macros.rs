@@ -30,6 +30,8 @@ pub(super) enum Macro {
     Line,
     /// `__FILE__`
     File,
+    /// `__INCLUDE_LEVEL__`
+    Level,
     Defined {
         /// Number of parameters of a function-like macro, the variadic one included.
         parameters: Option<usize>,

@@ -9,7 +9,7 @@ use crate::language::Version;
 /// keeps the name, which nothing declares: no proof rests on a number that a build may change.
 ///
 /// For models before 6.0, which FXC compiles, it is nothing (DirectXShaderCompiler's wiki, "Predefined Version Macros";
-/// `__hlsl_dx_compiler` is what tells the two apart).
+/// `__hlsl_dx_compiler` is what tells the two apart). The rest is what DXC 3.7 was seen to define: it is a Clang, and says so.
 #[must_use]
 pub fn predefined(major: u8, minor: Option<u8>, version: Option<Version>) -> Vec<(String, String)> {
     if major < 6 {
@@ -22,7 +22,10 @@ pub fn predefined(major: u8, minor: Option<u8>, version: Option<Version>) -> Vec
         (TARGET_MINOR, minor.map(u32::from)),
         (Version::MACRO, version.map(Version::number)),
     ];
-    { known.into_iter().chain(stages).chain(COMPILER).chain(given) }
+    let of_clang = CLANG.map(|(name, value)| (name, Some(value)));
+    let unknown = UNKNOWN.map(|name| (name, None));
+    let of_compiler = COMPILER.into_iter().chain(of_clang).chain(unknown);
+    { known.into_iter().chain(stages).chain(of_compiler).chain(given) }
         .map(|(name, value)| {
             let value = value.map_or_else(|| name.to_owned(), |value| value.to_string());
             (name.to_owned(), value)
@@ -52,6 +55,8 @@ pub(crate) fn is_predefined(name: &str) -> bool {
             || name == Version::MACRO
             || name.as_bytes() == CPP
             || PREPROCESSOR.contains(&name)
+            || CLANG.iter().any(|(known, _)| *known == name)
+            || UNKNOWN.contains(&name)
             || COMPILER.iter().any(|(known, _)| *known == name))
 }
 
@@ -72,13 +77,45 @@ const STAGES: [(&str, u32); 9] = [
     ("__SHADER_STAGE_AMPLIFICATION", 14),
 ];
 
-const PREPROCESSOR: [&str; 6] = [
-    "__LINE__",
-    "__FILE__",
+const PREPROCESSOR: [&str; 4] = ["__LINE__", "__FILE__", "__COUNTER__", "__INCLUDE_LEVEL__"];
+
+const CLANG: [(&str, u32); 14] = [
+    ("__clang__", 1),
+    ("__clang_major__", 3),
+    ("__clang_minor__", 7),
+    ("__clang_patchlevel__", 0),
+    ("__llvm__", 1),
+    ("__GNUC__", 4),
+    ("__GNUC_MINOR__", 2),
+    ("__GNUC_PATCHLEVEL__", 1),
+    ("__GXX_ABI_VERSION", 1002),
+    ("__LITTLE_ENDIAN__", 1),
+    ("__ORDER_LITTLE_ENDIAN__", 1234),
+    ("__ORDER_BIG_ENDIAN__", 4321),
+    ("__ORDER_PDP_ENDIAN__", 3412),
+    ("__BYTE_ORDER__", 1234),
+];
+
+/// What is defined, and not worked out here.
+const UNKNOWN: [&str; 18] = [
     "__DATE__",
     "__TIME__",
-    "__COUNTER__",
-    "__INCLUDE_LEVEL__",
+    "__TIMESTAMP__",
+    "__BASE_FILE__",
+    "__VERSION__",
+    "__clang_version__",
+    "__DXC_VERSION_RELEASE",
+    "__DXC_VERSION_COMMITS",
+    "__has_include",
+    "__has_include_next",
+    "__has_feature",
+    "__has_extension",
+    "__has_builtin",
+    "__has_attribute",
+    "__has_cpp_attribute",
+    "__has_declspec_attribute",
+    "__has_warning",
+    "__is_identifier",
 ];
 
 const TARGET_MAJOR: &str = "__SHADER_TARGET_MAJOR";

@@ -173,7 +173,12 @@ impl<'a> Unit<'a> {
     }
 
     fn predefine(&mut self, defines: &[(String, String)]) {
-        for (name, builtin) in [("__LINE__", Macro::Line), ("__FILE__", Macro::File)] {
+        let builtins = [
+            ("__LINE__", Macro::Line),
+            ("__FILE__", Macro::File),
+            ("__INCLUDE_LEVEL__", Macro::Level),
+        ];
+        for (name, builtin) in builtins {
             let name = self.names.intern(name.as_bytes());
             self.names.define(name, Some(builtin));
         }

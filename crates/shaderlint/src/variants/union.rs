@@ -290,10 +290,11 @@ pub(crate) fn judge_by_includers(
                     readings.any(|reading| reading.is_in_part() || reading.uses(place, &is_it))
                 }
                 Has::Readings(seen) => {
-                    let mut readings = seen.readings.iter();
-                    let why = readings.find_map(|reading| objection_of(reading, finding, &name, &is_it));
-                    if let Some(why) = why {
-                        finding.withdraw(why);
+                    for reading in &seen.readings {
+                        match word_of(reading, finding, &name, &is_it) {
+                            Ok(notes) => add_notes(finding, notes),
+                            Err(why) => finding.withdraw(why),
+                        }
                     }
                     false
                 }
@@ -305,16 +306,27 @@ pub(crate) fn judge_by_includers(
     asked
 }
 
-/// What a reading of the file `name`, which includes that one, has against a fix there. It has nothing against one that it
-/// comes to as well, or where it takes in nothing of what is between the first and the last place of the fix. What it takes
-/// in twice may differ in the second.
-fn objection_of(
+/// What may be different behind a fix where another file includes it is to be known of the fix.
+fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
+    for note in notes {
+        if let Some(fix) = finding.fix.as_mut().filter(|fix| !fix.notes.contains(&note)) {
+            fix.notes.push(note);
+        }
+    }
+}
+
+/// What a reading of the file `name`, which includes that one, has to say of a fix there. It has nothing against one that it
+/// comes to as well, of which there are its notes, or where it takes in nothing of what is between the first and the last
+/// place of the fix. What it takes in twice may differ in the second.
+fn word_of(
     reading: &Reading,
     finding: &Diagnostic,
     name: &str,
     is_it: &dyn Fn(&str) -> bool,
-) -> Option<NoFix<FileSpan>> {
-    let fix = finding.fix.as_ref()?;
+) -> Result<Vec<String>, NoFix<FileSpan>> {
+    let Some(fix) = &finding.fix else {
+        return Ok(Vec::new());
+    };
     let places = fix.edits.iter().map(|edit| edit.place);
     let places = places.chain(
         [finding.primary.place]
@@ -332,18 +344,17 @@ fn objection_of(
         let start = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
         reading.times_taken(*file, start, end)
     });
-    let is_same = |other: &Diagnostic| {
-        let other = other.fix.as_ref().filter(|_| other.rule == finding.rule);
+    let same = |other: &Diagnostic| {
+        let other = other.fix.as_ref().filter(|_| other.rule == finding.rule)?;
         let is_one = |(other, edit): (&FileEdit, &FileEdit)| {
             numbers.contains(&other.place.file)
                 && (other.place.start, other.place.end) == (edit.place.start, edit.place.end)
                 && other.text == edit.text
         };
-        other.is_some_and(|other| {
-            other.safety == fix.safety
-                && other.edits.len() == fix.edits.len()
-                && other.edits.iter().zip(&fix.edits).all(is_one)
-        })
+        let is_same = other.safety == fix.safety
+            && other.edits.len() == fix.edits.len()
+            && other.edits.iter().zip(&fix.edits).all(is_one);
+        is_same.then(|| other.notes.clone())
     };
     let reason = || {
         let is_here = |other: &&Diagnostic| {
@@ -355,16 +366,17 @@ fn objection_of(
         let no_fix = other.no_fix.as_ref().filter(|_| other.fix.is_none());
         Some(no_fix?.text())
     };
-    let text = match taken.sum() {
-        Some(0) => return None,
-        Some(1) if reading.report.findings.iter().any(is_same) => return None,
-        Some(2..) => format!("{name} includes these lines more than once"),
+    let mut others = reading.report.findings.iter();
+    let text = match (taken.sum(), others.find_map(same)) {
+        (Some(0), _) => return Ok(Vec::new()),
+        (Some(1), Some(notes)) => return Ok(notes),
+        (Some(2..), _) => format!("{name} includes these lines more than once"),
         _ => match reason() {
             Some(reason) => format!("where {name} includes this file, {reason}"),
             None => format!("the same fix is not proved where {name} includes this file"),
         },
     };
-    Some(NoFix::new("other-includer", text).named(name))
+    Err(NoFix::new("other-includer", text).named(name))
 }
 
 /// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether
