@@ -11,7 +11,7 @@
 //! the call, and that nobody can tell, is for [`Claim::parts`] to say; that this very text does what the call does is
 //! proved before it is offered ([`serves_alike`]).
 
-use shaderlint_hlsl::{Scalar, Shader, Span};
+use shaderlint_hlsl::{Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Meanwhile, NotCombined, Operator, Parts, Quantity, serves_alike};
 

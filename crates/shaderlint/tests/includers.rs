@@ -172,7 +172,9 @@ fn a_fix_has_the_notes_that_it_has_where_it_is_included() {
     let race = format!("{RACE}#ifdef USE\nUSE\n#endif\n");
     let other = "#define USE uint Line() { return __LINE__; }\n#include \"race.hlsl\"\n";
     let of = |test: &str, other: &str| {
-        let folder = Folder::new(test).with("race.hlsl", &race).with("other.hlsl", other);
+        let folder = Folder::new(test)
+            .with("race.hlsl", &race)
+            .with("other.hlsl", other);
         let said = folder.printed(&["race.hlsl"]);
         assert!(said.contains("fix: put the missing barriers"), "{said}");
         said.contains("`__LINE__`")

@@ -119,7 +119,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
         ExprKind::Cast(inner) if inner.span == amount.span => inner,
         _ => amount,
     };
-    let Type::Scalar(given_as @ (Scalar::Int | Scalar::Uint)) = given.ty else {
+    let Type::Scalar(Scalar::Int | Scalar::Uint) = given.ty else {
         return Err(NotCombined::Type);
     };
     let scope = Scope::new(shader, entry, claim.function, &around);
@@ -162,7 +162,6 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
         unused,
         index: index.map(|index| index.span),
         cell,
-        given: given_as,
         array,
     })
 }

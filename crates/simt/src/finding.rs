@@ -693,8 +693,6 @@ pub struct Parts {
     pub index: Option<Span>,
     /// The cell's type.
     pub cell: Scalar,
-    /// The amount's type before it is converted to the cell's.
-    pub given: Scalar,
     /// The groupshared variable that the cell is, or is in.
     pub array: Option<GlobalId>,
 }

@@ -64,7 +64,7 @@ pub(super) fn causes(looked: &[Looked]) -> String {
         let files = counted(stopped, "file has", "files have");
         lines.push(format!("{files} kernels that are not followed to their end"));
     }
-    lines.into_iter().map(|line| format!("  {line}\n")).collect()
+    lines.iter().flat_map(|line| ["  ", line, "\n"]).collect()
 }
 
 /// The files that have a cause, by what it names.
