@@ -114,13 +114,15 @@ uint Other(uint x) { return x; } uint Twice(uint x) { return x + x; }
     const CALL: &str = "InterlockedAdd(Count[0], Twice(a), slot);";
 
     /// What a proof of the kernel's atomic is about, were this form to take its place.
+    #[track_caller]
     fn subject(text: &str, form: &str) -> Option<u64> {
         let (shader, problems) = parse(text.into());
         assert!(problems.is_empty(), "{text}");
-        let (entry, _) = shader.entry_points().next()?;
+        let (entry, _) = shader.entry_points().next().expect("a kernel");
         let analysis = analyze(&shader, entry);
-        let claim = analysis.claims.first()?;
-        Some(Subject::of(&shader, claim, claim.parts.as_ref().ok()?, form)?.0)
+        let claim = analysis.claims.first().expect("an atomic");
+        let parts = claim.parts.as_ref().expect("one that may be combined");
+        Some(Subject::of(&shader, claim, parts, form)?.0)
     }
 
     #[test]

@@ -280,11 +280,12 @@ fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> St
     };
     let is_counted = parts.quantity == Quantity::Figures && parts.operator == Operator::Add;
     let is_said_twice = old.is_some() && parts.quantity == Quantity::Expression;
+    let is_cast = !is_said_twice && is_literal(amount) && !is_counted;
     let own = if is_said_twice {
         let own = name("waveOwn");
         lines.push(format!("{ty} {own} = {amount};"));
         own
-    } else if is_literal(amount) && !is_counted {
+    } else if is_cast {
         // Of a literal wave intrinsics have overloads for 64 bits, which not every device has.
         format!("{ty}({amount})")
     } else {
@@ -296,7 +297,7 @@ fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> St
         // These have overloads for `uint` alone, and nothing is converted. What has that type compilers see otherwise than the
         // language says: enumerators, `true`, conditions on literals, `reversebits` of an `int`.
         operator => {
-            let operand = if own.starts_with("uint(") {
+            let operand = if is_cast && ty == "uint" {
                 own.clone()
             } else {
                 format!("uint({own})")

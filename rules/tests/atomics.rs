@@ -139,6 +139,11 @@ fn a_sum_becomes_a_sum_of_waves() {
         ("g_Sum", "FLAG", "uint(FLAG)"),
         ("g_Sum", "true", "uint(true)"),
         ("g_Sum", "Src[gi]", "uint(Src[gi])"),
+        (
+            "g_Sum",
+            "uint(gi) > 3 ? FLAG : 0",
+            "uint(uint(gi) > 3 ? FLAG : 0)",
+        ),
         ("g_Signed", "-1u", "uint(int(-1u))"),
         (
             "g_Signed",

@@ -105,4 +105,6 @@ pub enum Cause {
     Text,
     /// A kernel is not run to its end.
     Run,
+    /// Builds are declared that were not read.
+    Builds,
 }

@@ -118,7 +118,11 @@ fn check_analyses(
         let place = diagnostic.primary.place;
         if let Some((by, reason)) = suppressions.allowing(rule, place) {
             report.allowed.push(Allowed {
-                finding: diagnostic,
+                // Other readings of the text, which have their say in a fix, are asked of findings alone.
+                finding: Diagnostic {
+                    fix: None,
+                    ..diagnostic
+                },
                 by,
                 reason,
             });

@@ -135,7 +135,7 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What would mend the text in the files that have it.
     pub fix: Option<Fix<FileEdit>>,
-    /// As in [`Finding`]; and beside a fix why whoever asked for the file does not make it: a part of it is in another one.
+    /// Why there is no fix. Beside a fix: why it is none of the file that was asked for.
     pub no_fix: Option<NoFix<FileSpan>>,
 }
 

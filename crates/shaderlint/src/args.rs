@@ -251,7 +251,7 @@ pub(crate) struct OutputArgs {
     /// Print findings only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Also say what could not be read or proved: one example of a kind in each file, or with -vv all
+    /// Also say what could not be read or proved: one example per cause and file (-vv: all)
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 }

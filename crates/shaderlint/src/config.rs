@@ -66,6 +66,23 @@ pub(crate) struct Variant {
 }
 
 impl Project {
+    /// All that decides what files are read to, as text.
+    pub fn reading(&self) -> String {
+        let Project {
+            profile,
+            version,
+            defines,
+            include_dirs,
+            virtual_dirs,
+            variants,
+            levels,
+            ..
+        } = self;
+        format!(
+            "{profile:?} {version:?} {defines:?} {include_dirs:?} {virtual_dirs:?} {variants:?} {levels:?}"
+        )
+    }
+
     /// Its definitions, and those of its variants.
     pub fn all_definitions(&self) -> impl Iterator<Item = &Definition> {
         let of_variants = self.variants.iter().flat_map(|variant| &variant.defines);

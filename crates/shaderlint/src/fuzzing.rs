@@ -36,7 +36,7 @@ fn look(bytes: &[u8]) -> Result<Looked> {
     files.give(&path, Some(bytes.into()));
     let options = Options {
         files: files.into(),
-        seen: Arc::default(),
+        readings: Arc::default(),
         project_of: Arc::new(|_| Ok(Arc::default())),
         rules: RuleArgs::default(),
         fix: None,

@@ -12,7 +12,7 @@ use crate::config::{Definition, Project, here, shown};
 use crate::includes::{OfWorkspace, Search, is_same, name_of};
 use crate::lint::{Options, Role};
 use crate::scan;
-use crate::variants::{self, Reading, Root, Seen};
+use crate::variants::{self, Reading, Root, UnitReadings};
 use crate::walk;
 
 /// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::includes::Files).
@@ -66,7 +66,7 @@ pub(crate) struct Includer {
 /// What a file has of another one.
 pub(crate) enum Has {
     /// It takes it in, in one of these readings.
-    Readings(Arc<Seen>),
+    Readings(Arc<UnitReadings>),
     /// It includes it under definitions that were not tried.
     Unknown,
 }
@@ -128,7 +128,7 @@ fn has(
     };
     let is_as_read = options.files.read(path).is_some_and(|file| *file.text == **text);
     let seen = if is_as_read {
-        options.seen.for_other(root, options)
+        options.readings.read(root, options)
     } else {
         Arc::new(variants::read(root, Some((path, text)), options))
     };

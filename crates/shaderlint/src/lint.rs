@@ -26,7 +26,7 @@ use crate::includers;
 use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
-use crate::variants::{self, Root, Seen, SeenUnits, leave_out_called, union};
+use crate::variants::{self, ReadingCache, Root, UnitReadings, leave_out_called, union};
 use crate::walk::{self, Asked, Input};
 use crate::wording;
 use crate::write;
@@ -45,7 +45,7 @@ pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + S
 /// What holds for every file of a run.
 pub(crate) struct Options {
     pub files: Arc<Files>,
-    pub seen: Arc<SeenUnits>,
+    pub readings: Arc<ReadingCache>,
     /// What holds for a file that nobody asked for.
     pub project_of: ProjectOf,
     /// The rules that the command line asks for.
@@ -82,7 +82,7 @@ impl Options {
     pub fn with(&self, fix: Option<FixMode>, stop: &Stop) -> Options {
         Options {
             files: Arc::clone(&self.files),
-            seen: Arc::clone(&self.seen),
+            readings: Arc::clone(&self.readings),
             project_of: Arc::clone(&self.project_of),
             rules: self.rules.clone(),
             fix,
@@ -381,9 +381,9 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
         project,
         role,
     };
-    let Seen {
+    let UnitReadings {
         readings, lookups, ..
-    } = Arc::unwrap_or_clone(options.seen.of(root, options));
+    } = Arc::unwrap_or_clone(options.readings.read_own(root, options));
     let union = union(readings);
     looked.uncalled = union.uncalled;
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;

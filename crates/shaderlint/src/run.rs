@@ -52,6 +52,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
             Err(error) => failures.push(Failure::of(&target.input.path, &error)),
         }
     }
+    let causes = report::causes(&looked);
     say_once(&mut looked);
     if args.baseline.write_baseline {
         return write_baseline(args, &looked, &failures, &|rule, file| {
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         looked: &looked,
         failures: &failures,
     };
-    show(args, results, &stale, fixed.is_some())?;
+    show(args, results, (&stale, &causes), fixed.is_some())?;
     let count = |level: Level| {
         let findings = looked.iter().flat_map(|one| &one.report.findings);
         findings.filter(|finding| finding.level == level).count()
@@ -137,7 +138,7 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     };
     let options = Options {
         files: files.into(),
-        seen: Arc::default(),
+        readings: Arc::default(),
         project_of: Arc::new(project_of),
         rules: args.rules.clone(),
         fix: (args.fixes.is_made() || args.fixes.diff).then_some(FixMode {
@@ -492,7 +493,12 @@ fn say_once(looked: &mut [Looked]) {
 
 /// Says what was found: on standard output or in a file, and beside it on standard error what else there is to say.
 /// Where standard output is taken by the text itself, all goes to standard error.
-fn show(args: &CheckArgs, results: Results, stale: &[Misconfigured], stdout_is_taken: bool) -> Result<()> {
+fn show(
+    args: &CheckArgs,
+    results: Results,
+    (stale, causes): (&[Misconfigured], &str),
+    stdout_is_taken: bool,
+) -> Result<()> {
     let output = &args.output;
     let detail = match (output.quiet, output.verbose) {
         (true, _) => Detail::Nothing,
@@ -547,7 +553,7 @@ fn show(args: &CheckArgs, results: Results, stale: &[Misconfigured], stdout_is_t
         terminal::print_error(made.collect::<String>().as_bytes());
     }
     if !output.quiet && !could_not_look {
-        terminal::print_error(report::summary(args, results.looked).as_bytes());
+        terminal::print_error(report::summary(args, results.looked, causes).as_bytes());
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Readings of a file: what the rules find in each of its configurations ([`Configurations`]). Findings are the union.
 
+mod cache;
 mod repaired;
-mod seen;
 mod sizes;
 mod stray;
 mod union;
@@ -22,8 +22,8 @@ use crate::config::{Definition, Project};
 use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, TELLING, is_telling};
 use crate::lint::Role;
 use crate::scan::{self, NamesEntry, is_part, words};
+pub(crate) use cache::{ReadingCache, Root, UnitReadings, read};
 use repaired::Repaired;
-pub(crate) use seen::{Root, Seen, SeenUnits, read};
 pub(crate) use stray::leave_out_called;
 pub(crate) use union::{judge_by_includers, union};
 
@@ -37,8 +37,7 @@ type Known = FxHashMap<u64, HashSet<Vec<u8>>>;
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 #[derive(Clone)]
 pub(crate) struct Reading {
-    /// Of readings with the same one, the second would show nothing more. It is [`Shader::likeness`], and what is had of
-    /// other files, whose fixes each reading has a say in.
+    /// Two readings of a file with the same value show the same. It hashes [`Shader::likeness`] and `extracts`.
     likeness: Option<u64>,
     /// Said of a finding that the default reading has not; empty for that one.
     label: String,
@@ -89,9 +88,8 @@ impl Reading {
 
     /// The likeness of readings that would show nothing beside this one, and the words of its fixes.
     ///
-    /// What has the same text is proved to do the same, and by the same fix: its names are free there as here, but for what
-    /// that reading defines. Whether a fix is safe each reading has its say in; and what no build compiles here another
-    /// one may.
+    /// A reading with the same text gets the same proof and the same fix, unless it defines a word of that fix. Not where a
+    /// fix is safe: whether it is each reading decides for itself. What no build compiles here another reading may compile.
     fn stands_for(&self) -> Option<(u64, HashSet<Vec<u8>>)> {
         let fixes = || {
             self.report
@@ -100,7 +98,7 @@ impl Reading {
                 .filter_map(|finding| finding.fix.as_ref())
         };
         let is_safe = fixes().any(|fix| fix.safety == Safety::Safe);
-        if is_safe || !self.unbuilt.is_empty() || self.is_of_kernels {
+        if is_safe || !self.is_built || !self.unbuilt.is_empty() || self.is_of_kernels {
             return None;
         }
         let edits = fixes().flat_map(|fix| &fix.edits);
@@ -274,7 +272,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
     let is_known = Cell::new(false);
     let inactive = unit.inactive.clone();
     let extracts = extracts(&unit);
-    let like = |likeness: u64| {
+    let with_extracts = |likeness: u64| {
         let mut hasher = DefaultHasher::new();
         (likeness, &extracts).hash(&mut hasher);
         hasher.finish()
@@ -287,12 +285,12 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
             &[]
         },
         is_known: &|likeness| {
-            let words = known.get(&like(likeness));
-            let is_defined = |words: &HashSet<Vec<u8>>| {
+            let words = known.get(&with_extracts(likeness));
+            let defines_one = |words: &HashSet<Vec<u8>>| {
                 let mut names = defines.iter().map(|(name, _)| name.as_bytes());
                 names.any(|name| words.contains(name))
             };
-            is_known.set(words.is_some_and(|words| !is_defined(words)));
+            is_known.set(words.is_some_and(|words| !defines_one(words)));
             is_known.get()
         },
     };
@@ -300,7 +298,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
     if is_known.get() {
         return None;
     }
-    let likeness = shader.likeness.map(like);
+    let likeness = shader.likeness.map(with_extracts);
     let sizes = sizes::to_try(&shader);
     let uncalled = uncalled(&shader);
     let strays = stray::take_as_entries(&mut shader, role, &uncalled);
@@ -331,7 +329,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
     };
     let mut report = check_shader(&shader, RULES, settings);
     for finding in &mut report.findings {
-        leave_fix_in_header(finding, &extracts);
+        drop_fix_across_files(finding, &extracts);
     }
     if !strays.is_empty() {
         stray::suppose(&mut report, &strays);
@@ -370,8 +368,8 @@ fn extracts(unit: &Preprocessed) -> Vec<(FileId, Extracts)> {
         .collect()
 }
 
-/// Takes back a fix that neither this file nor one of the `others` has whole. These are asked for fixes of their own.
-fn leave_fix_in_header(finding: &mut Diagnostic, others: &[(FileId, Extracts)]) {
+/// Drops a fix unless this file, or one of the `others`, has all of it.
+fn drop_fix_across_files(finding: &mut Diagnostic, others: &[(FileId, Extracts)]) {
     let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
     let mut files: Vec<FileId> = edits.map(|edit| edit.place.file).collect();
     files.dedup();

@@ -758,7 +758,7 @@ warning: cannot find `gone.hlsli`
   │          ^^^^^^^^^^^^
 
 1 finding in 4 files; 3 files not understood in full
-  1 include not found: `gone.hlsli` (2 files); -I says where to look
+  1 include not found: `gone.hlsli` (3 files); -I says where to look
 
 "#]]
     );
@@ -768,7 +768,7 @@ warning: cannot find `gone.hlsli`
 1
 lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
 1 finding in 3 files; 2 files not understood in full (-v says where)
-  1 include not found: `gone.hlsli` (1 file); -I says where to look
+  1 include not found: `gone.hlsli` (2 files); -I says where to look
 
 "#]]
     );

@@ -580,3 +580,51 @@ error: no command is called `women`; there are check, explain, rules, preprocess
 "#]]
     );
 }
+
+/// A header's problem is told in one of the files that include it, and is counted in all.
+#[test]
+fn the_last_lines_say_why_files_were_not_understood() {
+    let file = format!("#include \"common.h\"\n{RACE}// uses gone\n").replace("= gi;", "= Gone(gi);");
+    let folder = Folder::new("causes")
+        .with("common.h", "#include \"gone.h\"\n")
+        .with("a.hlsl", &file)
+        .with("b.hlsl", &file)
+        .with("c.hlsl", RACE.replace("= gi;", "= LEVEL + gi;"));
+    let said = folder.said(&["--output-format", "concise", "."]);
+    let (_, last) = said.split_once("not understood in full").unwrap_or_default();
+    assert_data_eq!(
+        last,
+        str![[r#"
+ (-v says where)
+  1 include not found: `gone.h` (2 files); -I says where to look
+  1 file uses names that nothing at hand declares: `LEVEL` (1 file); -D defines what the build does
+
+"#]]
+    );
+}
+
+#[test]
+fn of_each_cause_one_example_is_shown_unless_all_are_asked_for() {
+    let lines = "    g_Sum[gi] = gi @ 1;\n".repeat(3);
+    let text = RACE.replace(
+        "    g_Sum[gi] = gi;\n",
+        &format!("{lines}    g_Sum[gi] = ONE + TWO;\n"),
+    );
+    let folder = Folder::new("examples").with("a.hlsl", text);
+    let count = |arguments: &[&str], what: &str| folder.said(arguments).matches(what).count();
+    for (arguments, of_names, of_text, more) in [(&[][..], 0, 0, 0), (&["-v"], 2, 1, 1), (&["-vv"], 2, 3, 0)]
+    {
+        assert_eq!(
+            count(arguments, "warning: unknown name"),
+            of_names,
+            "{arguments:?}"
+        );
+        assert_eq!(
+            count(arguments, "warning: this statement could not be read"),
+            of_text,
+            "{arguments:?}"
+        );
+        let said = "2 more like this in this file (-vv shows all)";
+        assert_eq!(count(arguments, said), more, "{arguments:?}");
+    }
+}

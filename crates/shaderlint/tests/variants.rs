@@ -1077,6 +1077,7 @@ fn of_too_many_choices_of_keywords_few_are_read() {
 1
 a.hlsl:24:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
 1 finding in 1 file; 1 file not understood in full (-v says where)
+  1 file declares more builds than were read
 
 "#]]
     );
@@ -1087,6 +1088,7 @@ a.hlsl:24:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 u
 1
 a.hlsl:22:18: error[groupshared-race]: data race on g_Sum[1] (with keywords B E)
 1 finding in 1 file; 1 file not understood in full (-v says where)
+  1 file declares more builds than were read
 
 "#]]
     );

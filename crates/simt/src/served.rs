@@ -71,11 +71,20 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
     let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
     let (function, new) = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
     let kernels = [(flagged, claim.function, old), (fixed, function, new)];
-    let mut touched: BTreeSet<LocalId> = BTreeSet::new();
-    for (shader, _, statement) in kernels {
-        let effects = EffectsCache::default().of_statements(shader, std::slice::from_ref(statement));
-        touched.extend(effects.read.union(&effects.written));
-    }
+    let effects = kernels.map(|(shader, _, statement)| {
+        EffectsCache::default().of_statements(shader, std::slice::from_ref(statement))
+    });
+    let touched = effects.iter().flat_map(|one| one.read.union(&one.written));
+    let mut touched: BTreeSet<LocalId> = touched.copied().collect();
+    // What neither statement names, none of them changes, but by what nobody can see.
+    let is_open = effects
+        .iter()
+        .any(|one| one.calls_unknown || one.calls_macro || one.opaque);
+    let mut statics = statics_of_both(flagged, fixed);
+    statics.retain(|both| {
+        let mut named = both.iter().zip(&effects);
+        is_open || named.any(|(id, one)| one.statics.contains(id) || one.globals.contains(id))
+    });
     let unused = claim.parts.as_ref().ok().and_then(|parts| parts.unused);
     touched.retain(|local| (local.0 as usize) < before);
     let left: BTreeSet<LocalId> = touched
@@ -87,7 +96,7 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
         flagged,
         touched: &touched,
         before,
-        statics: &statics_of_both(flagged, fixed),
+        statics: &statics,
         named: kernels.map(|(shader, function, _)| Named::by(shader, function)),
     };
     let mut random = SplitMix(1);

@@ -29,7 +29,13 @@ fn has_parts(globals: &str, body: &str) -> bool {
 /// What the prover says of `block` in the place of the first claim's statement.
 #[track_caller]
 fn proved(body: &str, block: &str) -> Result<(), String> {
-    let flagged = shader("", body);
+    proved_beside("", body, block)
+}
+
+/// The same beside further declarations.
+#[track_caller]
+fn proved_beside(globals: &str, body: &str, block: &str) -> Result<(), String> {
+    let flagged = shader(globals, body);
     let claims = claims(&flagged);
     let claim = claims.first().expect("a claim");
     let Parts { statement, .. } = claim.parts.as_ref().expect("a statement of its own");
@@ -45,6 +51,28 @@ const TOTAL: &str = "uint v = Src[id.x]; if (v > 2) { InterlockedAdd(cell, v); }
 /// A claim's block, with the count of a wave, the guard of the atomic, and what each lane gets.
 fn claim(count: &str, guard: &str, own: &str) -> String {
     format!("{{ uint t = {count}; uint f = 0; if ({guard}) InterlockedAdd(C[k], t, f); s = {own}; }}")
+}
+
+/// Only what the statements name takes part: other variables may be as many as they like.
+#[test]
+fn statics_that_the_statement_does_not_name_are_no_matter() {
+    let table = "static uint s_Table[80]; static uint s_Count; uint Counted(uint v) { s_Count++; return v; }";
+    let (body, form) = (
+        "s_Table[gi] = gi;\n",
+        claim(
+            "WaveActiveSum(v)",
+            "WaveIsFirstLane()",
+            "WaveReadLaneFirst(f) + WavePrefixSum(v)",
+        ),
+    );
+    assert_eq!(proved_beside(table, &format!("{body}{SUMMED}"), &form), Ok(()));
+    let named = SUMMED.replace("C[k], v, s", "C[k], s_Table[gi & 1], s");
+    let refused = proved_beside(table, &format!("{body}{named}"), &form);
+    assert!(refused.is_err(), "{refused:?}");
+    // One that a function changes is left as it was left.
+    let counted = SUMMED.replace("C[k], v, s", "C[k], Counted(v), s");
+    let refused = proved_beside(table, &counted, &form);
+    assert!(refused.is_err(), "{refused:?}");
 }
 
 #[test]

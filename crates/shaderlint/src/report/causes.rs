@@ -12,10 +12,11 @@ use crate::lint::Looked;
 const MAX_NAMES: usize = 3;
 
 /// A line for each cause: how many files have it, and what can be done about it. Of a file that lacks an include the names
-/// that it does not know are not counted: the include may declare them.
-pub(super) fn causes(looked: &[Looked]) -> String {
+/// that it does not know are not counted: the include may declare them. `looked` has the problems of each file, those of the
+/// headers that it shares with others among them.
+pub(crate) fn causes(looked: &[Looked]) -> String {
     let (mut missing, mut names) = (Files::default(), Files::default());
-    let (mut unread, mut stopped) = (0, 0);
+    let (mut unread, mut stopped, mut cut) = (0, 0, 0);
     for one in looked.iter().filter(|one| one.is_in_part) {
         let of_file = |name: &dyn Fn(&Cause) -> Option<&str>| -> BTreeSet<String> {
             let problems = one.problems.iter().filter_map(|problem| name(&problem.cause));
@@ -35,7 +36,10 @@ pub(super) fn causes(looked: &[Looked]) -> String {
         missing.add(includes);
         let is_of_text = |problem: &Problem| problem.cause == Cause::Text;
         unread += usize::from(one.problems.iter().any(is_of_text));
-        stopped += usize::from(!one.report.stops.is_empty());
+        // What stops at a name that is not known is told by the name.
+        let is_told = |stop: &Problem| one.problems.iter().any(|problem| starts_like(problem, stop));
+        stopped += usize::from(!one.report.stops.iter().all(is_told));
+        cut += usize::from(one.elsewhere.iter().any(|problem| problem.cause == Cause::Builds));
     }
     let mut lines = Vec::new();
     if !missing.by_name.is_empty() {
@@ -64,7 +68,16 @@ pub(super) fn causes(looked: &[Looked]) -> String {
         let files = counted(stopped, "file has", "files have");
         lines.push(format!("{files} kernels that are not followed to their end"));
     }
+    if cut > 0 {
+        let files = counted(cut, "file declares", "files declare");
+        lines.push(format!("{files} more builds than were read"));
+    }
     lines.iter().flat_map(|line| ["  ", line, "\n"]).collect()
+}
+
+fn starts_like(a: &Problem, b: &Problem) -> bool {
+    let start = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
+    start(a).is_some() && start(a) == start(b)
 }
 
 /// The files that have a cause, by what it names.

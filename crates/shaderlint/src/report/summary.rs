@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use shaderlint_linter::Safety;
 
-use super::causes::causes;
 use crate::args::CheckArgs;
 use crate::lint::{Counted, Looked};
 
-/// One line: what was found in how many files, and what can be done about it. Below it, why some were not understood.
-pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
+/// One line: what was found in how many files, and what can be done about it. Below it the `causes` why some were not understood.
+pub(crate) fn summary(args: &CheckArgs, looked: &[Looked], causes: &str) -> String {
     if looked.is_empty() {
         let revision = args.files.changed_since.as_ref();
         return revision.map_or_else(
@@ -62,7 +61,6 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         0 => String::new(),
         some => format!("; {} known to the baseline", counted(some, "finding", "findings")),
     };
-    let causes = causes(looked);
     let found = findings().count();
     if found == 0 {
         let is_left = fixed > 0;

@@ -179,12 +179,10 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, style: Style) -> Stri
     if detail == Detail::Nothing || unread.is_empty() && looked.report.problems.is_empty() {
         return String::new();
     }
-    // Each with how many more there are of its kind.
+    // Each with how many more there are of its cause.
     let mut shown: Vec<(&Problem, usize)> = Vec::new();
     for problem in unread {
-        let is_alike = |known: &&mut (&Problem, usize)| {
-            std::mem::discriminant(&known.0.cause) == std::mem::discriminant(&problem.cause)
-        };
+        let is_alike = |known: &&mut (&Problem, usize)| known.0.cause == problem.cause;
         match shown.iter_mut().find(is_alike) {
             Some((_, more)) if detail == Detail::Examples => *more += 1,
             _ => shown.push((problem, 0)),

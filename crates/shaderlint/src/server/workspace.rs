@@ -24,7 +24,7 @@ pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
     };
     Options {
         files: Arc::new(Files::within(folders)),
-        seen: Arc::default(),
+        readings: Arc::default(),
         project_of: Arc::new(project_of),
         rules: RuleArgs::default(),
         fix: None,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
+use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Report, Verdict};
 
 use super::{Reading, contains, file_called, holds, text_of};
@@ -49,7 +49,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
     let mut readings: Vec<Reading> = readings
         .into_iter()
         .map(|mut reading| {
-            leave_fixes_to_other_files(&mut reading.report);
+            keep_own_fixes(&mut reading.report);
             moved(reading, &mut union.sources)
         })
         .collect();
@@ -62,7 +62,10 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         findings.for_each(|finding| finding.withdraw(NoFix::new("unread-variants", text)));
         let text =
             "not every configuration that is declared was read (variants, kernels' definitions, keywords)";
-        union.elsewhere.push(Problem::new(text.to_owned(), None));
+        union.elsewhere.push(Problem {
+            cause: Cause::Builds,
+            ..Problem::new(text.to_owned(), None)
+        });
     }
     keep_fixes_all_readings_agree_on(&mut readings);
     for mut reading in readings {
@@ -129,8 +132,9 @@ fn is_one(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.rule == b.rule && a.primary.place == b.primary.place
 }
 
-/// A fix in a file that this one includes is for who looks at that. Why it is none here was said as it was placed.
-fn leave_fixes_to_other_files(report: &mut Report) {
+/// Drops the fixes in files that this one includes: they are for who looks at those. Why a fix is none here was said as it
+/// was placed.
+fn keep_own_fixes(report: &mut Report) {
     let is_elsewhere = |edit: &FileEdit| edit.place.file != FileId(0);
     for finding in &mut report.findings {
         finding.fix.take_if(|fix| fix.edits.iter().any(is_elsewhere));
@@ -270,15 +274,17 @@ pub(crate) fn judge_by_includers(
     while findings.iter().any(is_open)
         && let Some(Includer { name, has }) = includers.next()
     {
-        let are_too_many = asked.len() >= MAX_INCLUDERS;
+        if asked.len() == MAX_INCLUDERS {
+            findings.retain_mut(|finding| {
+                let text = format!("more than {MAX_INCLUDERS} files include this one");
+                finding.withdraw(NoFix::new("many-includers", text));
+                finding.verdict != Verdict::Unused
+            });
+            break;
+        }
         findings.retain_mut(|finding| {
             let is_comment = finding.verdict == Verdict::Unused;
             let may_be_used = match &has {
-                _ if are_too_many => {
-                    let text = format!("more than {MAX_INCLUDERS} files include this one");
-                    finding.withdraw(NoFix::new("many-includers", text));
-                    true
-                }
                 Has::Unknown => {
                     let text = format!("{name} may include this file under other definitions");
                     finding.withdraw(NoFix::new("unread-includer", text).named(&*name));
@@ -291,7 +297,7 @@ pub(crate) fn judge_by_includers(
                 }
                 Has::Readings(seen) => {
                     for reading in &seen.readings {
-                        match word_of(reading, finding, &name, &is_it) {
+                        match verdict_on_fix(reading, finding, &name, &is_it) {
                             Ok(notes) => add_notes(finding, notes),
                             Err(why) => finding.withdraw(why),
                         }
@@ -306,7 +312,7 @@ pub(crate) fn judge_by_includers(
     asked
 }
 
-/// What may be different behind a fix where another file includes it is to be known of the fix.
+/// Adds the notes that a fix has where another file includes this one.
 fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
     for note in notes {
         if let Some(fix) = finding.fix.as_mut().filter(|fix| !fix.notes.contains(&note)) {
@@ -318,7 +324,7 @@ fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
 /// What a reading of the file `name`, which includes that one, has to say of a fix there. It has nothing against one that it
 /// comes to as well, of which there are its notes, or where it takes in nothing of what is between the first and the last
 /// place of the fix. What it takes in twice may differ in the second.
-fn word_of(
+fn verdict_on_fix(
     reading: &Reading,
     finding: &Diagnostic,
     name: &str,
@@ -337,7 +343,7 @@ fn word_of(
     let end = places.map(|place| place.end).max().unwrap_or(u32::MAX);
     let numbers = reading.numbers(is_it);
     let taken = numbers.iter().map(|file| {
-        // An insertion stands behind what is on its line.
+        // An insertion stands behind what is on its line: all of that counts.
         let text = reading.sources.get(*file).map(|file| &*file.text);
         let before = text.and_then(|text| text.get(..start as usize));
         let line = before.and_then(|before| before.iter().rposition(|byte| *byte == b'\n'));

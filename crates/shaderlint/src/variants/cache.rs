@@ -1,0 +1,127 @@
+//! Units that were read, each once.
+//!
+//! A unit is read for its own findings, and asked again for the fixes of each file that it includes: these are proved where
+//! it takes them in, too. Both need the same readings, so they are made once.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use shaderlint_hlsl::Text;
+use shaderlint_linter::{Rule, Settings};
+
+use super::{Reading, readings};
+use crate::config::Project;
+use crate::includes::{Lookups, Search, lock};
+use crate::lint::{Options, Role};
+
+/// The file that a unit begins with.
+#[derive(Clone, Copy)]
+pub(crate) struct Root<'a> {
+    /// What it is called in findings.
+    pub name: &'a str,
+    pub text: &'a Text,
+    pub project: &'a Project,
+    pub role: Role,
+}
+
+/// What a unit was read to.
+#[derive(Clone)]
+pub(crate) struct UnitReadings {
+    pub readings: Vec<Reading>,
+    pub lookups: Lookups,
+    /// Who read it was told to stop: something may be missing.
+    is_stopped: bool,
+}
+
+/// Those of the units of a run that may be asked for twice.
+#[derive(Default)]
+pub(crate) struct ReadingCache(Mutex<Entries>);
+
+#[derive(Default)]
+struct Entries {
+    /// [`Files::generation`](crate::includes::Files::generation) as they were read.
+    generation: u64,
+    by_root: HashMap<(String, Role), Arc<Entry>>,
+}
+
+/// A unit that is being read, or was.
+struct Entry {
+    text: Text,
+    project: String,
+    readings: OnceLock<Arc<UnitReadings>>,
+}
+
+impl ReadingCache {
+    /// Reads a unit for findings of its own. It is kept if files that it includes may ask for it.
+    pub fn read_own(&self, root: Root<'_>, options: &Options) -> Arc<UnitReadings> {
+        let read = self.read(root, options);
+        let takes_in = |reading: &Reading| !reading.extracts.is_empty();
+        if !read.readings.iter().any(takes_in) {
+            lock(&self.0).by_root.remove(&(root.name.to_owned(), root.role));
+        }
+        read
+    }
+
+    /// Reads a unit that may be asked for again. Who asks while it is being read waits: reading one asks for no other.
+    pub fn read(&self, root: Root<'_>, options: &Options) -> Arc<UnitReadings> {
+        let key = (root.name.to_owned(), root.role);
+        let entry = self.entry(key.clone(), root, options.files.generation());
+        let read = entry.readings.get_or_init(|| Arc::new(read(root, None, options)));
+        if !read.is_stopped {
+            return Arc::clone(read);
+        }
+        lock(&self.0).by_root.remove(&key);
+        // Not who asks now, maybe.
+        Arc::new(self::read(root, None, options))
+    }
+
+    fn entry(&self, key: (String, Role), root: Root<'_>, generation: u64) -> Arc<Entry> {
+        let mut entries = lock(&self.0);
+        if entries.generation != generation {
+            *entries = Entries {
+                generation,
+                ..Entries::default()
+            };
+        }
+        let project = root.project.reading();
+        let known = entries.by_root.get(&key);
+        let known = known.filter(|known| *known.text == **root.text && known.project == project);
+        if let Some(known) = known {
+            return Arc::clone(known);
+        }
+        let entry = Arc::new(Entry {
+            text: root.text.clone(),
+            project,
+            readings: OnceLock::new(),
+        });
+        entries.by_root.insert(key, Arc::clone(&entry));
+        entry
+    }
+}
+
+/// Reads a unit, with this text in the place of a file's.
+pub(crate) fn read(root: Root<'_>, replaced: Option<(&Path, &Text)>, options: &Options) -> UnitReadings {
+    let Root {
+        name,
+        text,
+        project,
+        role,
+    } = root;
+    let mut search = Search::new(&options.files, project);
+    if let Some((path, text)) = replaced {
+        search = search.with(path, text);
+    }
+    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
+    let settings = Settings {
+        shader_model: project.profile,
+        level: &level,
+        is_stopped: &|| options.stop.is_set(),
+    };
+    let readings = readings(name, text, project, &search, &settings, role);
+    UnitReadings {
+        readings,
+        lookups: search.into_lookups(),
+        is_stopped: options.stop.is_set(),
+    }
+}
