@@ -93,6 +93,9 @@ fn one(tokens: &[Token], wanted: bool, depth: u32) -> Vec<Changes> {
             Token::Operator(")"),
         ] => defined(name, wanted),
         [Token::Name(name)] => vec![set(name, if wanted { "1" } else { "0" })],
+        // Nothing has to change for it, or nothing helps.
+        [Token::Number(text)] if is_zero(text) != wanted => vec![Vec::new()],
+        [Token::Number(_)] => Vec::new(),
         // In `MODE == MODE_FAST` the second is the constant.
         [
             Token::Name(name),
@@ -144,6 +147,15 @@ fn compared(name: &str, operator: &str, value: Token, wanted: bool) -> Vec<Chang
 
 fn is_comparison(operator: &str) -> bool {
     matches!(operator, "==" | "!=" | "<" | ">" | "<=" | ">=")
+}
+
+fn is_zero(number: &str) -> bool {
+    let digits = number.trim_end_matches(SUFFIX);
+    let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    digits
+        .unwrap_or(number.trim_end_matches(SUFFIX))
+        .bytes()
+        .all(|digit| digit == b'0')
 }
 
 /// Letters behind a number.
@@ -304,6 +316,10 @@ mod tests {
         // One macro cannot be both.
         check("A > 1 && A < 8", Branch::If, true, "A=2");
         check("0 && A", Branch::If, true, "");
+        check("A && (1)", Branch::If, true, "A=1");
+        check("A && 0x0u", Branch::If, true, "");
+        check("A || !0", Branch::If, false, "");
+        check("A && !0x10", Branch::If, false, "A=0 | ");
     }
 
     #[test]
