@@ -26,7 +26,17 @@ fn called(globals: &str, body: &str) -> Vec<u32> {
 #[test]
 fn a_template_beside_functions() {
     let both = "uint F(uint x) { return 0; } template<typename T> T F(T x) { return x; }";
-    assert_eq!(called(both, "F(x)"), [0], "both fit, the function is the one");
+    assert_eq!(
+        called(both, "F(x)"),
+        [0u32; 0],
+        "both fit: to C++ it is the function, to DXC the template"
+    );
+    let named_as_intrinsic = "template<typename T> T max(T a, T b) { return a + b; }";
+    assert_eq!(
+        called(named_as_intrinsic, "max(x, x)"),
+        [0u32; 0],
+        "DXC takes the intrinsic"
+    );
     assert_eq!(called(both, "F(two)"), [0u32; 0], "the template fits better");
     let inner = "uint F(uint x) { return 0; }
 namespace N { template<typename T> T F(T x) { return x; } uint G(uint x) { return F(x); } }";

@@ -163,8 +163,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
-                return if self.has_rivals(key, id, &arguments) || self.is_of_intrinsic(key, &arguments, span)
-                {
+                return if self.has_rivals(key) || self.is_of_intrinsic(key, &arguments, span) {
                     opaque(arguments, self.shared_return(&overloads), span)
                 } else {
                     self.call_function(id, arguments, span)
@@ -176,7 +175,12 @@ impl<'a> Lowering<'a> {
             };
         }
         if let Some(id) = self.instantiate(key, &[], &arguments) {
-            return self.call_function(id, arguments, span);
+            // DXC 3.7 takes an intrinsic before a template of its name.
+            return if self.is_of_intrinsic(key, &arguments, span) {
+                opaque(arguments, Type::Unknown, span)
+            } else {
+                self.call_function(id, arguments, span)
+            };
         }
         // `S::f(…)`, a static method or that of a base.
         if let Some((Type::Struct(id), method)) = self.qualified(name_span)
@@ -267,13 +271,11 @@ impl<'a> Lowering<'a> {
     }
 
     /// Whether another function or template may be meant than the overload that was found.
-    fn has_rivals(&self, name: &[u8], found: FunctionId, arguments: &[Expr]) -> bool {
-        // Of one scope, a template would take the arguments as they are; of an inner one, it hides the function.
-        let depth = self.depth_of(&self.functions, name);
-        let by_template = match self.depth_of(&self.templates.functions, name) {
-            Some(template) if Some(template) == depth => !self.takes_as_is(found, arguments),
-            template => template > depth,
-        };
+    fn has_rivals(&self, name: &[u8]) -> bool {
+        // One of an inner scope hides the function. Of one scope C++ prefers the function, if that takes the arguments as they
+        // are, and DXC 3.7 the template.
+        let template = self.depth_of(&self.templates.functions, name);
+        let by_template = template.is_some() && template >= self.depth_of(&self.functions, name);
         // Functions of namespaces that are used are overloads beside those of the scope itself.
         let used = self.used.iter();
         let spread = used.filter(|(_, used)| self.functions.contains_key([used, name].concat().as_slice()));
@@ -288,21 +290,6 @@ impl<'a> Lowering<'a> {
         };
         let call = self.intrinsic(intrinsic, arguments.to_vec(), span);
         !matches!(call.kind, ExprKind::Opaque(..))
-    }
-
-    /// Whether the function takes the arguments without converting any.
-    fn takes_as_is(&self, id: FunctionId, arguments: &[Expr]) -> bool {
-        let Some(function) = self.shader.functions.get(id.0 as usize) else {
-            return false;
-        };
-        let types = function.parameters.iter().map(|parameter| {
-            let local = function.locals.get(parameter.local.0 as usize);
-            local.map(|local| &local.ty)
-        });
-        arguments
-            .iter()
-            .zip(types)
-            .all(|(argument, ty)| ty.is_some_and(|ty| self.distance(&argument.ty, ty) == Some(0)))
     }
 
     /// The overload that every compiler calls; `skip` parameters are implicit. `None` where compilers may differ.
