@@ -134,6 +134,9 @@ fn directives_among_arguments() {
 fn lines_and_files() {
     check("__LINE__\n\\\n__LINE__ __FILE__", "1\n3 \"main.hlsl\"");
     check("#define L __LINE__\n\nL", "\n3");
+    check("#define L(x) __LINE__\nL(\n\n);", "4;");
+    check("#define F(a, b) a b\nF(__LINE__,\n__LINE__\n) __LINE__", "4 4 4");
+    check("#define L() __LINE__\n#define Q L\nQ\n() Q\n__LINE__", "4 L\n5");
     check("#line 55\n__LINE__\n__LINE__", "55\n56");
     check("#define AT 10\n#line AT \"other.hlsl\"\n__LINE__", "10");
     check("# 7 \"other.hlsl\"\n__LINE__", "7");

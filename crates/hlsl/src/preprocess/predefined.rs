@@ -77,7 +77,7 @@ const STAGES: [(&str, u32); 9] = [
     ("__SHADER_STAGE_AMPLIFICATION", 14),
 ];
 
-const PREPROCESSOR: [&str; 4] = ["__LINE__", "__FILE__", "__COUNTER__", "__INCLUDE_LEVEL__"];
+const PREPROCESSOR: [&str; 3] = ["__LINE__", "__FILE__", "__INCLUDE_LEVEL__"];
 
 const CLANG: [(&str, u32); 14] = [
     ("__clang__", 1),
@@ -97,7 +97,7 @@ const CLANG: [(&str, u32); 14] = [
 ];
 
 /// What is defined, and not worked out here.
-const UNKNOWN: [&str; 18] = [
+const UNKNOWN: [&str; 48] = [
     "__DATE__",
     "__TIME__",
     "__TIMESTAMP__",
@@ -116,6 +116,36 @@ const UNKNOWN: [&str; 18] = [
     "__has_declspec_attribute",
     "__has_warning",
     "__is_identifier",
+    "__COUNTER__",
+    "__DECIMAL_DIG__",
+    "__FLT_RADIX__",
+    "__FLT_DECIMAL_DIG__",
+    "__FLT_DENORM_MIN__",
+    "__FLT_DIG__",
+    "__FLT_EPSILON__",
+    "__FLT_HAS_DENORM__",
+    "__FLT_HAS_INFINITY__",
+    "__FLT_HAS_QUIET_NAN__",
+    "__FLT_MANT_DIG__",
+    "__FLT_MAX_10_EXP__",
+    "__FLT_MAX_EXP__",
+    "__FLT_MAX__",
+    "__FLT_MIN_10_EXP__",
+    "__FLT_MIN_EXP__",
+    "__FLT_MIN__",
+    "__DBL_DENORM_MIN__",
+    "__DBL_DIG__",
+    "__DBL_EPSILON__",
+    "__DBL_HAS_DENORM__",
+    "__DBL_HAS_INFINITY__",
+    "__DBL_HAS_QUIET_NAN__",
+    "__DBL_MANT_DIG__",
+    "__DBL_MAX_10_EXP__",
+    "__DBL_MAX_EXP__",
+    "__DBL_MAX__",
+    "__DBL_MIN_10_EXP__",
+    "__DBL_MIN_EXP__",
+    "__DBL_MIN__",
 ];
 
 const TARGET_MAJOR: &str = "__SHADER_TARGET_MAJOR";

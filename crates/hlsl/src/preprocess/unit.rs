@@ -294,9 +294,10 @@ impl<'a> Unit<'a> {
             .map_or("", |file| &file.path)
     }
 
-    /// What `__LINE__` is there.
+    /// What `__LINE__` is there: to DXC and GCC the line in which a call ends.
     pub fn line_of_call(&self) -> usize {
-        let line = self.frame.source.line(self.call_start);
+        let end = self.frame.source.file_end(self.frame.at).saturating_sub(1);
+        let line = self.frame.source.line(end.max(self.call_start));
         line.saturating_add_signed(self.frame.line_shift)
     }
 
