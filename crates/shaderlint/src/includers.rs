@@ -1,4 +1,4 @@
-//! The files of the workspace that include another one, whether or not they are to be looked at, and what they read it to.
+//! The files of the workspace that include another file, and their readings of it. The run may look at them or not.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -77,8 +77,9 @@ pub(crate) fn of<'a>(
     text: &'a Text,
     options: &'a Options,
 ) -> impl Iterator<Item = Includer> + 'a {
-    mentioning(path, options)
-        .into_iter()
+    // Most files have nothing to ask for, and a search of the workspace takes time.
+    std::iter::once_with(|| mentioning(path, options))
+        .flatten()
         .take_while(|_| !options.stop.is_set())
         .filter(|(includer, _)| !is_same(includer, path))
         .filter_map(move |(includer, names_it)| {

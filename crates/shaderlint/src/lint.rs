@@ -461,7 +461,7 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     looked
 }
 
-/// What was found in a file stays as far as all who include it agree. `text` is what it was looked at with.
+/// Keeps the findings and fixes in a file that every file which includes it agrees on. `text` is what was linted.
 fn judge_by_includers(looked: &mut Looked, text: &Text, options: &Options) {
     let path = Path::new(&looked.path);
     let includers = includers::of(path, text, options);

@@ -68,7 +68,7 @@ pub(crate) struct Reading {
     alone: Vec<String>,
     /// What the fixes of defects depend on.
     repaired: Repaired,
-    /// What it has of the included files that are looked at by themselves, too.
+    /// The lines that it takes from included files with entry points.
     extracts: Vec<(FileId, Extracts)>,
 }
 
@@ -359,7 +359,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
     })
 }
 
-/// What a unit has of the files that it includes and that are looked at by themselves, too.
+/// The lines that a unit takes from included files with entry points.
 fn extracts(unit: &Preprocessed) -> Vec<(FileId, Extracts)> {
     let files = (0..).map(FileId).zip(&unit.sources.files).skip(1);
     let with_entries = files.filter(|(_, file)| file.text.derived::<NamesEntry>().0);

@@ -36,7 +36,7 @@ pub(crate) fn causes(looked: &[Looked]) -> String {
         missing.add(includes);
         let is_of_text = |problem: &Problem| problem.cause == Cause::Text;
         unread += usize::from(one.problems.iter().any(is_of_text));
-        // What stops at a name that is not known is told by the name.
+        // The line about names covers a run that stops at an unknown name.
         let is_told = |stop: &Problem| one.problems.iter().any(|problem| starts_like(problem, stop));
         stopped += usize::from(!one.report.stops.iter().all(is_told));
         cut += usize::from(one.elsewhere.iter().any(|problem| problem.cause == Cause::Builds));

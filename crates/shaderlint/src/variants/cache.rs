@@ -30,7 +30,7 @@ pub(crate) struct Root<'a> {
 pub(crate) struct UnitReadings {
     pub readings: Vec<Reading>,
     pub lookups: Lookups,
-    /// Who read it was told to stop: something may be missing.
+    /// The reader was told to stop: readings may be missing.
     is_stopped: bool,
 }
 
