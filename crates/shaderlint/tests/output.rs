@@ -581,7 +581,7 @@ error: no command is called `women`; there are check, explain, rules, preprocess
     );
 }
 
-/// A header's problem is told in one of the files that include it, and is counted in all.
+/// The report shows a header's problem once, and the summary counts every file that includes the header.
 #[test]
 fn the_last_lines_say_why_files_were_not_understood() {
     let file = format!("#include \"common.h\"\n{RACE}// uses gone\n").replace("= gi;", "= Gone(gi);");

@@ -150,12 +150,11 @@ fn is_comparison(operator: &str) -> bool {
 }
 
 fn is_zero(number: &str) -> bool {
-    let digits = number.trim_end_matches(SUFFIX);
-    let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
-    digits
-        .unwrap_or(number.trim_end_matches(SUFFIX))
-        .bytes()
-        .all(|digit| digit == b'0')
+    // `0x0` as well.
+    let digits = number
+        .trim_end_matches(SUFFIX)
+        .trim_start_matches(['0', 'x', 'X']);
+    digits.is_empty()
 }
 
 /// Letters behind a number.

@@ -18,18 +18,14 @@ pub(crate) fn causes(looked: &[Looked]) -> String {
     let (mut missing, mut names) = (Files::default(), Files::default());
     let (mut unread, mut stopped, mut cut) = (0, 0, 0);
     for one in looked.iter().filter(|one| one.is_in_part) {
-        let of_file = |name: &dyn Fn(&Cause) -> Option<&str>| -> BTreeSet<String> {
-            let problems = one.problems.iter().filter_map(|problem| name(&problem.cause));
-            problems.map(str::to_owned).collect()
-        };
-        let includes = of_file(&|cause| match cause {
-            Cause::Missing(name) => Some(name),
-            _ => None,
-        });
-        let unknown = of_file(&|cause| match cause {
-            Cause::Name(name) => Some(name),
-            _ => None,
-        });
+        let (mut includes, mut unknown) = (BTreeSet::new(), BTreeSet::new());
+        for problem in &one.problems {
+            match &problem.cause {
+                Cause::Missing(name) => includes.insert(name.clone()),
+                Cause::Name(name) => unknown.insert(name.clone()),
+                _ => false,
+            };
+        }
         if includes.is_empty() {
             names.add(unknown);
         }

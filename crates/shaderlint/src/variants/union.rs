@@ -132,8 +132,8 @@ fn is_one(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.rule == b.rule && a.primary.place == b.primary.place
 }
 
-/// Drops the fixes in files that this one includes: they are for who looks at those. Why a fix is none here was said as it
-/// was placed.
+/// Drops the fixes in files that this one includes: the run offers them where it looks at those files. `no_fix` has the reason
+/// already.
 fn keep_own_fixes(report: &mut Report) {
     let is_elsewhere = |edit: &FileEdit| edit.place.file != FileId(0);
     for finding in &mut report.findings {
@@ -321,9 +321,9 @@ fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
     }
 }
 
-/// What a reading of the file `name`, which includes that one, has to say of a fix there. It has nothing against one that it
-/// comes to as well, of which there are its notes, or where it takes in nothing of what is between the first and the last
-/// place of the fix. What it takes in twice may differ in the second.
+/// What a reading of the file `name` says of a fix in a file that `name` includes. It accepts a fix that it finds itself, and
+/// gives the notes that the fix has there. It also accepts one of whose lines, from the first edit to the last, it takes none.
+/// It refuses lines that `name` includes twice: the second time they may mean something else.
 fn verdict_on_fix(
     reading: &Reading,
     finding: &Diagnostic,
