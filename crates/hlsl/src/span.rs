@@ -1,5 +1,7 @@
 //! Places: in the expanded text the parser sees, and in the files people edit.
 
+use serde::{Deserialize, Serialize};
+
 use crate::text::Text;
 
 /// A byte range of the *expanded* text of one translation unit.
@@ -30,11 +32,11 @@ impl Span {
 }
 
 /// Index of a file in [`crate::Sources`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileId(pub u32);
 
 /// A byte range of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileSpan {
     pub file: FileId,
     pub start: u32,
@@ -71,7 +73,7 @@ impl Sources {
 }
 
 /// Something that could not be read, with its place. Never fatal: the rest goes on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub message: String,
     /// `None` where the whole translation unit is meant.
@@ -93,7 +95,7 @@ impl Problem {
 }
 
 /// Why something could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
     /// An `#include` names a file that is not found.
     Missing(String),

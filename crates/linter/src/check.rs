@@ -14,7 +14,7 @@ use crate::suppress::{Allowed, OfFiles};
 const MAX_THREADS: u128 = 1024;
 
 /// What the rules say of one translation unit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Report {
     /// In order of file and place; no two of one rule at one place.
     pub findings: Vec<Diagnostic>,

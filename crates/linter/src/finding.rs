@@ -1,11 +1,15 @@
 //! What rules say ([`Finding`]) and what becomes of it in files ([`Diagnostic`]).
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Deserializer, Serialize};
 use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
 use crate::rule::{Category, Level};
 
 /// A place and what there is to say about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label<P = Span> {
     pub place: P,
     /// May be empty: then the place is only underlined.
@@ -45,10 +49,11 @@ impl Finding {
 }
 
 /// Why a finding has no fix.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoFix<P = Span> {
     /// What kind of reason it is, for programs: `named-size`. Once released, a reason keeps its name.
-    pub reason: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub reason: Word,
     note: String,
     /// Where what is in the way stands.
     pub place: Option<P>,
@@ -116,10 +121,11 @@ impl<P> NoFix<P> {
 }
 
 /// A finding in places of files: what reporters show.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// The rule's id.
-    pub rule: &'static str,
+    #[serde(deserialize_with = "word")]
+    pub rule: Word,
     /// The kernels in whose runs it was found.
     pub kernels: Vec<String>,
     /// The text describes the first of these kernels; another one has other numbers.
@@ -128,7 +134,8 @@ pub struct Diagnostic {
     pub level: Level,
     pub message: String,
     /// As in [`Finding`].
-    pub shape: Option<&'static str>,
+    #[serde(deserialize_with = "word_if_any")]
+    pub shape: Option<Word>,
     pub verdict: Verdict,
     pub primary: Label<FileSpan>,
     pub secondary: Vec<Label<FileSpan>>,
@@ -178,7 +185,7 @@ impl Diagnostic {
 }
 
 /// What was established of a finding's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It computes what is said for every input, bit for bit.
@@ -202,7 +209,7 @@ pub enum Verdict {
 }
 
 /// Edits that belong together: all of them or none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix<E = Edit> {
     /// What the fix does, in the imperative.
     pub title: String,
@@ -215,7 +222,7 @@ pub struct Fix<E = Edit> {
 }
 
 /// Whether a fix may be applied without a look at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Safety {
     /// Bit for bit the same results; where the order of atomics leaves several open, one of these.
@@ -258,8 +265,31 @@ impl At {
 }
 
 /// One edit of a file: `text` in place of the bytes under `place`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEdit {
     pub place: FileSpan,
     pub text: String,
+}
+
+/// A word of the program's own, such as a rule's id. (Serde takes a `&'static str` for one that borrows from its input.)
+pub type Word = &'static str;
+
+/// There are a few dozen words: each is kept once, for good.
+fn word<'de, D: Deserializer<'de>>(from: D) -> Result<Word, D::Error> {
+    static KNOWN: Mutex<Option<HashSet<Word>>> = Mutex::new(None);
+    let word = String::deserialize(from)?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if let Some(word) = known.get(word.as_str()) {
+        return Ok(word);
+    }
+    let word: Word = word.leak();
+    known.insert(word);
+    Ok(word)
+}
+
+fn word_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Word>, D::Error> {
+    #[derive(Deserialize)]
+    struct Own(#[serde(deserialize_with = "word")] Word);
+    Ok(Option::<Own>::deserialize(from)?.map(|Own(word)| word))
 }

@@ -258,7 +258,7 @@ fn in_main_file(place: Range<usize>) -> FileSpan {
 }
 
 /// What was found and silenced.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Allowed {
     pub finding: Diagnostic,
     /// Where the comment names the rule.

@@ -9,6 +9,7 @@ use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
 use crate::config::{RuleArgs, RuleId, definition, hlsl_version, profile};
+use crate::variants::DiskCache;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -95,6 +96,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub baseline: BaselineArgs,
     #[command(flatten)]
+    pub cache: CacheArgs,
+    #[command(flatten)]
     pub fixes: FixArgs,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -174,6 +177,32 @@ pub(crate) struct BaselineArgs {
     /// Put what is found in the baseline
     #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "statistics"])]
     pub write_baseline: bool,
+}
+
+/// What is kept for later runs.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Cache")]
+pub(crate) struct CacheArgs {
+    /// Read every file anew, and keep nothing of it for the next run
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Where that is kept [default: .shaderlint_cache in the project or repository]
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+}
+
+impl CacheArgs {
+    /// What the arguments say, else what the environment says.
+    pub fn cache(&self) -> DiskCache {
+        let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_off = || given("SHADERLINT_NO_CACHE").is_some_and(|value| value != "0" && value != "false");
+        let folder = || given("SHADERLINT_CACHE_DIR").map(PathBuf::from);
+        if self.no_cache || self.cache_dir.is_none() && is_off() {
+            return DiskCache::Off;
+        }
+        let folder = self.cache_dir.clone().or_else(folder);
+        folder.map_or(DiskCache::Beside, DiskCache::In)
+    }
 }
 
 /// What is done about findings.

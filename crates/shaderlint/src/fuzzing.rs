@@ -15,6 +15,7 @@ use crate::includes::Files;
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Results};
 use crate::terminal::Style;
+use crate::variants::DiskCache;
 use crate::walk::{Asked, Input};
 use crate::{Outcome, baseline, server, wording};
 
@@ -37,6 +38,7 @@ fn look(bytes: &[u8]) -> Result<Looked> {
     let options = Options {
         files: files.into(),
         readings: Arc::default(),
+        disk: DiskCache::Off,
         project_of: Arc::new(|_| Ok(Arc::default())),
         rules: RuleArgs::default(),
         fix: None,

@@ -5,7 +5,7 @@
 
 mod mentions;
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -263,9 +263,14 @@ pub(crate) struct Search<'a> {
     files: &'a Files,
     project: &'a Project,
     lookups: RefCell<Lookups>,
+    /// What was asked for and what was found, where that is recorded.
+    answers: Option<RefCell<Answers>>,
     /// A file with another text, by path from the root of the file system.
     replaced: Option<(PathBuf, Text)>,
 }
+
+/// What `#include`s come to, by the file that has them and by what is written there.
+pub(crate) type Answers = HashMap<(String, String), Option<SourceFile>>;
 
 /// What there is to say of how the includes of a unit were found.
 #[derive(Clone, Default)]
@@ -337,7 +342,16 @@ impl<'a> Search<'a> {
             files,
             project,
             lookups: RefCell::default(),
+            answers: None,
             replaced: None,
+        }
+    }
+
+    /// Records what is asked for.
+    pub fn recorded(self) -> Self {
+        Search {
+            answers: Some(RefCell::default()),
+            ..self
         }
     }
 
@@ -351,6 +365,11 @@ impl<'a> Search<'a> {
 
     pub fn into_lookups(self) -> Lookups {
         self.lookups.into_inner()
+    }
+
+    /// The record, if there is one.
+    pub fn answers(&self) -> Option<Ref<'_, Answers>> {
+        self.answers.as_ref().map(RefCell::borrow)
     }
 
     fn nearest_in_trees(&self, from: &str, written: &str, path: &str) -> Option<SourceFile> {
@@ -406,6 +425,10 @@ impl Includes for Search<'_> {
             if !known.contains(&refused) {
                 known.push(refused);
             }
+        }
+        if let Some(answers) = &self.answers {
+            let question = (from.to_owned(), written.to_owned());
+            answers.borrow_mut().insert(question, found.clone());
         }
         found
     }

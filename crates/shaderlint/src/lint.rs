@@ -26,7 +26,7 @@ use crate::includers;
 use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
-use crate::variants::{self, ReadingCache, Root, UnitReadings, leave_out_called, union};
+use crate::variants::{self, DiskCache, ReadingCache, Root, UnitReadings, leave_out_called, union};
 use crate::walk::{self, Asked, Input};
 use crate::wording;
 use crate::write;
@@ -46,6 +46,8 @@ pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + S
 pub(crate) struct Options {
     pub files: Arc<Files>,
     pub readings: Arc<ReadingCache>,
+    /// What earlier runs read units to.
+    pub disk: DiskCache,
     /// What holds for a file that nobody asked for.
     pub project_of: ProjectOf,
     /// The rules that the command line asks for.
@@ -83,6 +85,7 @@ impl Options {
         Options {
             files: Arc::clone(&self.files),
             readings: Arc::clone(&self.readings),
+            disk: self.disk.clone(),
             project_of: Arc::clone(&self.project_of),
             rules: self.rules.clone(),
             fix,

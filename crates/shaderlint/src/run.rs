@@ -139,6 +139,7 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     let options = Options {
         files: files.into(),
         readings: Arc::default(),
+        disk: args.cache.cache(),
         project_of: Arc::new(project_of),
         rules: args.rules.clone(),
         fix: (args.fixes.is_made() || args.fixes.diff).then_some(FixMode {

@@ -1,6 +1,7 @@
 //! Readings of a file: what the rules find in each of its configurations ([`Configurations`]). Findings are the union.
 
 mod cache;
+mod disk;
 mod repaired;
 mod sizes;
 mod stray;
@@ -11,6 +12,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use shaderlint_hlsl::{
     Definitions, Directive, Directives, Exploration, Extracts, FileId, FileSpan, Function, Inactive,
     Includes, Preprocessed, Problem, Shader, Sources, Span, Text, Wanted, read_preprocessed,
@@ -23,6 +25,7 @@ use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, T
 use crate::lint::Role;
 use crate::scan::{self, NamesEntry, is_part, words};
 pub(crate) use cache::{ReadingCache, Root, UnitReadings, read};
+pub(crate) use disk::DiskCache;
 use repaired::Repaired;
 pub(crate) use stray::leave_out_called;
 pub(crate) use union::{judge_by_includers, union};
@@ -35,7 +38,7 @@ const ENOUGH_WORK: u64 = 10_000_000;
 type Known = FxHashMap<u64, HashSet<Vec<u8>>>;
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Reading {
     /// Two readings of a file with the same value show the same. It hashes [`Shader::likeness`] and `extracts`.
     likeness: Option<u64>,
@@ -45,6 +48,7 @@ pub(crate) struct Reading {
     keywords: String,
     /// Of the file's own definitions for some of its kernels: a finding says which it is in.
     is_of_kernels: bool,
+    #[serde(skip)]
     sources: Sources,
     inactive: Vec<Inactive>,
     problems: Vec<Problem>,
@@ -66,7 +70,8 @@ pub(crate) struct Reading {
     uncalled: Vec<String>,
     /// Those of them that were run by themselves.
     alone: Vec<String>,
-    /// What the fixes of defects depend on.
+    /// What the fixes of defects depend on, for those who look for more readings.
+    #[serde(skip)]
     repaired: Repaired,
     /// The lines that it takes from included files with entry points.
     extracts: Vec<(FileId, Extracts)>,

@@ -195,7 +195,7 @@ pub(crate) fn workspace<'a>(
 }
 
 /// The folder around `file` that is a repository's.
-fn repository(file: &Path) -> Option<PathBuf> {
+pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
     let file = config::here(file);
     let folder = file
         .ancestors()

@@ -23,6 +23,8 @@ mod text;
 mod unit;
 mod unity;
 
+use serde::{Deserialize, Serialize};
+
 use crate::language::Version;
 use crate::span::{FileSpan, Problem, Sources};
 use crate::text::Text;
@@ -87,7 +89,7 @@ pub struct Preprocessed {
 }
 
 /// A region of a file that conditional compilation left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Inactive {
     /// From the line after the directive that opens it to the line of the directive that closes it.
     pub region: FileSpan,
@@ -100,7 +102,7 @@ pub struct Inactive {
 }
 
 /// A region of a file that conditional compilation took in. The fields are those of [`Inactive`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Taken {
     pub region: FileSpan,
     pub condition: FileSpan,
@@ -108,7 +110,7 @@ pub struct Taken {
 }
 
 /// A directive that opens a region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Branch {
     If,
     Ifdef,

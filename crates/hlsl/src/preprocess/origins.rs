@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::span::{FileId, FileSpan, Span};
 
 use super::text::offset;
@@ -65,7 +67,7 @@ pub struct Origins {
 }
 
 /// A range of the file of an inclusion.
-#[derive(Clone, Copy, Debug, Hash)]
+#[derive(Clone, Copy, Debug, Hash, Serialize, Deserialize)]
 struct Range {
     inclusion: u16,
     start: u32,
@@ -73,7 +75,7 @@ struct Range {
 }
 
 /// What an expanded text has of one file.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub struct Extracts(Vec<Range>);
 
 impl Extracts {

@@ -1,6 +1,7 @@
 //! How much it matters what a rule finds: `[levels]`, `[[override]]`, `--select` and `--ignore`.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::Path;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -30,10 +31,24 @@ impl Levels {
 }
 
 /// Other levels for some files.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Override {
     pub paths: Gitignore,
+    /// The patterns of that, as written.
+    pub patterns: Vec<String>,
     pub levels: Levels,
+}
+
+/// Alike for what is written alike: a compiled pattern shows what it happens to hold.
+impl fmt::Debug for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Override {
+            paths,
+            patterns,
+            levels,
+        } = self;
+        write!(f, "{:?} {patterns:?} {levels:?}", paths.path())
+    }
 }
 
 /// What a configuration says of levels, from the general to the special.

@@ -152,6 +152,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
     for table in file.overrides {
         overrides.push(Override {
             paths: matcher(&table.paths)?,
+            patterns: table.paths.into_iter().map(Spanned::into_inner).collect(),
             levels: levels(table.levels),
         });
     }

@@ -10,6 +10,7 @@ use crate::config::{Misconfigured, Project, Projects, RuleArgs, here};
 use crate::includes::{Files, Search};
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
 use crate::scan;
+use crate::variants::DiskCache;
 use crate::walk::{self, Asked, Input};
 
 /// How many of the files that include a header show what is found in it.
@@ -25,6 +26,7 @@ pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
     Options {
         files: Arc::new(Files::within(folders)),
         readings: Arc::default(),
+        disk: DiskCache::Off,
         project_of: Arc::new(project_of),
         rules: RuleArgs::default(),
         fix: None,

@@ -108,10 +108,21 @@ pub(crate) fn read(root: Root<'_>, replaced: Option<(&Path, &Text)>, options: &O
         project,
         role,
     } = root;
-    let mut search = Search::new(&options.files, project);
-    if let Some((path, text)) = replaced {
-        search = search.with(path, text);
+    let search = || Search::new(&options.files, project);
+    if replaced.is_none() {
+        let search = search();
+        if let Some(readings) = options.disk.get(root, &search, options) {
+            return UnitReadings {
+                readings,
+                lookups: search.into_lookups(),
+                is_stopped: false,
+            };
+        }
     }
+    let search = match replaced {
+        Some((path, text)) => search().with(path, text),
+        None => search().recorded(),
+    };
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     let settings = Settings {
         shader_model: project.profile,
@@ -119,9 +130,13 @@ pub(crate) fn read(root: Root<'_>, replaced: Option<(&Path, &Text)>, options: &O
         is_stopped: &|| options.stop.is_set(),
     };
     let readings = readings(name, text, project, &search, &settings, role);
+    let is_stopped = options.stop.is_set();
+    if let Some(answers) = search.answers().filter(|_| !is_stopped) {
+        options.disk.put(root, &answers, &readings, options);
+    }
     UnitReadings {
         readings,
         lookups: search.into_lookups(),
-        is_stopped: options.stop.is_set(),
+        is_stopped,
     }
 }
