@@ -664,7 +664,7 @@ fn no_fix_names_what_the_file_declares_anew() {
 fn no_safe_fix_in_a_file_within_itself() {
     struct Itself(String);
     impl Includes for Itself {
-        fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+        fn resolve(&self, _: &[&str], path: &str, _: bool) -> Option<SourceFile> {
             Some(SourceFile {
                 path: path.to_owned(),
                 text: self.0.as_bytes().into(),
@@ -692,7 +692,7 @@ fn no_safe_fix_in_a_file_within_itself() {
 fn no_safe_fix_beside_what_a_macro_includes_or_names() {
     struct Empty;
     impl Includes for Empty {
-        fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+        fn resolve(&self, _: &[&str], path: &str, _: bool) -> Option<SourceFile> {
             Some(SourceFile {
                 path: path.to_owned(),
                 text: b"\n"[..].into(),

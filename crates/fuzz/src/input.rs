@@ -30,7 +30,7 @@ impl<'t> Input<'t> {
 }
 
 impl Includes for Input<'_> {
-    fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+    fn resolve(&self, _: &[&str], path: &str, _: bool) -> Option<SourceFile> {
         let number: usize = path.parse().ok()?;
         let text = self.0.get(number)?;
         Some(SourceFile {

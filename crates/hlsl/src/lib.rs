@@ -46,15 +46,16 @@ pub use walk::{calls, expressions, statements};
 
 /// How the preprocessor gets at included files.
 pub trait Includes {
-    /// The file that `#include "path"` (or `<path>`, then `angled`) in the file `from` means: its path and bytes.
-    fn resolve(&self, from: &str, path: &str, angled: bool) -> Option<SourceFile>;
+    /// The file that `#include "path"` (or `<path>`, then `angled`) means: its path and bytes. `readers` are the paths of the
+    /// files that are being read: the one with the `#include`, the one that includes that, and so on to the unit's own.
+    fn resolve(&self, readers: &[&str], path: &str, angled: bool) -> Option<SourceFile>;
 }
 
 /// No included file is ever found.
 pub struct NoIncludes;
 
 impl Includes for NoIncludes {
-    fn resolve(&self, _: &str, _: &str, _: bool) -> Option<SourceFile> {
+    fn resolve(&self, _: &[&str], _: &str, _: bool) -> Option<SourceFile> {
         None
     }
 }

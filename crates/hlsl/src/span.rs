@@ -105,6 +105,8 @@ pub enum Cause {
     Name(String),
     /// The text is not understood.
     Text,
+    /// What an `#if` asks is not understood: nobody knows which text is read.
+    Condition,
     /// A kernel is not run to its end.
     Run,
     /// Builds are declared that were not read.

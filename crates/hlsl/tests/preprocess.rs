@@ -13,7 +13,7 @@ fn lines(numbers: std::ops::Range<usize>, line: impl FnMut(usize) -> String) -> 
 struct Files<'a>(&'a [(&'a str, &'a [u8])]);
 
 impl Includes for Files<'_> {
-    fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+    fn resolve(&self, _: &[&str], path: &str, _: bool) -> Option<SourceFile> {
         let (path, text) = self.0.iter().find(|(name, _)| *name == path)?;
         Some(SourceFile {
             path: (*path).to_owned(),
@@ -135,8 +135,30 @@ fn lines_and_files() {
     check("__LINE__\n\\\n__LINE__ __FILE__", "1\n3 \"main.hlsl\"");
     check("#define L __LINE__\n\nL", "\n3");
     check("#define L(x) __LINE__\nL(\n\n);", "4;");
-    check("#define F(a, b) a b\nF(__LINE__,\n__LINE__\n) __LINE__", "4 4 4");
+    check("#define F(a, b) a b\nF(__LINE__,\n__LINE__\n) __LINE__", "2 3 4");
     check("#define L() __LINE__\n#define Q L\nQ\n() Q\n__LINE__", "4 L\n5");
+    // As DXC counts: an argument is in its own line, and so is a macro's name there.
+    for (defines, text, lines) in [
+        ("", "F(__LINE__\n)", "3"),
+        ("", "F(\n__LINE__\n)", "4"),
+        ("#define L __LINE__", "F(\nL\n)", "4"),
+        ("#define L() __LINE__", "F(\nL(\n)\n)", "5"),
+        ("", "F(\nF(\n__LINE__\n)\n)", "5"),
+        ("#define G(x) F(x)", "G(\n__LINE__\n)", "4"),
+        ("#define G(x) F(x __LINE__)", "G(\n__LINE__\n)", "4 5"),
+        ("#define G(...) __VA_ARGS__", "G(\n__LINE__,\n__LINE__)", "4, 5"),
+        ("#define C(a, b) a##b", "C(\n__LI,\nNE__\n)", "6"),
+        ("#define A F", "A(\n__LINE__\n)", "4"),
+        ("", "F(__LINE__\n#line 50\n__LINE__\n) __LINE__", "3 50 51"),
+        ("", "__LI\\\nNE__", "3"),
+    ] {
+        let text = format!("#define F(x) x\n{defines}\n{text}");
+        check(
+            &text,
+            &format!("{}{lines}", if defines.is_empty() { "\n" } else { "" }),
+        );
+    }
+    check("\n\r__LINE__", "\n\r2");
     check("#line 55\n__LINE__\n__LINE__", "55\n56");
     check("#define AT 10\n#line AT \"other.hlsl\"\n__LINE__", "10");
     check("# 7 \"other.hlsl\"\n__LINE__", "7");
@@ -229,6 +251,43 @@ fn conditions_that_cannot_be_read() {
         "x",
         &["`defined` without a name @ #if defined("],
     );
+}
+
+#[test]
+fn includes_that_are_asked_for() {
+    let files: &[(&str, &[u8])] = &[("a", b"in a\n")];
+    let has = "#define __has_include __has_include\n#define P \"a\"\n#define Q <b>\n";
+    for (condition, holds) in [
+        ("__has_include(\"a\")", true),
+        ("!__has_include ( <a> )", false),
+        ("__has_include(\"b\") || defined(__has_include)", true),
+        ("__has_include(P) && !__has_include(Q)", true),
+    ] {
+        let text = format!("{has}#if {condition}\nyes\n#endif\n");
+        check_files(&text, files, if holds { "yes\n" } else { "" }, &[]);
+    }
+    // Where no compiler is said to know it, it is a word like others.
+    let problem = ["unexpected `(` in a condition @ __has_include(\"a\")"];
+    check_files("#if __has_include(\"a\")\nyes\n#endif\n", files, "", &problem);
+    let problem = ["unexpected `__has_include` in a condition @ __has_include(1)"];
+    check_files(
+        &format!("{has}#if __has_include(1)\n#endif\n"),
+        files,
+        "",
+        &problem,
+    );
+}
+
+#[test]
+fn pragmas_in_expressions() {
+    let once: &[(&str, &[u8])] = &[
+        ("a", b"_Pragma(\"once\") a\n"),
+        ("b", b"#define ONCE _Pragma(\"once\")\nONCE b\n"),
+    ];
+    let text = "#include \"a\"\n#include \"a\"\n#include \"b\"\n#include \"b\"\n";
+    check_files(text, once, " a\n b\n", &[]);
+    check("x _Pragma(\"unroll\") y", "x  y");
+    check("_Pragma", "_Pragma");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use shaderlint_hlsl::{FileSpan, Includes, Preprocessed, SourceFile, Span, prepro
 struct Files<'a>(&'a [(&'a str, &'a str)]);
 
 impl Includes for Files<'_> {
-    fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+    fn resolve(&self, _: &[&str], path: &str, _: bool) -> Option<SourceFile> {
         let (path, text) = self.0.iter().find(|(name, _)| *name == path)?;
         Some(SourceFile {
             path: (*path).to_owned(),

@@ -5,7 +5,7 @@ use shaderlint_hlsl::{FileId, Includes, Shader, SourceFile, Wanted, preprocess, 
 struct Header<'a>(&'a str);
 
 impl Includes for Header<'_> {
-    fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+    fn resolve(&self, _: &[&str], path: &str, _: bool) -> Option<SourceFile> {
         Some(SourceFile {
             path: path.to_owned(),
             text: self.0.as_bytes().into(),

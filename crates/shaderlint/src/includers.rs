@@ -52,7 +52,7 @@ impl OfWorkspace for ByFolder<'_> {
     fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf> {
         let project = self.project_of(from);
         let search = Search::new(&self.options.files, &project);
-        let file = search.resolve(&from.display().to_string(), written, false)?;
+        let file = search.resolve(&[&from.display().to_string()], written, false)?;
         Some(here(Path::new(&file.path)))
     }
 }

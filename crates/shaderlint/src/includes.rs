@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Includes, Problem, SourceFile, Sources, Text, decode};
 
 use crate::config::{Project, here};
-use crate::walk;
+use crate::walk::{self, Workspace};
 use mentions::Mentions;
 pub(crate) use mentions::{OfWorkspace, name_of};
 
@@ -34,6 +34,8 @@ pub(crate) struct Files {
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
     /// The folders outside of which nothing is included, as they are once links are followed.
     fence: Mutex<Vec<PathBuf>>,
+    /// One more folder from which files are included, and in which no others are searched for.
+    reach: Option<PathBuf>,
     /// What is looked at is read in these folders only, too.
     guards_inputs: bool,
     mentions: Mutex<Mentions>,
@@ -44,7 +46,7 @@ pub(crate) struct Files {
 impl Files {
     /// Included files are those in the folders of `workspace` and in those that are allowed later; stray headers are
     /// looked up in `trees`. Links do not lead out.
-    pub fn new(trees: Vec<PathBuf>, workspace: &[PathBuf]) -> Self {
+    pub fn new(trees: Vec<PathBuf>, workspace: &Workspace) -> Self {
         let files = Files {
             read: Mutex::default(),
             given: Mutex::default(),
@@ -52,11 +54,15 @@ impl Files {
             trees,
             index: OnceLock::new(),
             fence: Mutex::default(),
+            reach: workspace
+                .reach
+                .as_ref()
+                .and_then(|folder| folder.canonicalize().ok()),
             guards_inputs: false,
             mentions: Mutex::default(),
             generation: AtomicU64::new(0),
         };
-        files.allow(workspace);
+        files.allow(&workspace.folders);
         files
     }
 
@@ -64,7 +70,13 @@ impl Files {
     pub fn within(folders: &[PathBuf]) -> Self {
         Files {
             guards_inputs: true,
-            ..Files::new(folders.to_vec(), folders)
+            ..Files::new(
+                folders.to_vec(),
+                &Workspace {
+                    folders: folders.to_vec(),
+                    reach: None,
+                },
+            )
         }
     }
 
@@ -84,7 +96,11 @@ impl Files {
     /// Whether the path may be looked at.
     pub fn allows(&self, path: &Path) -> bool {
         let path = here(path).canonicalize();
-        path.is_ok_and(|path| lock(&self.fence).iter().any(|folder| path.starts_with(folder)))
+        path.is_ok_and(|path| {
+            let fence = lock(&self.fence);
+            let mut folders = fence.iter().chain(&self.reach);
+            folders.any(|folder| path.starts_with(folder))
+        })
     }
 
     /// Whether [`Files::look_at`] was told of the file at `path`.
@@ -257,8 +273,11 @@ impl Files {
     }
 }
 
-/// Where the files of one translation unit find what they include: in a virtual folder, beside the including file, in
-/// an include folder, in the trees.
+/// Where the files of one translation unit find what they include.
+///
+/// As in DXC, `"path"` is looked for beside the file that includes it, beside those that include that, and in the include
+/// folders, and `<path>` in the include folders alone. Virtual folders come before all that, and what is in none of these is
+/// found where builds may have a folder, or a search of their own: beside the files in spite of `<>`, then in the trees.
 pub(crate) struct Search<'a> {
     files: &'a Files,
     project: &'a Project,
@@ -269,8 +288,10 @@ pub(crate) struct Search<'a> {
     replaced: Option<(PathBuf, Text)>,
 }
 
-/// What `#include`s come to, by the file that has them and by what is written there.
-pub(crate) type Answers = HashMap<(String, String), Option<SourceFile>>;
+/// What [`Includes::resolve`] is asked: by which files, for which path, and whether in angle brackets.
+pub(crate) type Question = (Vec<String>, String, bool);
+
+pub(crate) type Answers = HashMap<Question, Option<SourceFile>>;
 
 /// What there is to say of how the includes of a unit were found.
 #[derive(Clone, Default)]
@@ -318,6 +339,20 @@ impl Lookups {
                 }
             }
         }
+    }
+
+    /// What fixes in the file at `path` rest on that only a build knows: a note each. Where the build takes another file for that
+    /// one, they are none of its business.
+    pub fn guessed(&self, path: &Path) -> impl Iterator<Item = String> {
+        let others = self.choices.iter().filter(|choice| !is_same(&choice.taken, path));
+        others.map(|choice| {
+            format!(
+                "the fix is proved with {}, the nearest of {} files called `{}`; -I says where the build finds it",
+                choice.taken.display(),
+                choice.count,
+                choice.written
+            )
+        })
     }
 
     /// Where one of several files was taken.
@@ -390,18 +425,20 @@ impl<'a> Search<'a> {
 }
 
 impl Includes for Search<'_> {
-    fn resolve(&self, from: &str, written: &str, _angled: bool) -> Option<SourceFile> {
+    fn resolve(&self, readers: &[&str], written: &str, angled: bool) -> Option<SourceFile> {
+        let from = readers.first().copied().unwrap_or_default();
         let path = written.replace('\\', "/");
         let in_virtual = self.project.virtual_dirs.iter().filter_map(|(name, folder)| {
             let rest = below(&path, name)?;
             Some(folder.join(rest))
         });
-        let folders = self.project.include_dirs.iter().map(PathBuf::as_path);
-        let in_folders = Path::new(from)
-            .parent()
-            .into_iter()
-            .chain(folders)
-            .map(|folder| folder.join(&path));
+        let beside: Vec<&Path> = readers
+            .iter()
+            .filter_map(|file| Path::new(*file).parent())
+            .collect();
+        let given: Vec<&Path> = self.project.include_dirs.iter().map(PathBuf::as_path).collect();
+        let folders = if angled { [given, beside] } else { [beside, given] }.concat();
+        let in_folders = folders.iter().map(|folder| folder.join(&path));
         let candidates: Vec<PathBuf> = in_virtual
             .chain(in_folders)
             .map(|path| without_dots(&path))
@@ -427,11 +464,17 @@ impl Includes for Search<'_> {
             }
         }
         if let Some(answers) = &self.answers {
-            let question = (from.to_owned(), written.to_owned());
+            let readers = readers.iter().map(|reader| (*reader).to_owned()).collect();
+            let question = (readers, written.to_owned(), angled);
             answers.borrow_mut().insert(question, found.clone());
         }
         found
     }
+}
+
+/// The path of what would be called so beside a file.
+pub(crate) fn beside(file: &Path, written: &str) -> PathBuf {
+    without_dots(&file.with_file_name(written.replace('\\', "/")))
 }
 
 /// Whether two paths are of one file, links followed.

@@ -139,6 +139,8 @@ pub(crate) enum Role {
 pub(crate) struct Unit {
     pub shader: Shader,
     pub problems: Vec<Problem>,
+    /// Where one of several files was taken.
+    pub choices: Vec<Problem>,
 }
 
 /// What looking at one file showed. Without the tree: a run may look at thousands of files.
@@ -159,6 +161,8 @@ pub(crate) struct Looked {
     pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
+    /// What its fixes rest on that only a build knows: a note each.
+    pub guesses: Vec<String>,
     /// The functions that no kernel of the file calls, if it has one.
     pub uncalled: Option<Vec<String>>,
     /// The files that include this one, where that was asked of its fixes, or of functions that nothing calls here.
@@ -279,8 +283,13 @@ impl OneFile {
         let (mut unit, problems) = preprocess(&path, text, defines, &search);
         unit.version = self.project.version_of(text, defines);
         let (shader, mut problems) = read_preprocessed(unit, problems, None);
-        search.into_lookups().explain(&shader.sources, &mut problems);
-        Unit { shader, problems }
+        let lookups = search.into_lookups();
+        lookups.explain(&shader.sources, &mut problems);
+        Unit {
+            choices: lookups.choices(&shader.sources),
+            shader,
+            problems,
+        }
     }
 }
 
@@ -406,6 +415,7 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     });
     looked.included = included.collect();
     looked.report = union.report;
+    looked.guesses = lookups.guessed(Path::new(name)).collect();
     for finding in &mut looked.report.findings {
         let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
         if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
@@ -468,7 +478,8 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
 fn judge_by_includers(looked: &mut Looked, text: &Text, options: &Options) {
     let path = Path::new(&looked.path);
     let includers = includers::of(path, text, options);
-    let asked = variants::judge_by_includers(&mut looked.report.findings, path, includers);
+    let guesses = std::mem::take(&mut looked.guesses);
+    let asked = variants::judge_by_includers(&mut looked.report.findings, path, includers, guesses);
     looked.includers.extend(asked);
 }
 

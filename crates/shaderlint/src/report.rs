@@ -27,9 +27,9 @@ pub(crate) use diff::diff;
 pub(crate) use statistics::statistics;
 pub(crate) use summary::{fixes_made, summary};
 pub(crate) use text::problem;
-#[cfg(feature = "gpu")]
-pub(crate) use text::problems;
 pub(crate) use text::{Detail, WIDTH, doubt, failure, problems_of, wrap};
+#[cfg(feature = "gpu")]
+pub(crate) use text::{choices, problems};
 
 use crate::args::OutputFormat;
 use crate::lint::{Failure, Looked};

@@ -1,8 +1,11 @@
 //! The byte scan that spares most files the parse.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use shaderlint_hlsl::{Definition, Derived, Directive, Directives, Includes, SourceFile, Text, directives};
+
+use crate::includes;
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
 pub(crate) const WORDS: [&[u8]; 9] = [
@@ -127,35 +130,47 @@ pub(crate) fn includes_one(
     is_written: &dyn Fn(&str) -> bool,
 ) -> bool {
     let mut seen = HashSet::from([path.to_owned()]);
-    let mut left = included(text)
-        .into_iter()
-        .map(|name| (path.to_owned(), name))
-        .collect::<Vec<_>>();
-    while let Some((from, name)) = left.pop() {
-        // An include through a macro: only the preprocessor knows where it leads.
-        let Some((name, angled)) = name else {
-            if if_unknown {
-                return true;
+    let mut texts = vec![(path.to_owned(), text.clone())];
+    // What a path means hangs on the folders of all files that are being read: these are some of those seen.
+    let mut folders: Vec<String> = Vec::new();
+    let mut asked: Vec<(String, String, bool)> = Vec::new();
+    let mut answered = HashSet::new();
+    while !texts.is_empty() {
+        for (from, text) in std::mem::take(&mut texts) {
+            for name in included(&text) {
+                match name {
+                    Some((name, _)) if is_written(&name) => return true,
+                    Some((name, angled)) => asked.push((from.clone(), name, angled)),
+                    // An include through a macro: only the preprocessor knows where it leads.
+                    None if if_unknown => return true,
+                    None => {}
+                }
             }
-            continue;
-        };
-        if is_written(&name) {
-            return true;
+            let is_beside = |other: &String| Path::new(other).parent() == Path::new(&from).parent();
+            if !folders.iter().any(is_beside) {
+                folders.push(from);
+            }
         }
-        let Some(file) = includes.resolve(&from, &name, angled) else {
-            continue;
-        };
-        if !seen.insert(file.path.clone()) {
-            continue;
+        for (number, (from, name, angled)) in asked.iter().enumerate() {
+            for (folder, other) in folders.iter().enumerate() {
+                if !answered.insert((number, folder)) {
+                    continue;
+                }
+                let Some(file) = includes.resolve(&[from, other], name, *angled) else {
+                    continue;
+                };
+                let is_beside = Path::new(&file.path) == includes::beside(Path::new(from), name);
+                if seen.insert(file.path.clone()) {
+                    if is_one(&file) {
+                        return true;
+                    }
+                    texts.push((file.path, file.text));
+                }
+                if is_beside {
+                    break;
+                }
+            }
         }
-        if is_one(&file) {
-            return true;
-        }
-        left.extend(
-            included(&file.text)
-                .into_iter()
-                .map(|name| (file.path.clone(), name)),
-        );
     }
     false
 }
@@ -244,7 +259,7 @@ mod tests {
     struct Headers;
 
     impl Includes for Headers {
-        fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+        fn resolve(&self, _: &[&str], path: &str, _: bool) -> Option<SourceFile> {
             let text: &[u8] = match path {
                 "plain.hlsli" => b"#include \"plain2.hlsli\"\n",
                 "plain2.hlsli" => b"#include <plain.hlsli>\n",

@@ -36,7 +36,7 @@ use crate::configurations::{Configuration, Configurations};
 use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
 use crate::terminal::Style;
-use crate::walk::{self, Asked, Input};
+use crate::walk::{self, Asked, Input, Workspace};
 use crate::{Outcome, kernel, report, terminal, wording, write};
 
 /// Arguments of `shaderlint verify`.
@@ -229,7 +229,7 @@ fn elsewhere(others: &[Other], name: &str) -> Vec<Elsewhere> {
     with_pair
         .filter(|(_, pair)| pair.name == name)
         .map(|(other, pair)| {
-            let proof = proof::prove(&other.flagged.shader, &other.fixed.shader, pair);
+            let proof = proof::prove([&other.flagged, &other.fixed], pair);
             Elsewhere {
                 configuration: other.label.clone(),
                 verdict: evidence::verdict(&proof, pair.has_rows(), &[], &[]),
@@ -275,7 +275,7 @@ impl Verification<'_> {
             Err(_) => walk::is_shader(path),
         };
         let (inputs, problems) = walk::walk(&[(args.path.clone(), Asked::Found)], &mut is_shader);
-        let sources = Sources::new(Vec::new(), &[]);
+        let sources = Sources::new(Vec::new(), &Workspace::default());
         for problem in problems {
             terminal::complain(&problem.text);
             self.could_not = true;
@@ -461,6 +461,8 @@ impl Verification<'_> {
     /// proved.
     fn tell_unread(&self, units: &[&Unit]) -> Result<()> {
         if self.is_all_proved() {
+            let show = || units.iter().for_each(|unit| report::choices(unit));
+            self.progress.aside(show);
             return self.say_unread();
         }
         self.show_problems(units);

@@ -153,13 +153,22 @@ pub(crate) fn trees<'a>(
     trees
 }
 
-/// Where files may be that these files include, with the folders that are asked for: a file's project, and every
-/// repository around it, for one may be a part of another, which may ignore it. Where it has neither, the working
-/// directory if the file is in it, else its own folder.
+/// Where files may be that belong to those of a run.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    /// All of what is in here is searched for files that include others.
+    pub folders: Vec<PathBuf>,
+    /// From here, too, files may be included. It may hold anything.
+    pub reach: Option<PathBuf>,
+}
+
+/// The folders that are asked for, each file's project, and every repository around it, for one may be a part of another,
+/// which may ignore it. Where a file has neither, its own folder, and the working directory is in reach if the file is in it.
 pub(crate) fn workspace<'a>(
     arguments: &[PathBuf],
     files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
-) -> Vec<PathBuf> {
+) -> Workspace {
+    let mut reach = None;
     let mut folders: Vec<PathBuf> = arguments
         .iter()
         .filter(|argument| argument.is_dir())
@@ -181,9 +190,9 @@ pub(crate) fn workspace<'a>(
                 .or_insert_with(|| folder.join(".git").exists())
         }));
         if !around.iter().any(|root| folder.starts_with(root)) {
+            around.push(folder.to_owned());
             let here = std::env::current_dir().ok();
-            let here = here.filter(|here| folder.starts_with(here));
-            around.push(here.unwrap_or_else(|| folder.to_owned()));
+            reach = reach.or(here.filter(|here| folder.starts_with(here)));
         }
         for found in around {
             if !folders.contains(&found) {
@@ -191,7 +200,7 @@ pub(crate) fn workspace<'a>(
             }
         }
     }
-    folders
+    Workspace { folders, reach }
 }
 
 /// The folder around `file` that is a repository's.

@@ -15,8 +15,9 @@ use crate::reference::{cpp, tokens};
 struct Folders(Vec<PathBuf>);
 
 impl Includes for Folders {
-    fn resolve(&self, from: &str, path: &str, angled: bool) -> Option<SourceFile> {
-        let beside = Path::new(from).parent().filter(|_| !angled);
+    fn resolve(&self, readers: &[&str], path: &str, angled: bool) -> Option<SourceFile> {
+        let from = readers.first().filter(|_| !angled);
+        let beside = from.and_then(|from| Path::new(from).parent());
         let folders = beside.into_iter().chain(self.0.iter().map(PathBuf::as_path));
         folders.map(|folder| folder.join(path)).find_map(|path| {
             // `#pragma once` means the file, by whatever path.

@@ -70,9 +70,9 @@ fn components(path: &str) -> Vec<String> {
 
 impl Includes for Project {
     /// What is not found beside its file is looked up by the end of its path.
-    fn resolve(&self, from: &str, path: &str, _angled: bool) -> Option<SourceFile> {
+    fn resolve(&self, readers: &[&str], path: &str, _angled: bool) -> Option<SourceFile> {
         let wanted = components(path);
-        let from = components(from);
+        let from = components(readers.first()?);
         let shared = |file: &SourceFile| {
             let parts = components(&file.path);
             parts.iter().zip(&from).take_while(|(a, b)| a == b).count()

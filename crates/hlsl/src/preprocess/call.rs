@@ -41,6 +41,7 @@ impl Unit<'_> {
             white: false,
             painted: false,
             place: Some((source.id, source.file_start(at))),
+            call_end: None,
         };
         let mark = self.out.mark();
         let call = self.out.call(self.frame.inclusion, source.place(at, end));

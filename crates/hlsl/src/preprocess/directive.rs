@@ -54,18 +54,8 @@ impl Unit<'_> {
             },
             b"include" | b"include_with_pragmas" => self.include(&source, line, in_call),
             b"pragma" => {
-                let begin = lex::space(rest, 0, true).end;
-                let word = rest.get(begin..lex::word_end(rest, begin)).unwrap_or_default();
-                if word == b"once" {
-                    self.once.insert(source.id);
-                }
-                if word == b"kernel" && source.id == FileId(0) {
-                    let argument = rest.get(begin + word.len()..).unwrap_or_default();
-                    unity::note(&mut self.kernels, argument);
-                }
-                if word == b"pack_matrix" {
-                    self.pack_matrix(&source, line, begin + word.len());
-                }
+                let rest = rest.to_vec();
+                self.pragma(&rest, Some(line));
             }
             b"endif" => match self.frame.conditions.last().copied() {
                 Some(condition) => {
@@ -116,16 +106,36 @@ impl Unit<'_> {
         if let Some(shift) =
             number.and_then(|number| Some(isize::try_from(number).ok()? - isize::try_from(behind).ok()?))
         {
-            self.frame.line_shift = shift;
+            let from = source.file_start(line.end);
+            self.frame.line_shifts.push((from, shift));
         }
     }
 
-    /// `#pragma pack_matrix(ORDER)`, whose order may be a macro, `begin` bytes behind the keyword.
-    fn pack_matrix(&mut self, source: &SourceText, line: Line, begin: usize) {
-        let begin = line.keyword_end + begin;
-        let argument = source.bytes().get(begin..line.end).unwrap_or_default();
-        let tokens = self.tokens(argument, Some(begin));
-        let Ok(tokens) = self.expand_list(tokens, line.hash, false) else {
+    /// `#pragma TEXT`, at a line, or `_Pragma("TEXT")`.
+    pub fn pragma(&mut self, text: &[u8], line: Option<Line>) {
+        let begin = lex::space(text, 0, true).end;
+        let (word, argument) = text
+            .get(begin..)
+            .unwrap_or_default()
+            .split_at(lex::word_end(text, begin) - begin);
+        let file = self.frame.source.id;
+        match word {
+            b"once" => {
+                self.once.insert(file);
+            }
+            b"kernel" if file == FileId(0) => unity::note(&mut self.kernels, argument),
+            b"pack_matrix" => {
+                let at = line.map(|line| line.keyword_end + begin + word.len());
+                self.pack_matrix(argument, at, line.map_or(self.frame.at, |line| line.hash));
+            }
+            _ => {}
+        }
+    }
+
+    /// `pack_matrix(ORDER)`, whose order may be a macro. `argument` stands at `at` of the file, if it stands there.
+    fn pack_matrix(&mut self, argument: &[u8], at: Option<usize>, hash: usize) {
+        let tokens = self.tokens(argument, at);
+        let Ok(tokens) = self.expand_list(tokens, hash, false) else {
             return;
         };
         let order = tokens
@@ -263,7 +273,10 @@ impl Unit<'_> {
             Err(why) => Err(format!("a macro in this condition {why}")),
         };
         result.unwrap_or_else(|message| {
-            self.problem(message, Some(place));
+            self.tell(Problem {
+                cause: Cause::Condition,
+                ..Problem::new(message, Some(place))
+            });
             false
         })
     }
@@ -382,11 +395,11 @@ impl Unit<'_> {
             return;
         }
         let directive = source.file_start(line.hash);
-        self.follow(path, angled, place, directive);
+        self.follow(&path, angled, place, directive);
     }
 
     /// The path that the expansion of an `#include` spells, and whether in angle brackets.
-    fn made_path(&self, tokens: &[Token]) -> Option<(Vec<u8>, bool)> {
+    pub fn made_path(&self, tokens: &[Token]) -> Option<(Vec<u8>, bool)> {
         let (first, rest) = tokens.split_first()?;
         if first.kind == Kind::String {
             let text = self.names.text(first.symbol);
@@ -406,19 +419,10 @@ impl Unit<'_> {
         Some((path, true))
     }
 
-    fn follow(&mut self, path: Vec<u8>, angled: bool, place: FileSpan, directive: u32) {
-        let shown = String::from_utf8_lossy(&path).into_owned();
+    fn follow(&mut self, path: &[u8], angled: bool, place: FileSpan, directive: u32) {
+        let shown = String::from_utf8_lossy(path).into_owned();
         let from = self.frame.source.id;
-        let key = (from, path, angled);
-        let resolved = if let Some(&known) = self.resolved.get(&key) {
-            known
-        } else {
-            let found = self.includes.resolve(self.path(), &shown, angled);
-            let file = found.map(|found| self.add_file(&found.path, &found.text));
-            self.resolved.insert(key, file);
-            file
-        };
-        let Some(file) = resolved else {
+        let Some(file) = self.resolve(path, angled) else {
             self.tell(Problem {
                 message: format!("cannot find `{shown}`"),
                 place: Some(place),
@@ -462,6 +466,24 @@ impl Unit<'_> {
                 ..place
             }),
         );
+    }
+
+    /// The file that an `#include` here means.
+    pub fn resolve(&mut self, path: &[u8], angled: bool) -> Option<FileId> {
+        let frames = std::iter::once(&self.frame).chain(self.parents.iter().rev());
+        let readers: Vec<FileId> = frames.map(|frame| frame.source.id).collect();
+        let key = (readers, path.to_vec(), angled);
+        if let Some(&known) = self.resolved.get(&key) {
+            return known;
+        }
+        let readers = key.0.iter().filter_map(|id| self.sources.get(*id));
+        let readers: Vec<&str> = readers.map(|file| file.path.as_str()).collect();
+        let found = self
+            .includes
+            .resolve(&readers, &String::from_utf8_lossy(path), angled);
+        let file = found.map(|found| self.add_file(&found.path, &found.text));
+        self.resolved.insert(key, file);
+        file
     }
 
     /// Notes that a file stands here that is not read. In braces its text may be statements or members: in its place

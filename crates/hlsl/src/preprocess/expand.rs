@@ -19,6 +19,8 @@ pub(super) struct Context {
     name: Option<Symbol>,
     /// Whether white space stands before the first token: what the macro's name had, not what its body has.
     white: Option<bool>,
+    /// [`Token::call_end`] of the tokens that have none.
+    call_end: Option<u32>,
 }
 
 /// The state of the expansion at hand.
@@ -80,17 +82,23 @@ impl Unit<'_> {
         }
     }
 
-    pub fn push_context(&mut self, tokens: Rc<Vec<Token>>, name: Option<Symbol>, white: Option<bool>) {
-        self.expansion.charge(1);
-        if let Some(name) = name {
-            self.names.disable(name);
-        }
-        self.expansion.contexts.push(Context {
+    /// Goes on with tokens as they are.
+    pub fn push_tokens(&mut self, tokens: Rc<Vec<Token>>) {
+        self.push_context(Context {
             tokens,
             next: 0,
-            name,
-            white,
+            name: None,
+            white: None,
+            call_end: None,
         });
+    }
+
+    fn push_context(&mut self, context: Context) {
+        self.expansion.charge(1);
+        if let Some(name) = context.name {
+            self.names.disable(name);
+        }
+        self.expansion.contexts.push(context);
     }
 
     fn pop_context(&mut self) {
@@ -110,6 +118,7 @@ impl Unit<'_> {
             if let (0, Some(white)) = (context.next, context.white) {
                 token.white = white;
             }
+            token.call_end = token.call_end.or(context.call_end);
             context.next += 1;
             if token.kind == Kind::Ident && self.names.is_disabled(token.symbol) {
                 token.painted = true;
@@ -144,7 +153,7 @@ impl Unit<'_> {
     pub fn enter(&mut self, name: Token, definition: &Macro) -> bool {
         let (parameters, variadic, body) = match definition {
             Macro::Line => {
-                let line = self.line_of_call();
+                let line = self.line_of(name);
                 return self.enter_made(name, Kind::Number, line.to_string().as_bytes());
             }
             Macro::File => {
@@ -155,16 +164,17 @@ impl Unit<'_> {
                 let level = self.parents.len().to_string();
                 return self.enter_made(name, Kind::Number, level.as_bytes());
             }
+            Macro::Pragma => return self.enter_pragma(name),
             Macro::Defined {
                 parameters,
                 variadic,
                 body,
             } => (*parameters, *variadic, body),
         };
-        let mut arguments = Vec::new();
+        let (mut arguments, mut last) = (Vec::new(), name);
         if let Some(count) = parameters {
             match self.arguments(name, count, variadic) {
-                Some(found) => arguments = found,
+                Some(found) => (arguments, last) = found,
                 None => return false,
             }
         }
@@ -175,13 +185,43 @@ impl Unit<'_> {
                 Rc::new(self.substitute(parts, arguments, variadic))
             }
         };
-        self.push_context(tokens, Some(name.symbol), Some(name.white));
+        self.push_context(Context {
+            tokens,
+            next: 0,
+            name: Some(name.symbol),
+            white: Some(name.white),
+            call_end: last.at(),
+        });
+        true
+    }
+
+    /// Obeys `_Pragma("…")`, of which nothing is left.
+    fn enter_pragma(&mut self, name: Token) -> bool {
+        let Some((arguments, _)) = self.arguments(name, 1, false) else {
+            return false;
+        };
+        if let [Argument { tokens, .. }] = &*arguments
+            && let [
+                Token {
+                    kind: Kind::String,
+                    symbol,
+                    ..
+                },
+            ] = **tokens
+        {
+            let quoted = self.names.text(symbol);
+            let text = quoted
+                .get(1..quoted.len().saturating_sub(1))
+                .unwrap_or_default()
+                .to_vec();
+            self.pragma(&text, None);
+        }
         true
     }
 
     fn enter_made(&mut self, name: Token, kind: Kind, text: &[u8]) -> bool {
         let token = self.made(kind, text, name.white);
-        self.push_context(Rc::new(vec![token]), None, None);
+        self.push_tokens(Rc::new(vec![token]));
         true
     }
 
@@ -194,6 +234,7 @@ impl Unit<'_> {
             white,
             painted: false,
             place: None,
+            call_end: None,
         }
     }
 
@@ -217,9 +258,9 @@ impl Unit<'_> {
         }
     }
 
-    /// The arguments of a call of `name`. If it is no call, or one that cannot be read, everything is as before:
+    /// The arguments of a call of `name`, and the token that ends it. If it is no call, or one that cannot be read, everything is as before:
     /// what was taken from contexts is put back, and the file is read again from where it was.
-    fn arguments(&mut self, name: Token, wanted: usize, variadic: bool) -> Option<Vec<Argument>> {
+    fn arguments(&mut self, name: Token, wanted: usize, variadic: bool) -> Option<(Vec<Argument>, Token)> {
         let mark = self.file_position();
         let open = self.take_open()?;
         let opens_in_context = self.expansion.contexts.len() > self.expansion.floor;
@@ -247,7 +288,7 @@ impl Unit<'_> {
                     let given = arguments.len();
                     let is_empty = given == 1 && arguments.iter().all(|argument| argument.tokens.is_empty());
                     if wanted == 0 && is_empty {
-                        return Some(Vec::new());
+                        return Some((Vec::new(), token));
                     }
                     if given > wanted {
                         break "is called with too many arguments";
@@ -260,7 +301,7 @@ impl Unit<'_> {
                     if variadic && wanted == 1 && is_empty {
                         arguments.clear();
                     }
-                    return Some(arguments);
+                    return Some((arguments, token));
                 }
                 Symbol::CLOSE => depth -= 1,
                 Symbol::COMMA if depth == 0 && !(variadic && arguments.len() >= wanted) => {
@@ -278,7 +319,7 @@ impl Unit<'_> {
             self.return_to(mark);
         }
         if !to_put_back.is_empty() {
-            self.push_context(Rc::new(to_put_back), None, None);
+            self.push_tokens(Rc::new(to_put_back));
         }
         None
     }
@@ -302,7 +343,7 @@ impl Unit<'_> {
         self.expansion.depth += 1;
         self.expansion.floor = self.expansion.contexts.len();
         self.expansion.reads_file = false;
-        self.push_context(Rc::new(tokens.to_vec()), None, None);
+        self.push_tokens(Rc::new(tokens.to_vec()));
         let mut expanded = Vec::new();
         while let Some(token) = self.expand_next() {
             expanded.push(token);
@@ -335,11 +376,14 @@ impl Unit<'_> {
         let outer_conditions = self.saved_conditions.take();
         let outer_start = self.call_start;
         self.set_call_start(hash);
-        self.push_context(Rc::new(tokens), None, None);
+        self.push_tokens(Rc::new(tokens));
         let mut expanded = Vec::new();
         while let Some(token) = self.expand_next() {
-            let is_defined = is_condition && token.symbol == Symbol::DEFINED;
-            expanded.push(if is_defined { self.defined(token) } else { token });
+            expanded.push(match token.symbol {
+                Symbol::DEFINED if is_condition => self.defined(token),
+                Symbol::HAS_INCLUDE if is_condition && self.is_defined(token) => self.has_include(token),
+                _ => token,
+            });
         }
         self.end_expansion();
         self.call_start = outer_start;
@@ -364,11 +408,41 @@ impl Unit<'_> {
         if name.is_none() || !is_closed {
             self.complain_of_call("`defined` without a name".to_owned());
         }
-        let value = name.is_some_and(|name| self.names.definition(name.symbol).is_some());
-        Token {
-            symbol: if value { Symbol::ONE } else { Symbol::ZERO },
-            kind: Kind::Number,
-            ..keyword
+        let value = name.is_some_and(|name| self.is_defined(name));
+        truth(value, keyword)
+    }
+
+    fn is_defined(&self, name: Token) -> bool {
+        self.names.definition(name.symbol).is_some()
+    }
+
+    /// The value of `__has_include("PATH")` or `__has_include(<PATH>)`, whose `__has_include` has been read.
+    fn has_include(&mut self, keyword: Token) -> Token {
+        let mut argument = Vec::new();
+        let is_open = self.read().is_some_and(|token| token.symbol == Symbol::OPEN);
+        let is_closed = is_open
+            && loop {
+                // What is in angle brackets is no macro's name.
+                let is_path = argument
+                    .first()
+                    .is_some_and(|token: &Token| token.symbol == Symbol::LESS);
+                let token = if is_path { self.read() } else { self.expand_next() };
+                match token {
+                    Some(token) if token.symbol == Symbol::CLOSE => break true,
+                    Some(token) => argument.push(token),
+                    None => break false,
+                }
+            };
+        match self.made_path(&argument).filter(|_| is_closed) {
+            Some((path, angled)) => {
+                let is_there = self.resolve(&path, angled).is_some();
+                truth(is_there, keyword)
+            }
+            // A condition with such a token is complained of.
+            None => Token {
+                kind: Kind::Other,
+                ..keyword
+            },
         }
     }
 
@@ -485,6 +559,15 @@ impl Unit<'_> {
     fn complain(&mut self, name: Token, what: &str) {
         let text = String::from_utf8_lossy(self.names.text(name.symbol)).into_owned();
         self.complain_of_call(format!("macro `{text}` {what}"));
+    }
+}
+
+/// 1 or 0 in the place of a word that asks.
+fn truth(value: bool, keyword: Token) -> Token {
+    Token {
+        symbol: if value { Symbol::ONE } else { Symbol::ZERO },
+        kind: Kind::Number,
+        ..keyword
     }
 }
 

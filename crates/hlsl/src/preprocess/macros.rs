@@ -32,6 +32,8 @@ pub(super) enum Macro {
     File,
     /// `__INCLUDE_LEVEL__`
     Level,
+    /// `_Pragma`
+    Pragma,
     Defined {
         /// Number of parameters of a function-like macro, the variadic one included.
         parameters: Option<usize>,
@@ -52,10 +54,11 @@ impl Macro {
     pub fn is_function_like(&self) -> bool {
         matches!(
             self,
-            Macro::Defined {
-                parameters: Some(_),
-                ..
-            }
+            Macro::Pragma
+                | Macro::Defined {
+                    parameters: Some(_),
+                    ..
+                }
         )
     }
 }

@@ -29,9 +29,10 @@ impl Symbol {
     pub const GREATER: Symbol = Symbol(12);
     pub const QUESTION: Symbol = Symbol(13);
     pub const COLON: Symbol = Symbol(14);
+    pub const HAS_INCLUDE: Symbol = Symbol(15);
 }
 
-const WELL_KNOWN: [&[u8]; 15] = [
+const WELL_KNOWN: [&[u8]; 16] = [
     b"(",
     b")",
     b",",
@@ -47,6 +48,7 @@ const WELL_KNOWN: [&[u8]; 15] = [
     b">",
     b"?",
     b":",
+    b"__has_include",
 ];
 
 /// A preprocessing token.
@@ -60,6 +62,15 @@ pub(super) struct Token {
     pub painted: bool,
     /// File and position where it is spelled; `None` for one that was made.
     pub place: Option<(FileId, u32)>,
+    /// Of one that a macro made: where in the file being read the call of that ends, or of the one that made the call.
+    pub call_end: Option<u32>,
+}
+
+impl Token {
+    /// The position in the file being read that it counts as.
+    pub fn at(&self) -> Option<u32> {
+        self.call_end.or_else(|| Some(self.place?.1))
+    }
 }
 
 struct Name {

@@ -149,7 +149,10 @@ impl SourceText {
             let mut starts = Vec::new();
             let mut at = 0;
             while let Some(&byte) = self.raw.get(at) {
-                at = past_newline(&self.raw, at).max(at + 1);
+                let next = self.raw.get(at + 1).copied();
+                // As Clang counts them, `\n\r` ends one line, too.
+                let is_pair = byte == b'\n' && next == Some(b'\r');
+                at = past_newline(&self.raw, at).max(at + 1) + usize::from(is_pair);
                 if is_newline(byte) {
                     starts.push(offset(at));
                 }

@@ -23,8 +23,8 @@ pub(super) struct Frame {
     pub at: usize,
     /// The `#if`s that are open.
     pub conditions: Vec<Condition>,
-    /// What `__LINE__` is beyond the number of a line, after a `#line`.
-    pub line_shift: isize,
+    /// From which position on `__LINE__` is how much beyond the number of a line: after each `#line`.
+    pub line_shifts: Vec<(u32, isize)>,
 }
 
 /// An `#if` that is open.
@@ -58,8 +58,8 @@ pub(super) struct Unit<'a> {
     /// By [`FileId`].
     pub texts: Vec<Rc<SourceText>>,
     pub files: FxHashMap<String, FileId>,
-    /// What an `#include` in a file meant: `None` if no file was found.
-    pub resolved: FxHashMap<(FileId, Vec<u8>, bool), Option<FileId>>,
+    /// What an `#include` meant, by the files that were being read: `None` if no file was found.
+    pub resolved: FxHashMap<(Vec<FileId>, Vec<u8>, bool), Option<FileId>>,
     pub once: FxHashSet<FileId>,
     /// Files that were found to include themselves, or too deep.
     pub too_deep: FxHashSet<FileId>,
@@ -99,7 +99,7 @@ impl<'a> Unit<'a> {
                 inclusion: 0,
                 at: 0,
                 conditions: Vec::new(),
-                line_shift: 0,
+                line_shifts: Vec::new(),
             },
             parents: Vec::new(),
             included: None,
@@ -177,6 +177,7 @@ impl<'a> Unit<'a> {
             ("__LINE__", Macro::Line),
             ("__FILE__", Macro::File),
             ("__INCLUDE_LEVEL__", Macro::Level),
+            ("_Pragma", Macro::Pragma),
         ];
         for (name, builtin) in builtins {
             let name = self.names.intern(name.as_bytes());
@@ -236,7 +237,7 @@ impl<'a> Unit<'a> {
             inclusion: self.out.include(file, self.frame.inclusion, place),
             source,
             conditions: Vec::new(),
-            line_shift: 0,
+            line_shifts: Vec::new(),
         })
     }
 
@@ -294,14 +295,17 @@ impl<'a> Unit<'a> {
             .map_or("", |file| &file.path)
     }
 
-    /// What `__LINE__` is there: to DXC and GCC the line in which a call ends.
-    pub fn line_of_call(&self) -> usize {
-        let end = self.frame.source.file_end(self.frame.at).saturating_sub(1);
-        let line = self.frame.source.line(end.max(self.call_start));
-        line.saturating_add_signed(self.frame.line_shift)
+    /// What `__LINE__` is there. As in Clang, one among the arguments of a call is that of its own line, and one that a macro
+    /// makes is that of the line in which the call of the macro ends (`getExpansionRange` in `ExpandBuiltinMacro`).
+    pub fn line_of(&self, name: Token) -> usize {
+        let at = name.at().unwrap_or(self.call_start);
+        let line = self.frame.source.line(at);
+        let before = |(from, _): &&(u32, isize)| *from <= at;
+        let shift = self.frame.line_shifts.iter().rev().find(before);
+        line.saturating_add_signed(shift.map_or(0, |(_, shift)| *shift))
     }
 
-    /// Sets the place that `__LINE__` and problems of an expansion mean.
+    /// Sets the place that problems of an expansion mean.
     pub fn set_call_start(&mut self, at: usize) {
         self.call_start = self.frame.source.file_start(at);
     }
@@ -455,6 +459,7 @@ impl<'a> Unit<'a> {
                 white: space.white,
                 painted: false,
                 place: Some((source.id, source.file_start(space.end))),
+                call_end: None,
             }
         })
     }
@@ -493,6 +498,7 @@ impl<'a> Unit<'a> {
             white,
             painted: false,
             place: Some((source.id, source.file_start(start))),
+            call_end: None,
         })
     }
 
@@ -509,6 +515,7 @@ impl<'a> Unit<'a> {
                 white: space.white,
                 painted: false,
                 place: at.map(|at| (source.id, source.file_start(at + space.end))),
+                call_end: None,
             });
             space = lex::space(bytes, end.max(space.end + 1), true);
         }

@@ -117,7 +117,11 @@ fn from_program(built_in: &BuiltIn) -> Result<System> {
             ensure!(file == name, "{}: there is no {file}", built_in.folder);
             let path = format!("{}/{name}", built_in.folder);
             let (shader, problems) = shaderlint_hlsl::read(&path, text.as_bytes(), &[], &NoIncludes);
-            Ok(Unit { shader, problems })
+            Ok(Unit {
+                shader,
+                problems,
+                choices: Vec::new(),
+            })
         },
     )?;
     system.is_yardstick = built_in.folder.starts_with("fixtures/yardsticks/");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use shaderlint_hlsl::decode;
 
-use super::{Files, lock, without_dots};
+use super::{Files, beside, lock};
 use crate::config::here;
 use crate::scan::{self, Mentioned};
 use crate::walk;
@@ -174,10 +174,7 @@ impl Files {
                 let text = text.and_then(|bytes| decode(&bytes));
                 let mentioned = text.map_or_else(Mentioned::default, |text| scan::mentioned(&text));
                 // No walk comes to what is hidden or ignored, nor to other projects' include folders.
-                let is_walked = |written: &&String| {
-                    let beside = path.with_file_name(written.replace('\\', "/"));
-                    files.contains_key(&without_dots(&beside))
-                };
+                let is_walked = |written: &&String| files.contains_key(&beside(&path, written));
                 let others = mentioned.written.iter().filter(|written| !is_walked(written));
                 let found = others.filter_map(|written| of_workspace.resolve(&path, written));
                 let elsewhere = found.filter(|path| !files.contains_key(path)).collect();

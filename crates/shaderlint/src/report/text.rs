@@ -230,6 +230,13 @@ fn at_place(snippet: Snippet<FileId>, Misconfigured { file, place, message }: &M
 #[cfg(feature = "gpu")]
 pub(crate) fn problems(unit: &Unit) {
     say(&unit.shader.sources, &unit.problems);
+    choices(unit);
+}
+
+/// Says on standard error which files were taken of several.
+#[cfg(feature = "gpu")]
+pub(crate) fn choices(unit: &Unit) {
+    say(&unit.shader.sources, &unit.choices);
 }
 
 /// Says on standard error what is wrong at a place.

@@ -18,7 +18,7 @@ use shaderlint_hlsl::{Derived, Includes, SourceFile, Sources, Text};
 
 use super::{Reading, Root};
 use crate::config::here;
-use crate::includes::{Answers, Search};
+use crate::includes::{Answers, Question, Search};
 use crate::lint::Options;
 use crate::walk;
 
@@ -61,8 +61,7 @@ struct Entry {
 /// What one `#include` came to.
 #[derive(Serialize, Deserialize)]
 struct Included {
-    from: String,
-    written: String,
+    asked: Question,
     found: Option<(String, Fingerprint)>,
 }
 
@@ -89,8 +88,9 @@ impl DiskCache {
         }
         let mut files = Vec::new();
         for included in entry.includes {
-            // The reader asks for both kinds alike.
-            let file = search.resolve(&included.from, &included.written, false);
+            let (readers, written, angled) = &included.asked;
+            let readers: Vec<&str> = readers.iter().map(String::as_str).collect();
+            let file = search.resolve(&readers, written, *angled);
             let found = file.as_ref().map(|file| (&file.path, *file.text.derived()));
             if found != included.found.as_ref().map(|(path, text)| (path, *text)) {
                 return None;
@@ -123,9 +123,8 @@ impl DiskCache {
             return;
         };
         let answers: Vec<_> = answers.iter().collect();
-        let included = |((from, written), found): &(&(String, String), &Option<SourceFile>)| Included {
-            from: from.clone(),
-            written: written.clone(),
+        let included = |(asked, found): &(&Question, &Option<SourceFile>)| Included {
+            asked: (*asked).clone(),
             found: found
                 .as_ref()
                 .map(|file| (file.path.clone(), *file.text.derived())),

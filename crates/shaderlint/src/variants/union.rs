@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
-use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Report, Verdict};
+use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Report, Safety, Verdict};
 
 use super::{Reading, contains, file_called, holds, text_of};
 use crate::includers::{Has, Includer};
@@ -262,11 +262,13 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>>
 /// A fix is proved of a file as it is read by itself. Whoever includes the file compiles the same text with macros and
 /// beside functions of their own, and there it may be wrong: a group of 64 threads needs more wave totals than the 32
 /// that it was proved for. So a fix stays only if no includer has anything against it in any of its readings. Where one
-/// includes the file only under definitions that nobody tried, nothing is known, and there is no fix either.
+/// includes the file only under definitions that nobody tried, nothing is known, and there is no fix either. One that an
+/// includer proves with files that it had to guess, or that was proved so by itself (`guesses`), is not safe.
 pub(crate) fn judge_by_includers(
     findings: &mut Vec<Diagnostic>,
     path: &Path,
     mut includers: impl Iterator<Item = Includer>,
+    mut guesses: Vec<String>,
 ) -> Vec<String> {
     let is_it = |other: &str| is_same(Path::new(other), path);
     let is_open = |finding: &Diagnostic| finding.fix.is_some() || finding.verdict == Verdict::Unused;
@@ -307,12 +309,26 @@ pub(crate) fn judge_by_includers(
             };
             !(is_comment && may_be_used)
         });
+        if let Has::Readings(seen) = has {
+            guesses.extend(seen.lookups.guessed(path));
+        }
         asked.push(name);
+    }
+    for finding in findings {
+        rest_on_guesses(finding, &guesses);
     }
     asked
 }
 
-/// Adds the notes that a fix has where another file includes this one.
+/// Takes no fix for safe that was proved with an included file of which nobody knows whether it is the one that a build takes.
+fn rest_on_guesses(finding: &mut Diagnostic, guesses: &[String]) {
+    if let Some(fix) = finding.fix.as_mut().filter(|_| !guesses.is_empty()) {
+        fix.safety = Safety::Unsafe;
+        add_notes(finding, guesses.to_vec());
+    }
+}
+
+/// Adds notes to a fix, such as it has where another file includes this one.
 fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
     for note in notes {
         if let Some(fix) = finding.fix.as_mut().filter(|fix| !fix.notes.contains(&note)) {

@@ -54,7 +54,7 @@ pub(super) fn gather(
     progress: &Progress,
 ) -> (Evidence, Option<Arc<Trial>>) {
     progress.step(&pair.name, "proving");
-    let proof = proof::prove(&files.flagged.shader, &files.fixed.shader, pair);
+    let proof = proof::prove([files.flagged, files.fixed], pair);
     let runnable = runnable(files, pair, settings, is_timed, proof.presumes_barriers);
     let (mut interpreter, mut devices, mut remarks, mut trial) = (Vec::new(), Vec::new(), Vec::new(), None);
     match runnable {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::Shader;
+use shaderlint_hlsl::{Cause, Problem};
 use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
 
 use super::evidence::{Cell, CellOutcome, MapRow, Proof};
 use super::pair::Pair;
+use crate::lint::Unit;
 
 /// The lane maps that are unlike in such a group: in one row, rows and quads are the linear map.
 pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {
@@ -15,8 +16,12 @@ pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {
         .collect()
 }
 
-/// Runs both kernels at every wave size under every map.
-pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
+/// Runs both kernels at every wave size under every map. Where nobody knows which text is read, nothing is proved of it.
+pub(super) fn prove([flagged, fixed]: [&Unit; 2], pair: &Pair) -> Proof {
+    let is_unknown = |problem: &Problem| problem.cause == Cause::Condition;
+    let mut problems = flagged.problems.iter().chain(&fixed.problems);
+    let unread = problems.find(|problem| is_unknown(problem));
+    let (flagged, fixed) = (&flagged.shader, &fixed.shader);
     let mut proof = Proof::default();
     let mut from = (flagged, pair.flagged);
     if let Some(refined) = &pair.refined {
@@ -42,10 +47,15 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
             // A group without rows is packed linearly by every implementation seen; of others nothing is known.
             is_expected: pair.has_rows() || map == LaneMap::Linear,
             cells: of_map
-                .map(|run| Cell {
-                    wave_size: run.wave_size,
-                    outcome: outcome(&run.outcome),
-                    text: describe(&run.outcome),
+                .map(|run| {
+                    let unread = unread.filter(|_| run.outcome.is_equal());
+                    let in_doubt = unread.map(|problem| Outcome::NotProved(problem.message.clone()));
+                    let known = in_doubt.as_ref().unwrap_or(&run.outcome);
+                    Cell {
+                        wave_size: run.wave_size,
+                        outcome: outcome(known),
+                        text: describe(known),
+                    }
                 })
                 .collect(),
         });

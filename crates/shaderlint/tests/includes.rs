@@ -1,0 +1,161 @@
+//! Which file an `#include` means: that of DXC, or else a fix says that it rests on a guess.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+mod support;
+
+use std::fs;
+
+use snapbox::{assert_data_eq, str};
+use support::Folder;
+
+/// A ladder whose elements `op` combines.
+const KERNEL: &str = "StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint g[64];
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+    g[gi] = Src[gi];
+    GroupMemoryBarrierWithGroupSync();
+    for (uint s = 1; s < 64; s <<= 1)
+    {
+        uint t = gi >= s ? g[gi - s] : 0;
+        GroupMemoryBarrierWithGroupSync();
+        g[gi] = op(g[gi], t);
+        GroupMemoryBarrierWithGroupSync();
+    }
+    Out[gi] = g[gi];
+}
+";
+
+const SUM: &str = "uint op(uint a, uint b) { return a + b; }\n";
+const OR: &str = "uint op(uint a, uint b) { return a | b; }\n";
+
+/// What is found in `p/main.hlsl`, which includes `first`, beside these files.
+#[track_caller]
+fn said(test: &str, first: &str, files: &[(&str, &str)], arguments: &[&str]) -> String {
+    let mut folder = Folder::new(test).with("p/main.hlsl", format!("#include {first}\n{KERNEL}"));
+    fs::create_dir(folder.0.join(".git")).unwrap();
+    for (path, text) in files {
+        folder = folder.with(path, text);
+    }
+    let arguments = [&["--output-format", "concise", "p/main.hlsl"], arguments].concat();
+    let said = folder.printed(&arguments);
+    let said = said.split_once(": ").map_or("", |(_, said)| said);
+    said.trim_end().to_owned()
+}
+
+const SCAN: &str = "warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]";
+const GUESSED: &str = "warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]";
+/// There is no wave form of this.
+const ORS: &str = "";
+
+#[test]
+fn quoted_paths_are_beside_any_file_that_is_being_read() {
+    let files = |near, far| {
+        [
+            ("lib/x.h", "#include \"c.h\"\n"),
+            ("p/c.h", near),
+            ("lib/sub/c.h", far),
+        ]
+    };
+    let first = "\"../lib/x.h\"";
+    assert_eq!(said("includes_stack", first, &files(SUM, OR), &[]), SCAN);
+    assert_eq!(said("includes_stack_of", first, &files(OR, SUM), &[]), ORS);
+    // They come before include folders.
+    let arguments = ["-I", "lib/sub"];
+    assert_eq!(
+        said("includes_stack_first", first, &files(SUM, OR), &arguments),
+        SCAN
+    );
+}
+
+#[test]
+fn paths_in_angle_brackets_are_in_include_folders() {
+    let files = [("p/op.h", OR), ("include/op.h", SUM)];
+    let arguments = ["-I", "include"];
+    assert_eq!(said("includes_angled", "<op.h>", &files, &arguments), SCAN);
+    assert_eq!(said("includes_quoted", "\"op.h\"", &files, &arguments), ORS);
+    // No compiler would find it: somebody else's search does.
+    assert_eq!(said("includes_angled_beside", "<op.h>", &files, &[]), ORS);
+}
+
+#[test]
+fn a_fix_that_rests_on_a_guess_is_not_safe() {
+    let files = [("a/op.h", SUM), ("b/op.h", SUM)];
+    assert_eq!(said("includes_guessed", "\"op.h\"", &files, &[]), GUESSED);
+    assert_eq!(said("includes_told", "\"op.h\"", &files, &["-I", "b"]), SCAN);
+    // So it is where a guess is made by a file that includes it.
+    let folder = Folder::new("includes_guessed_elsewhere")
+        .with("ladder.hlsl", KERNEL.replace("op(g[gi], t)", "g[gi] + t"))
+        .with("other.hlsl", "#include \"op.h\"\n#include \"ladder.hlsl\"\n")
+        .with("a/op.h", SUM)
+        .with("b/op.h", OR);
+    let said = folder.printed(&["--output-format", "concise", "ladder.hlsl", "a", "b"]);
+    assert!(said.ends_with(&format!("{GUESSED}\n")), "{said}");
+}
+
+#[test]
+fn a_guess_is_told() {
+    let folder = Folder::new("includes_told_of")
+        .with("main.hlsl", format!("#include \"op.h\"\n{KERNEL}"))
+        .with("a/op.h", SUM)
+        .with("b/op.h", SUM);
+    fs::create_dir(folder.0.join(".git")).unwrap();
+    let note = "the fix is proved with a/op.h, the nearest of 2 files called `op.h`; -I says where the build finds it";
+    let report = folder.printed(&["--output-format", "json"]);
+    assert!(report.contains(note), "{report}");
+    assert_data_eq!(
+        folder.said(&["verify", "-q", "--no-timing", "main.hlsl"]),
+        str![[r#"
+0
+main: proved equal at every wave size, if waves hold consecutive threads (linear packing)
+warning: 2 files are called `op.h`; taken is the nearest, a/op.h
+  ┌─ main.hlsl:1:11
+  │
+1 │ #include "op.h"
+  │           ^^^^
+
+
+"#]]
+    );
+}
+
+/// A condition that is not understood leaves open which text is read.
+#[test]
+fn nothing_is_proved_of_a_condition_that_is_not_understood() {
+    let kernel = |value: &str| {
+        format!(
+            "RWStructuredBuffer<uint> Out;
+[numthreads(32, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{{
+    Out[gi] = {value};
+}}
+"
+        )
+    };
+    let folder = Folder::new("includes_condition")
+        .with(
+            "a.hlsl",
+            format!(
+                "#if __has_feature(x) ? 1 : 0\n#define V 1\n#else\n#define V 2\n#endif\n{}",
+                kernel("V")
+            ),
+        )
+        .with("b.hlsl", kernel("2"));
+    assert_data_eq!(
+        folder.said(&["verify", "-q", "--no-timing", "a.hlsl", "b.hlsl"]),
+        str![[r#"
+1
+main: not proved; [..]
+warning: unexpected `(` in a condition
+  ┌─ a.hlsl:1:5
+  │
+1 │ #if __has_feature(x) ? 1 : 0
+  │     ^^^^^^^^^^^^^^^^^^^^^^^^
+
+
+"#]]
+    );
+}
