@@ -1,12 +1,12 @@
 //! The arrays that wave forms keep the waves' totals in: what to call them, how long they are and where they stand.
 
-use shaderlint_hlsl::{FileSpan, Global, LocalId, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{Global, LocalId, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context};
 use shaderlint_simt::{Collective, Elements, Kind, Rewrite};
 
 use crate::element::row_of_elements;
 use crate::unit::{Unit, words};
-use crate::written::{free, has_comment, is_figure, operand, size_by_name, text_in_file};
+use crate::written::{free, has_comment, is_figure, is_known_at, operand, size_by_name, text_in_file};
 
 /// An array for what each wave comes to.
 pub(crate) struct Totals {
@@ -170,7 +170,8 @@ pub(crate) fn length_by_name(
         .map(|array| shader.globals.get(array.0 as usize))
         .collect::<Option<_>>()?;
     let of_size = size.map(|size| {
-        let is_known = |array: &&Global| words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
+        let is_known =
+            |array: &&Global| words(size.as_bytes()).all(|word| is_known_at(shader, array.span, word));
         let slots = (format!("({size} + 3) / 4"), lanes.div_ceil(4));
         (arrays.iter().all(is_known).then_some(slots), size)
     });
@@ -218,30 +219,4 @@ pub(crate) fn goes_with_size(rewrite: &Rewrite) -> Option<LocalId> {
     let (local, _) =
         settled.find(|(_, value)| !matches!(value.as_str(), "0" | "0u" | "false" | "1" | "1u" | "true"))?;
     Some(*local)
-}
-
-/// Whether a name stands before the declaration of `array` for what it does behind it.
-fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
-    let is_before =
-        |global: &Global| global.own_name().as_bytes() == name && global.span.end <= array.span.start;
-    let unit = Unit::of(shader);
-    let is_macro = unit.is_macro(name);
-    let place = shader.origins.locate(array.span);
-    let is_defined = || {
-        let mut definitions = unit.definitions(name).iter();
-        definitions.any(|one| {
-            let is_before = |place: FileSpan| {
-                one.place
-                    .is_some_and(|(file, at)| file == place.file && at < place.start)
-            };
-            place.is_some_and(is_before)
-        })
-    };
-    // What is declared nowhere is defined from outside, for all of the text.
-    let is_declared = is_macro
-        || shader
-            .globals
-            .iter()
-            .any(|global| global.own_name().as_bytes() == name);
-    !is_declared || shader.globals.iter().any(is_before) || is_macro && is_defined()
 }

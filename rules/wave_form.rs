@@ -16,7 +16,7 @@ use crate::configuration;
 use crate::element::{array_of_elements, element_name, row_of_elements};
 use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
-use crate::written::has_literal_size;
+use crate::written::{has_literal_size, size_by_name};
 use crate::{wave_reduction, wave_scan, witness};
 
 /// The barrier that orders no more than groupshared memory.
@@ -281,8 +281,8 @@ fn no_form_of_name(context: &Context<'_>, found: &Collective, rewrite: &Rewrite)
         return NoFix::new("named-size", text).named(left);
     }
     let is_by_atomic = found.kind == Kind::Reduction && wave_reduction::atomic(found).is_some();
-    let text = if found.function != context.entry && !is_by_atomic {
-        "a wave form needs the group's size, whose name another function than the kernel may not know"
+    let text = if size_by_name(context, found).is_none() && !is_by_atomic {
+        "a wave form needs the group's size, whose name may mean something else here, or nothing"
     } else {
         "the group's size has a name, for which no form of such a ladder is written"
     };

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{Local, Shader, Span};
+use shaderlint_hlsl::{FileId, Global, Local, Shader, Span};
 use shaderlint_linter::Context;
 use shaderlint_simt::Collective;
 
-use crate::unit::Unit;
+use crate::unit::{Unit, words};
 
 /// The arguments of `numthreads` as the file has them; `None` where they are a macro's, or not plain to tell apart.
 pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
@@ -33,11 +33,10 @@ pub(crate) fn has_comment(text: &str) -> bool {
     text.contains("//") || text.contains("/*")
 }
 
-/// The group's first dimension as the text of the construct may call it. In another function than the entry point its
-/// name need not be known yet.
+/// The group's first dimension as the text of the construct may call it.
 pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
     let [x, ..] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
-    (found.function == context.entry).then(|| operand(context.shader, &x))
+    is_known_to(context, found, &x).then(|| operand(context.shader, &x))
 }
 
 /// The number of the group's threads as the text of the construct may call it.
@@ -48,7 +47,44 @@ pub(crate) fn all_threads_by_name(context: &Context<'_>, found: &Collective) -> 
         .filter(|side| *side != "1")
         .map(|side| operand(context.shader, side));
     let sides: Vec<String> = sides.collect();
-    (found.function == context.entry && !sides.is_empty()).then(|| sides.join(" * "))
+    let text = sides.join(" * ");
+    (!sides.is_empty() && is_known_to(context, found, &text)).then_some(text)
+}
+
+/// Whether a text of the entry point's `numthreads` means the same where the construct stands.
+///
+/// A variable there may have the name of a constant. Another function than the entry point may stand before the constant,
+/// before the macro's definition or behind another one, or have members of its class in sight.
+fn is_known_to(context: &Context<'_>, found: &Collective, text: &str) -> bool {
+    let Some(function) = context.function(found.function) else {
+        return false;
+    };
+    let is_local = |word: &[u8]| function.locals.iter().any(|local| local.name.as_bytes() == word);
+    let is_known = |word: &[u8]| {
+        found.function == context.entry
+            || !function.name.contains("::") && is_known_at(context.shader, function.span, word)
+    };
+    let unit = Unit::of(context.shader);
+    let reach = unit.reach(text.as_bytes());
+    words(&reach.text).all(|word| !is_local(word) && is_known(word))
+}
+
+/// Whether a name stands before `place`, which is at top level, for what it does behind it.
+pub(crate) fn is_known_at(shader: &Shader, place: Span, name: &[u8]) -> bool {
+    let unit = Unit::of(shader);
+    let definitions = unit.definitions(name);
+    let Some(file) = shader.origins.locate(place) else {
+        return false;
+    };
+    if definitions.iter().any(|one| one.place.is_some()) {
+        // One that is made from outside is there from the start.
+        let is_before = |(id, at): (FileId, u32)| id == file.file && at < file.start;
+        return definitions.iter().all(|one| one.place.is_none_or(is_before));
+    }
+    let named = |global: &&Global| global.own_name().as_bytes() == name;
+    let mut globals = shader.globals.iter().filter(named).peekable();
+    // What is declared nowhere is defined from outside, for all of the text.
+    globals.peek().is_none() || globals.any(|global| global.span.end <= place.start)
 }
 
 /// `text` as an operand: in parentheses but for figures and names that stand for one thing. What a macro stands for may

@@ -366,6 +366,87 @@ fn sizes_mean_in_a_fix_what_they_mean_to_the_group() {
     }
 }
 
+/// So does the name of the group's size, in the kernel or in a function that the kernel calls.
+#[test]
+fn the_name_of_a_size_means_the_same_where_the_ladder_stands() {
+    let array = "groupshared float g[N];\n";
+    let function = "void Sum(uint gi) {\n    for (uint s = N / 2; s > 0; s >>= 1) {\n        if (gi < s) g[gi] += g[gi + s];\n        \
+                    GroupMemoryBarrierWithGroupSync();\n    }\n}\n";
+    let kernel = "[numthreads(N, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {\n    g[gi] = Src[gi];\n    \
+                  GroupMemoryBarrierWithGroupSync();\n    Sum(gi);\n    if (gi == 0) Out[0] = g[0];\n}\n";
+    let of_rows = |text: &str| text.replace("(N, 1, 1)", "(8, N / 8, 1)");
+    let with_local = function
+        .replace("{\n    for", "{\n    uint N = 256; Unused[gi] = N;\n    for")
+        .replace("N / 2", "32");
+    let constant = "static const uint N = 64;\n";
+    let macro_ = "#define N 64\n";
+    for (parts, is_fixed) in [
+        ([constant, array, function, kernel], true),
+        ([macro_, array, function, kernel], true),
+        (
+            ["#define M 32\n#define N (M * 2)\n", array, function, kernel],
+            true,
+        ),
+        ([constant, array, &with_local, kernel], false),
+        // The function stands before the name, or where the name is another one's.
+        (
+            [
+                "",
+                "groupshared float g[64];\n",
+                &function.replace('N', "64"),
+                &format!("{macro_}{kernel}"),
+            ],
+            false,
+        ),
+        (
+            [
+                "",
+                "groupshared float g[64];\n",
+                &function.replace('N', "64"),
+                &format!("{constant}{kernel}"),
+            ],
+            false,
+        ),
+        (
+            [
+                "#define N 128\n",
+                "groupshared float g[64];\n",
+                &function.replace('N', "64"),
+                &format!("#undef N\n{macro_}{kernel}"),
+            ],
+            false,
+        ),
+        (
+            [
+                "#define M 128\n#define N M\n",
+                "groupshared float g[64];\n",
+                &function.replace('N', "64"),
+                &format!("#undef M\n#define M 64\n{kernel}"),
+            ],
+            false,
+        ),
+    ] {
+        for rows in [false, true] {
+            let text = format!(
+                "StructuredBuffer<float> Src; RWStructuredBuffer<float> Out; RWStructuredBuffer<uint> Unused;\n{}",
+                parts.concat()
+            );
+            let text = if rows { of_rows(&text) } else { text };
+            let fixed = settle(text.as_bytes(), true, lint, |findings| findings);
+            let fixed = String::from_utf8_lossy(&fixed.text).into_owned();
+            assert_eq!(fixed != text, is_fixed, "{fixed}");
+            let (before, after) = (shader(text.as_bytes()), shader(fixed.as_bytes()));
+            let entry = |shader: &Shader| shader.entry_points().next().map(|(entry, _)| entry);
+            let (Some(flagged), Some(better)) = (entry(&before), entry(&after)) else {
+                panic!("{fixed}: no entry point is left");
+            };
+            for run in compare((&before, flagged), (&after, better), &[LaneMap::Linear]) {
+                assert!(run.outcome.is_equal(), "{fixed}: {run:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn no_safe_fix_that_another_configuration_would_not_bear() {
     let is_safe = |text: &str, defines: &[(String, String)]| {
