@@ -9,6 +9,7 @@ use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
 use crate::config::{RuleArgs, RuleId, definition, hlsl_version, profile};
+use crate::report::Detail;
 use crate::variants::DiskCache;
 
 const EXAMPLES: &str = "\
@@ -274,6 +275,9 @@ pub(crate) struct OutputArgs {
         conflicts_with = "max_warnings"
     )]
     pub deny: Option<Denied>,
+    /// Also exit with 1 if a file is not understood in full, and say why, as -v does
+    #[arg(long, conflicts_with = "quiet")]
+    pub strict: bool,
     /// Exit with 0 even if there are findings
     #[arg(long)]
     pub exit_zero: bool,
@@ -283,6 +287,18 @@ pub(crate) struct OutputArgs {
     /// Also say what could not be read or proved: one example per cause and file (-vv: all)
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
+}
+
+impl OutputArgs {
+    /// How much is said of what was not understood.
+    pub fn detail(&self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Nothing,
+            (_, 0) if !self.strict => Detail::WhatMatters,
+            (_, 0 | 1) => Detail::Examples,
+            _ => Detail::Everything,
+        }
+    }
 }
 
 /// The arguments with `--hlsl-version` in the place of DXC's `-HV`, which is two short options to our parser.

@@ -21,7 +21,7 @@ use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
 use crate::includes::{Files, lock};
 use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Role, Stop, Target};
-use crate::report::{self, Detail, Results};
+use crate::report::{self, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
 use crate::{Outcome, baseline, explain, inputs, scan, terminal, walk};
@@ -81,6 +81,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let matters = count(Level::Error) > 0
         || count(Level::Warn) > args.output.max_warnings.unwrap_or(0)
         || args.output.deny == Some(Denied::Notes) && count(Level::Info) > 0
+        || args.output.strict && looked.iter().any(|one| one.is_in_part)
         || args.fixes.diff && looked.iter().any(|one| one.fixed.diff.is_some());
     Ok(if !failures.is_empty() {
         Outcome::Failure
@@ -501,12 +502,7 @@ fn show(
     stdout_is_taken: bool,
 ) -> Result<()> {
     let output = &args.output;
-    let detail = match (output.quiet, output.verbose) {
-        (true, _) => Detail::Nothing,
-        (_, 0) => Detail::WhatMatters,
-        (_, 1) => Detail::Examples,
-        _ => Detail::Everything,
-    };
+    let detail = output.detail();
     let of_stderr = Style::of_stderr(output.color);
     for one in results.looked {
         terminal::print_error(report::problems_of(one, detail, of_stderr).as_bytes());

@@ -137,6 +137,31 @@ fn notes_may_fail() {
     assert_eq!(code(&["--deny", "notes", "--max-warnings", "1"]), Some(2));
 }
 
+/// A file of which a part could not be read may have anything in it.
+#[test]
+fn what_is_not_understood_may_fail() {
+    let kernel = "#include \"gone.hlsli\"\n[numthreads(1, 1, 1)]\nvoid main() { GroupMemoryBarrierWithGroupSync(); }\n";
+    let folder = Folder::new("strict").with("a.hlsl", kernel);
+    let code = |arguments: &[&str]| folder.run(arguments).status.code();
+    assert_eq!(code(&[]), Some(0));
+    assert_eq!(code(&["--strict", "--exit-zero"]), Some(0));
+    assert_eq!(code(&["--strict", "--quiet"]), Some(2));
+    assert_data_eq!(folder.said(&["--strict"]), str![[r#"
+1
+warning: cannot find `gone.hlsli`
+  ┌─ a.hlsl:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+nothing found in 1 file; 1 file not understood in full
+  1 include not found: `gone.hlsli` (1 file); -I says where to look
+
+"#]]);
+    let folder = folder.with("gone.hlsli", "");
+    assert_eq!(folder.run(&["--strict"]).status.code(), Some(0));
+}
+
 /// The safe fix is made, the race is neither fixed nor told.
 #[test]
 fn fixes_alone_are_made_and_counted() {

@@ -6,6 +6,7 @@ use shaderlint_linter::Safety;
 
 use crate::args::CheckArgs;
 use crate::lint::{Counted, Looked};
+use crate::report::Detail;
 
 /// One line: what was found in how many files, and what can be done about it. Below it the `causes` why some were not understood.
 pub(crate) fn summary(args: &CheckArgs, looked: &[Looked], causes: &str) -> String {
@@ -50,10 +51,9 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked], causes: &str) -> Stri
         some => format!(
             "; {} not understood in full{}",
             counted(some, "file", "files"),
-            if args.output.verbose > 0 {
-                ""
-            } else {
-                " (-v says where)"
+            match args.output.detail() {
+                Detail::Examples | Detail::Everything => "",
+                Detail::Nothing | Detail::WhatMatters => " (-v says where)",
             }
         ),
     };
