@@ -178,6 +178,9 @@ pub(crate) struct BaselineArgs {
     /// Put what is found in the baseline
     #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "statistics"])]
     pub write_baseline: bool,
+    /// Write comments into the files that allow what is found, for this reason
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["fix", "fix_only", "diff", "statistics", "write_baseline"])]
+    pub add_allow: Option<String>,
 }
 
 /// What is kept for later runs.

@@ -166,6 +166,10 @@ pub(crate) fn stdin(args: &CheckArgs) -> Result<Option<&Path>> {
         !is_asked_for || !args.baseline.write_baseline,
         "`-` has no place in a baseline: it is written from files"
     );
+    ensure!(
+        !is_asked_for || args.baseline.add_allow.is_none(),
+        "comments are written into files: `-` is none"
+    );
     Ok(is_asked_for.then(|| stdin_filename.as_deref().unwrap_or(Path::new(STDIN))))
 }
 

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod allow;
 mod args;
 mod baseline;
 #[cfg(feature = "gpu")]

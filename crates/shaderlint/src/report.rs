@@ -25,7 +25,7 @@ use shaderlint_linter::Level;
 pub(crate) use causes::causes;
 pub(crate) use diff::diff;
 pub(crate) use statistics::statistics;
-pub(crate) use summary::{fixes_made, summary};
+pub(crate) use summary::{counted, fixes_made, summary};
 pub(crate) use text::problem;
 pub(crate) use text::{Detail, WIDTH, doubt, failure, problems_of, wrap};
 #[cfg(feature = "gpu")]

@@ -24,7 +24,7 @@ use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Ro
 use crate::report::{self, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
-use crate::{Outcome, baseline, explain, inputs, scan, terminal, walk};
+use crate::{Outcome, allow, baseline, explain, inputs, scan, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     if let Some((path, command)) = meant_command(args) {
@@ -63,6 +63,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     baselines.apply(&mut looked);
     if !args.output.quiet {
         baselines.unknown().iter().for_each(report::doubt);
+    }
+    if let Some(reason) = &args.baseline.add_allow {
+        return add_allow(args, &looked, &failures, reason);
     }
     let stale = baselines.stale(&looked, |rule, file| is_on(&inputs, &options, rule, file));
     let fixed = stdin.filter(|_| args.fixes.is_made()).map(|(_, bytes)| bytes);
@@ -201,6 +204,35 @@ fn write_baseline(
         terminal::print_error(format!("{count} {findings} known from now on\n").as_bytes());
     }
     Ok(Outcome::Clean)
+}
+
+/// Allows what was found by comments.
+fn add_allow(args: &CheckArgs, looked: &[Looked], failures: &[Failure], reason: &str) -> Result<Outcome> {
+    for failure in failures {
+        terminal::complain(&failure.text);
+    }
+    let added = allow::add(looked, reason)?;
+    if !args.output.quiet {
+        let comments = report::counted(added.comments, "comment", "comments");
+        let files = report::counted(added.files, "file", "files");
+        let left = match added.left {
+            0 => String::new(),
+            _ => format!(
+                "; {} left in lines that go on from the one before",
+                report::counted(added.left, "finding", "findings")
+            ),
+        };
+        let told = match added.comments + added.left {
+            0 => "nothing to allow\n".to_owned(),
+            _ => format!("{comments} added in {files}{left}\n"),
+        };
+        terminal::print_error(told.as_bytes());
+    }
+    Ok(match (failures, added.left) {
+        ([], 0) => Outcome::Clean,
+        ([], _) => Outcome::Findings,
+        _ => Outcome::Failure,
+    })
 }
 
 /// Prints what standard input becomes by its fixes; as it is where there are none.

@@ -146,7 +146,9 @@ fn what_is_not_understood_may_fail() {
     assert_eq!(code(&[]), Some(0));
     assert_eq!(code(&["--strict", "--exit-zero"]), Some(0));
     assert_eq!(code(&["--strict", "--quiet"]), Some(2));
-    assert_data_eq!(folder.said(&["--strict"]), str![[r#"
+    assert_data_eq!(
+        folder.said(&["--strict"]),
+        str![[r#"
 1
 warning: cannot find `gone.hlsli`
   ┌─ a.hlsl:1:10
@@ -157,7 +159,8 @@ warning: cannot find `gone.hlsli`
 nothing found in 1 file; 1 file not understood in full
   1 include not found: `gone.hlsli` (1 file); -I says where to look
 
-"#]]);
+"#]]
+    );
     let folder = folder.with("gone.hlsli", "");
     assert_eq!(folder.run(&["--strict"]).status.code(), Some(0));
 }

@@ -773,3 +773,72 @@ For more information, try '--help'.
 "#]]
     );
 }
+
+/// What is allowed is found no more, wherever it stands. No comment is put between lines that are joined.
+#[test]
+fn comments_that_allow_are_written() {
+    let header = LADDER.replace("[numthreads(64, 1, 1)]\nvoid main", "void Scan");
+    let folder = Folder::new("add-allow")
+        .with("ladder.hlsl", LADDER.replace('\n', "\r\n"))
+        .with("race.hlsl", RACE)
+        .with("utf16.hlsl", utf16(RACE))
+        .with("scan.hlsli", &header)
+        .with(
+            "includes.hlsl",
+            "#include \"scan.hlsli\"\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) { Scan(gi); }\n",
+        );
+    assert_data_eq!(
+        folder
+            .said(&["--add-allow=before 2027", "--write-baseline"])
+            .lines()
+            .nth(1)
+            .unwrap_or_default()
+            .to_owned(),
+        str!["error: the argument '--add-allow[=<REASON>]' cannot be used with '--write-baseline'"]
+    );
+    assert_data_eq!(
+        folder.said(&["--add-allow=before 2027"]),
+        str![[r#"
+0
+4 comments added in 4 files
+
+"#]]
+    );
+    let read = |path: &str| fs::read(folder.0.join(path)).unwrap();
+    let expected = LADDER
+        .replace(
+            "\tfor",
+            "\t// shaderlint: allow(hillis-steele-scan): before 2027\n\tfor",
+        )
+        .replace('\n', "\r\n");
+    assert_eq!(String::from_utf8(read("ladder.hlsl")).unwrap(), expected);
+    let expected = RACE.replace(
+        "    g_Sum[gi] +=",
+        "    // shaderlint: allow(groupshared-race): before 2027\n    g_Sum[gi] +=",
+    );
+    assert_eq!(read("utf16.hlsl"), utf16(&expected));
+    assert!(folder.said(&[]).contains("nothing found in 5 files"));
+    assert_data_eq!(
+        folder.said(&["--add-allow"]),
+        str![[r#"
+0
+nothing to allow
+
+"#]]
+    );
+    let joined = RACE.replace("+= g_Sum", "+= \\\n        g_Sum");
+    let folder = Folder::new("add-allow-joined").with("race.hlsl", joined);
+    assert_data_eq!(
+        folder.said(&["--add-allow"]),
+        str![[r#"
+1
+0 comments added in 0 files; 1 finding left in lines that go on from the one before
+
+"#]]
+    );
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+    units.flat_map(u16::to_le_bytes).collect()
+}

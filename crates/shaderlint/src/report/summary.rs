@@ -85,7 +85,7 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked], causes: &str) -> Stri
     )
 }
 
-pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
+pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
