@@ -705,10 +705,12 @@ fn an_enumeration_is_not_summed() {
         "    E d = Small, e = (E)Src[gi];\n    InterlockedAdd(g_Sum, e);",
         "    InterlockedAdd(g_Sum, Next(gi));",
         "    S s;\n    s.e = (E)Src[gi];\n    InterlockedAdd(g_Sum, s.e);",
-        "    InterlockedAdd(g_Sum, gi > 3 ? Small : Big);",
     ] {
         assert_eq!(fixed(enums, body), body);
     }
+    // Of two, `?:` makes an `int`.
+    let chosen = "    InterlockedAdd(g_Sum, gi > 3 ? Small : Big);";
+    assert!(fixed(enums, chosen).contains("WaveActiveSum(gi > 3 ? Small : Big)"));
     // One that only decides is in no way.
     let decides = "    if (Src[gi] == Small)\n        InterlockedAdd(g_Sum, Src[gi]);";
     assert!(fixed(enums, decides).contains("WaveActiveSum(Src[gi])"));

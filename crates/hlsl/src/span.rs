@@ -81,6 +81,17 @@ pub struct Problem {
     pub cause: Cause,
 }
 
+impl Cause {
+    /// Whether something may be declared or defined that nobody looked at. All that is proved may be wrong then.
+    #[must_use]
+    pub fn hides_text(&self) -> bool {
+        match self {
+            Cause::Missing(_) | Cause::Condition | Cause::Unread => true,
+            Cause::Ambiguous | Cause::Name(_) | Cause::Text | Cause::Run | Cause::Builds => false,
+        }
+    }
+}
+
 impl Problem {
     /// A problem with the text itself.
     #[must_use]
@@ -107,6 +118,8 @@ pub enum Cause {
     Text,
     /// What an `#if` asks is not understood: nobody knows which text is read.
     Condition,
+    /// Text that a compiler reads is not read: a file is too large, or not taken for a text.
+    Unread,
     /// A kernel is not run to its end.
     Run,
     /// Builds are declared that were not read.

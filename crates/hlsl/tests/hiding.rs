@@ -37,6 +37,13 @@ fn a_template_beside_functions() {
         [0u32; 0],
         "DXC takes the intrinsic"
     );
+    for call in ["max<uint>(x, x)", "max<float>(x, 1)"] {
+        assert_eq!(called(named_as_intrinsic, call), [0u32; 0], "{call}");
+    }
+    let of_one = "template<typename T> T reversebits(T a) { return a; }";
+    for call in ["reversebits(1)", "reversebits(x)", "reversebits<uint>(x)"] {
+        assert_eq!(called(of_one, call), [0u32; 0], "{call}");
+    }
     assert_eq!(called(both, "F(two)"), [0u32; 0], "the template fits better");
     let inner = "uint F(uint x) { return 0; }
 namespace N { template<typename T> T F(T x) { return x; } uint G(uint x) { return F(x); } }";
@@ -239,4 +246,68 @@ namespace B { namespace A { uint K(uint x) { return x; } } uint Outer(uint x) { 
         _ => None,
     });
     assert_eq!(read.as_deref(), Some("v"));
+}
+
+/// The last number in `Main`, if all in it is known.
+fn returned(globals: &str, before: &str, value: &str) -> Option<u32> {
+    let text = format!("{globals}\nuint Main(uint x, float y) {{ {before} return {value}; }}\n");
+    let (shader, _) = parse(text.into_bytes());
+    let main = shader.functions.iter().find(|function| function.name == "Main")?;
+    let kinds: Vec<&ExprKind> = expressions(main.body.as_deref()?)
+        .map(|expr| &expr.kind)
+        .collect();
+    let is_known = !kinds.iter().any(|kind| matches!(kind, ExprKind::Opaque(..)));
+    let numbers = kinds.iter().rev().find_map(|kind| match kind {
+        ExprKind::Literal(bits) => Some(*bits),
+        _ => None,
+    });
+    numbers.filter(|_| is_known)
+}
+
+#[test]
+fn enumerators_are_where_they_are_declared() {
+    let scoped = "enum E { P = 3 }; enum class F { P = 7 };";
+    assert_eq!(returned(scoped, "", "P"), Some(3));
+    assert_eq!(returned(scoped, "", "(uint)F::P"), Some(7));
+    assert_eq!(
+        returned("enum class F { P = 7, Q = P + 1 };", "", "(uint)F::Q"),
+        Some(8)
+    );
+    // One that a block declares hides a variable of the function; which one is meant is left open.
+    assert_eq!(returned("", "{ enum Z { y = 4 }; }", "y"), None);
+    assert_eq!(returned("", "{ enum class Z { y = 4 }; }", "2"), Some(2));
+}
+
+#[test]
+fn wide_enumerations_are_left_open() {
+    let wide = "enum E { A = 0xffffffff, B = -1, C };";
+    for value in ["A", "B", "E::C", "A == B"] {
+        assert_eq!(returned(wide, "", value), None, "{value}");
+    }
+    assert_eq!(
+        returned("enum E : uint { A = 0xffffffff };", "", "A"),
+        Some(0xffff_ffff)
+    );
+}
+
+/// To DXC it is an `int`, but for an `enum class`.
+#[test]
+fn one_of_two_enumerators_has_a_type() {
+    let overloads = "uint F(E a) { return 0; } uint F(int a) { return 1; }";
+    let call = |declared: &str, call: &str| called(&format!("{declared} static E e; {overloads}"), call);
+    assert_eq!(call("enum E { P };", "F(x ? e : P)"), [1]);
+    assert_eq!(call("enum E { P };", "F(e)"), [0]);
+    assert_eq!(call("enum class E { P };", "F(x ? e : E::P)"), [0]);
+}
+
+/// DXC works them out in 64 bits, and rounds what they come to.
+#[test]
+fn floats_of_literals_are_rounded_once() {
+    let bits = |value: f64| Some((value as f32).to_bits());
+    assert_eq!(returned("", "", "asuint((float)(2.30 * 3))"), bits(2.30 * 3.0));
+    for value in ["uint(0.29 * 100)", "uint((0.1 + 0.7) * 10)", "(uint)(8.20 * 100)"] {
+        assert_eq!(returned("", "", value), None, "{value}");
+    }
+    assert_eq!(returned("", "float q = (2.30 - 0.70) * 10;", "1"), None);
+    assert_eq!(returned("", "float q = (2.50 - 0.50) * 10;", "1"), Some(1));
 }

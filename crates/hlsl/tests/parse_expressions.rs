@@ -438,7 +438,7 @@ void f(uint u, float x)
   (= x (* (as float (? 2147483648u 2)) 1.0f))
   (= x (as float (?bool (+ 0.1f 0.2f) 0.3f)))
   (= x (as float (== (+ 0.1f 0.2f) 0.3f)))
-  (= u (?uint (* 2.3f 100.0f)))
+  (= u (as uint (?float 2.3f 100.0f)))
   (= u (as uint (* 2.3f 100.0f)))
   (= u (as uint (* 2.5f 100.0f))))
 ! this expression is not understood: (1 << 31) >> 31

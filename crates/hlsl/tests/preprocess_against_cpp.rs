@@ -94,9 +94,9 @@ fn expression() -> BoxedStrategy<String> {
     .prop_map(str::to_owned);
     atoms
         .prop_recursive(4, 24, 3, |inner| {
+            // Not `<<` and `>>`: of odd distances GCC makes other numbers than Clang.
             let operators = vec![
-                "+", "-", "*", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||", "/",
-                "%",
+                "+", "-", "*", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||", "/", "%",
             ];
             prop_oneof![
                 4 => (inner.clone(), prop::sample::select(operators), inner.clone())

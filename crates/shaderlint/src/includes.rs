@@ -7,7 +7,7 @@ mod mentions;
 
 use std::cell::{Ref, RefCell};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -168,6 +168,11 @@ impl Files {
         !is_given && path.is_file() && !self.allows(path)
     }
 
+    /// Whether there is a file of exactly this path, and of each folder in it.
+    fn is_there(&self, path: &Path) -> bool {
+        path.is_file() || lock(&self.given).contains_key(&here(path))
+    }
+
     /// The file that is called `path` in some case.
     pub fn read(&self, path: &Path) -> Option<SourceFile> {
         if let Some(known) = lock(&self.read).get(path) {
@@ -291,7 +296,12 @@ pub(crate) struct Search<'a> {
 /// What [`Includes::resolve`] is asked: by which files, for which path, and whether in angle brackets.
 pub(crate) type Question = (Vec<String>, String, bool);
 
-pub(crate) type Answers = HashMap<Question, Option<SourceFile>>;
+/// In the order of the questions, each once: asked again in that order, choices and refusals come in theirs.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub in_order: Vec<(Question, Option<SourceFile>)>,
+    asked: HashSet<Question>,
+}
 
 /// What there is to say of how the includes of a unit were found.
 #[derive(Clone, Default)]
@@ -407,20 +417,53 @@ impl<'a> Search<'a> {
         self.answers.as_ref().map(RefCell::borrow)
     }
 
-    fn nearest_in_trees(&self, from: &str, written: &str, path: &str) -> Option<SourceFile> {
-        let found = self.files.ending_like(path, Path::new(from));
+    /// The first of these files that is there. Where it is another one for those who tell `a` from `A`, or who want each folder
+    /// of `a/../b` to be there, nobody knows which is meant.
+    fn first_of(&self, spelled: &[PathBuf], from: &str, written: &str) -> Option<SourceFile> {
+        let mut paths = spelled.iter();
+        let taken = paths.find_map(|path| {
+            let file = self.files.read(&without_dots(path))?;
+            let is_exact = file.path == path.to_string_lossy() || self.files.is_there(path);
+            Some((file, is_exact))
+        });
+        let (file, is_exact) = taken?;
+        if !is_exact && paths.any(|path| path.is_file()) {
+            self.note_choice(from, written, Path::new(&file.path), 2);
+        }
+        Some(file)
+    }
+
+    /// The file beside one that is being read, else the nearest in the trees whose path ends so.
+    fn nearest_in_trees(
+        &self,
+        from: &str,
+        written: &str,
+        path: &str,
+        beside: Option<PathBuf>,
+    ) -> Option<SourceFile> {
+        let mut found = self.files.ending_like(path, Path::new(from));
+        if let Some(beside) = beside {
+            found.retain(|path| !is_same(path, &beside));
+            found.insert(0, beside);
+        }
         let taken = found.first()?;
+        if found.len() > 1 {
+            self.note_choice(from, written, taken, found.len());
+        }
+        self.files.read(taken)
+    }
+
+    fn note_choice(&self, from: &str, written: &str, taken: &Path, count: usize) {
         let choice = Choice {
             from: from.to_owned(),
             written: written.to_owned(),
-            taken: taken.clone(),
-            count: found.len(),
+            taken: taken.to_owned(),
+            count,
         };
         let choices = &mut self.lookups.borrow_mut().choices;
-        if found.len() > 1 && !choices.contains(&choice) {
+        if !choices.contains(&choice) {
             choices.push(choice);
         }
-        self.files.read(taken)
     }
 }
 
@@ -432,26 +475,38 @@ impl Includes for Search<'_> {
             let rest = below(&path, name)?;
             Some(folder.join(rest))
         });
+        let under = |folders: &[&Path]| {
+            let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.join(&path)).collect();
+            paths.into_iter()
+        };
         let beside: Vec<&Path> = readers
             .iter()
             .filter_map(|file| Path::new(*file).parent())
             .collect();
         let given: Vec<&Path> = self.project.include_dirs.iter().map(PathBuf::as_path).collect();
-        let folders = if angled { [given, beside] } else { [beside, given] }.concat();
-        let in_folders = folders.iter().map(|folder| folder.join(&path));
-        let candidates: Vec<PathBuf> = in_virtual
-            .chain(in_folders)
-            .map(|path| without_dots(&path))
-            .collect();
-        let found = candidates.iter().find_map(|path| self.files.read(path));
-        let mut found = found.or_else(|| self.nearest_in_trees(from, written, &path));
+        let spelled = if angled {
+            in_virtual.chain(under(&given)).collect()
+        } else {
+            in_virtual
+                .chain(under(&[beside.as_slice(), &given].concat()))
+                .collect::<Vec<_>>()
+        };
+        let found = self.first_of(&spelled, from, written);
+        let mut found = found.or_else(|| {
+            let beside = under(&beside).map(|path| without_dots(&path));
+            let near = beside
+                .filter(|_| angled)
+                .find(|path| self.files.read(path).is_some());
+            self.nearest_in_trees(from, written, &path, near)
+        });
         if let (Some(file), Some((path, text))) = (&mut found, &self.replaced)
             && is_same(Path::new(&file.path), path)
         {
             file.text = text.clone();
         }
         if found.is_none()
-            && let Some(path) = candidates.into_iter().find(|path| self.files.refuses(path))
+            && let Some(path) =
+                { spelled.iter().map(|path| without_dots(path)) }.find(|path| self.files.refuses(path))
         {
             let refused = Refused {
                 from: from.to_owned(),
@@ -466,7 +521,10 @@ impl Includes for Search<'_> {
         if let Some(answers) = &self.answers {
             let readers = readers.iter().map(|reader| (*reader).to_owned()).collect();
             let question = (readers, written.to_owned(), angled);
-            answers.borrow_mut().insert(question, found.clone());
+            let mut answers = answers.borrow_mut();
+            if answers.asked.insert(question.clone()) {
+                answers.in_order.push((question, found.clone()));
+            }
         }
         found
     }

@@ -26,7 +26,9 @@ use crate::includers;
 use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
-use crate::variants::{self, DiskCache, ReadingCache, Root, UnitReadings, leave_out_called, union};
+use crate::variants::{
+    self, DiskCache, ReadingCache, Root, UnitReadings, leave_out_called, union, without_unread,
+};
 use crate::walk::{self, Asked, Input};
 use crate::wording;
 use crate::write;
@@ -416,6 +418,8 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     looked.included = included.collect();
     looked.report = union.report;
     looked.guesses = lookups.guessed(Path::new(name)).collect();
+    let problems = union.problems.iter().chain(&union.elsewhere);
+    looked.guesses.extend(without_unread(problems));
     for finding in &mut looked.report.findings {
         let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
         if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {

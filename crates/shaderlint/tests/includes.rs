@@ -95,6 +95,63 @@ fn a_fix_that_rests_on_a_guess_is_not_safe() {
     assert!(said.ends_with(&format!("{GUESSED}\n")), "{said}");
 }
 
+/// What is not read may declare anything, also what the file declares.
+#[test]
+fn a_fix_without_what_is_not_read_is_not_safe() {
+    let not_text = "\0\0\0\0a";
+    let many_blanks = " ".repeat((64 << 20) + 1);
+    let reasons = [
+        ("\"gone.h\"", &[][..]),
+        ("\"op.h\"\n#include <gone.h>", &[("p/op.h", SUM)]),
+        ("\"binary.h\"", &[("p/binary.h", not_text)]),
+        ("\"large.h\"", &[("p/large.h", &*many_blanks)]),
+        ("GONE", &[]),
+    ];
+    for (number, (first, files)) in reasons.into_iter().enumerate() {
+        let first = format!("{first}\n#ifndef SUM\nuint op(uint a, int b) {{ return a + b; }}\n{SUM}#endif");
+        assert_eq!(
+            said(
+                &format!("includes_unread_{number}"),
+                &first,
+                files,
+                &["-D", "SUM_"]
+            ),
+            GUESSED,
+            "{first}"
+        );
+    }
+    // A zero byte is a blank, also in a file that includes this one.
+    let with_zero = SUM.replace("uint op", "/* \0 */ uint op");
+    assert_eq!(
+        said("includes_zero", "\"op.h\"", &[("p/op.h", &with_zero)], &[]),
+        SCAN
+    );
+    let ladder = KERNEL.replace("op(g[gi], t)", "g[gi] + t");
+    let includer = "// \0\n#define WavePrefixSum(x) WavePrefixProduct(x)\n#include \"ladder.hlsl\"\n";
+    let folder = Folder::new("includes_zero_includer")
+        .with("ladder.hlsl", ladder)
+        .with("other.hlsl", includer);
+    let said = folder.printed(&["--output-format", "concise", "ladder.hlsl", "."]);
+    assert!(!said.contains("fix]"), "{said}");
+}
+
+/// Who tells `a` from `A`, or wants each folder of a path to be there, takes another file.
+#[test]
+#[cfg(target_os = "linux")]
+fn paths_that_systems_take_otherwise_are_guesses() {
+    let files = [("p/op.h", SUM), ("inc/OP.h", OR), ("inc/no/x.h", "")];
+    let arguments = ["-I", "inc"];
+    assert_eq!(said("includes_case", "\"OP.h\"", &files, &arguments), GUESSED);
+    assert_eq!(said("includes_own_case", "\"op.h\"", &files, &arguments), SCAN);
+    let files = [("p/op.h", SUM), ("inc/op.h", OR), ("inc/no/x.h", "")];
+    assert_eq!(
+        said("includes_dots", "\"no/../op.h\"", &files, &arguments),
+        GUESSED
+    );
+    let files = [("p/op.h", SUM), ("other/op.h", OR)];
+    assert_eq!(said("includes_angled_guess", "<op.h>", &files, &[]), GUESSED);
+}
+
 #[test]
 fn a_guess_is_told() {
     let folder = Folder::new("includes_told_of")

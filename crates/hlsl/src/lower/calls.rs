@@ -15,6 +15,13 @@ use crate::tree::{Direction, Expr, ExprKind, FunctionId};
 use crate::types::{Scalar, Type};
 
 /// Functions without a variant of [`Intrinsic`] that only read their arguments, and what they give back.
+/// Whether the language has a function of this name. DXC 3.7 takes it before a template that the file declares, be its
+/// arguments in `<>` or not.
+fn is_of_language(name: &[u8]) -> bool {
+    let own = name.rsplit(|byte| *byte == b':').next().unwrap_or_default();
+    Intrinsic::from_name(&String::from_utf8_lossy(own)).is_some() || pure_function(own, None).is_some()
+}
+
 fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
     let of = |scalar| Some(argument.map_or(Type::Unknown, |ty| ty.with_scalar(scalar)));
     match name {
@@ -71,7 +78,11 @@ impl<'a> Lowering<'a> {
                 let is_in_struct = self.body.this.is_some() || self.body.owner.is_some();
                 let is_hidden = is_in_struct && self.lexed.member_templates.contains(name);
                 if !is_hidden && let Some(id) = self.instantiate(name, &explicit, &arguments) {
-                    return self.call_function(id, arguments, span);
+                    return if is_of_language(name) {
+                        opaque(arguments, Type::Unknown, span)
+                    } else {
+                        self.call_function(id, arguments, span)
+                    };
                 }
                 if !self.functions.contains_key(name)
                     && Intrinsic::from_name(&String::from_utf8_lossy(name)).is_some()
@@ -175,8 +186,7 @@ impl<'a> Lowering<'a> {
             };
         }
         if let Some(id) = self.instantiate(key, &[], &arguments) {
-            // DXC 3.7 takes an intrinsic before a template of its name.
-            return if self.is_of_intrinsic(key, &arguments, span) {
+            return if is_of_language(key) {
                 opaque(arguments, Type::Unknown, span)
             } else {
                 self.call_function(id, arguments, span)
@@ -248,7 +258,7 @@ impl<'a> Lowering<'a> {
         {
             let mut arguments = arguments;
             if let Some(argument) = arguments.pop() {
-                let mut expr = convert(argument, ty);
+                let mut expr = convert(self.narrow_to(argument, ty), ty);
                 expr.span = span;
                 return expr;
             }

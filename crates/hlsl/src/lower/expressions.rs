@@ -164,6 +164,9 @@ impl<'a> Lowering<'a> {
             };
         }
         let variable = |local: LocalId| expr(self.local(local), self.local_type(local));
+        if self.body.hides_variables.contains(text) {
+            return self.neither(span);
+        }
         match self.variable(text) {
             Variable::One(local) => return variable(local),
             Variable::Either(own, leaked) => {
@@ -478,6 +481,12 @@ impl<'a> Lowering<'a> {
         let Some(mut ty) = self.common_of(&yes, &no) else {
             return opaque(vec![condition, as_value(yes), as_value(no)], Type::Unknown, span);
         };
+        // Of two enumerators DXC makes an `int`, but of those of an `enum class`.
+        if let Some(Scalar::Enum(id) | Scalar::UintEnum(id)) = ty.scalar()
+            && !self.scoped_enumerations.contains(&id)
+        {
+            ty = ty.with_scalar(Scalar::Int);
+        }
         if let (Type::Vector(..), Some(_)) = (&condition.ty, ty.scalar())
             && let Some(wider) = shape(&condition.ty, &ty)
             && let Some(scalar) = ty.scalar()

@@ -34,7 +34,7 @@ use crate::language::Version;
 use crate::lexical::{Item, ItemKind, Lexed, Token, WantedText, leave_out_unnamed};
 use crate::span::{Cause, Span};
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
-use crate::types::{StructId, Type};
+use crate::types::{EnumId, StructId, Type};
 use constants::Constant;
 use parts::{Part, part};
 use scoping::{Doubt, Meaning};
@@ -75,6 +75,8 @@ struct Lowering<'a> {
     unknown: FxHashSet<&'a [u8]>,
     /// Where it was told, or needs not be, why an expression is opaque.
     told: FxHashSet<Span>,
+    /// What operations on float literals come to that compilers work out in 64 bits, and that are rounded otherwise in 32.
+    wide_floats: FxHashMap<Span, f64>,
     types: FxHashMap<Name<'a>, Type>,
     globals: FxHashMap<Name<'a>, GlobalId>,
     functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
@@ -82,6 +84,8 @@ struct Lowering<'a> {
     enumerators: FxHashMap<Name<'a>, (Constant, Type)>,
     /// How many enumerations there are.
     enumerations: u32,
+    /// Those that are an `enum class`.
+    scoped_enumerations: FxHashSet<EnumId>,
     /// By [`GlobalId`]: the value of a constant, where it is one.
     global_values: Vec<Option<Constant>>,
     methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,
@@ -120,6 +124,8 @@ struct Body<'a> {
     scope: FxHashMap<&'a [u8], Meaning>,
     /// What each name meant before it was declared again.
     undo: Vec<(&'a [u8], Option<Meaning>)>,
+    /// The enumerators that the function declares with the name of a variable.
+    hides_variables: FxHashSet<&'a [u8]>,
     /// The same of types, each with the length of `undo` when it was declared.
     undo_types: Vec<(usize, Name<'a>, Option<Type>)>,
     values: FxHashMap<LocalId, Constant>,
@@ -193,12 +199,14 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         problems: lexed.problems.clone(),
         unknown: FxHashSet::default(),
         told: FxHashSet::default(),
+        wide_floats: FxHashMap::default(),
         types: FxHashMap::default(),
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
         templates: Templates::default(),
         enumerators: FxHashMap::default(),
         enumerations: 0,
+        scoped_enumerations: FxHashSet::default(),
         global_values: Vec::new(),
         methods: FxHashMap::default(),
         with_methods: FxHashSet::default(),

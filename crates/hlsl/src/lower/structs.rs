@@ -6,6 +6,7 @@ use tree_sitter::Node;
 
 use super::constants::Constant;
 use super::parts::{Part, part};
+use super::scoping::Variable;
 use super::templates::Key;
 use super::{Lowering, Name};
 use crate::lexical::{Item, ItemKind};
@@ -33,7 +34,13 @@ impl<'a> Lowering<'a> {
                 Some(Scalar::Uint) => Type::Scalar(Scalar::UintEnum(id)),
                 _ => Type::Unknown,
             };
-            self.enumerators_of(name, &ty, body);
+            let words = self.node_source(node).split(|byte| !byte.is_ascii_alphanumeric());
+            let is_scoped = words.skip(1).find(|word| !word.is_empty());
+            let is_scoped = is_scoped.is_some_and(|word| matches!(word, b"class" | b"struct"));
+            if is_scoped {
+                self.scoped_enumerations.insert(id);
+            }
+            let ty = self.enumerators_of(name, ty, is_scoped, body);
             if !name.is_empty() {
                 self.declare_name(name, ty.clone());
             }
@@ -42,9 +49,13 @@ impl<'a> Lowering<'a> {
         self.structure(node, Cow::Borrowed(name), body, None)
     }
 
-    /// Within an enumeration of an unknown type enumerators are still numbers, for lengths of arrays.
-    fn enumerators_of(&mut self, enumeration: &[u8], ty: &Type, body: Node) {
+    /// The type of an enumeration, whose enumerators are declared. Within one of an unknown type they are still numbers, for
+    /// lengths of arrays. Nothing is known of one with numbers beyond those of an `int`: DXC makes it wider.
+    fn enumerators_of(&mut self, enumeration: &[u8], ty: Type, is_scoped: bool, body: Node) -> Type {
         let scalar = ty.scalar().unwrap_or(Scalar::Int);
+        let is_int = matches!(scalar, Scalar::Int | Scalar::Enum(_));
+        // As each is called by itself, then behind the name of the enumeration, with what had the name before.
+        let (mut names, mut is_wide) = (Vec::new(), false);
         let mut next = Some(Constant::Int(0));
         let mut cursor = body.walk();
         for node in body.named_children(&mut cursor) {
@@ -56,22 +67,45 @@ impl<'a> Lowering<'a> {
                 let value = self.expression(value);
                 next = self.evaluate(&value);
             }
+            is_wide |= is_int && matches!(next, Some(Constant::Uint(value)) if i32::try_from(value).is_err());
             let value = next.and_then(|value| value.convert(scalar).or(Some(value)));
             if let Some(value) = value {
-                for prefix in [&[][..], enumeration] {
-                    let own = if prefix.is_empty() {
-                        name.to_vec()
-                    } else {
-                        [prefix, b"::", name].concat()
-                    };
-                    let full = [&*self.namespace, own.as_slice()].concat();
-                    self.enumerators.insert(Cow::Owned(full), (value, ty.clone()));
+                // From here on it hides a variable of an outer block; where it ends is not followed.
+                if !is_scoped && self.variable(name) != Variable::None {
+                    self.body.hides_variables.insert(name);
+                }
+                let of_enumeration = [enumeration, b"::", name].concat();
+                for own in [name, &of_enumeration] {
+                    let full = [&*self.namespace, own].concat();
+                    let before = self
+                        .enumerators
+                        .insert(Cow::Owned(full.clone()), (value, ty.clone()));
+                    names.push((full, before));
                 }
             }
             next = next
                 .and_then(|value| value.convert(Scalar::Int))
                 .map(|value| Constant::Int(value.bits().cast_signed().wrapping_add(1)));
         }
+        let ty = if is_wide { Type::Unknown } else { ty };
+        for (number, (name, before)) in names.into_iter().enumerate().rev() {
+            match before {
+                // Outside of its braces it goes by the name of the enumeration alone.
+                Some(before) if is_scoped && number % 2 == 0 => {
+                    self.enumerators.insert(Cow::Owned(name), before);
+                }
+                None if is_scoped && number % 2 == 0 => {
+                    self.enumerators.remove(name.as_slice());
+                }
+                _ if is_wide => {
+                    if let Some((_, of)) = self.enumerators.get_mut(name.as_slice()) {
+                        *of = Type::Unknown;
+                    }
+                }
+                _ => {}
+            }
+        }
+        ty
     }
 
     /// The struct in a node. As the instance of a template it has that one's name.

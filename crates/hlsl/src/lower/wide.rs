@@ -24,7 +24,12 @@ const TOLERANCE: f64 = 1e-5;
 
 impl Lowering<'_> {
     /// An operation, if it comes to the same in 32 bits and in 64.
-    pub(super) fn narrow(&self, expr: Expr) -> Expr {
+    pub(super) fn narrow(&mut self, expr: Expr) -> Expr {
+        if let Some(value) = self.rounded_late(&expr) {
+            self.wide_floats.insert(expr.span, value);
+            let kind = ExprKind::Literal((value as f32).to_bits());
+            return Expr { kind, ..expr };
+        }
         if self.is_narrow(&expr) {
             return expr;
         }
@@ -57,6 +62,18 @@ impl Lowering<'_> {
         }
     }
 
+    /// The value of an operation that comes to another `float` if each step of it is rounded to one.
+    fn rounded_late(&self, expr: &Expr) -> Option<f64> {
+        let Some(Wide::Float(wide)) = self.wide(expr) else {
+            return None;
+        };
+        let Some(Constant::Float(value)) = self.evaluate(expr) else {
+            return None;
+        };
+        let is_other = (wide as f32).to_bits() != value.to_bits();
+        (self.is_narrow(expr) && is_other).then_some(wide)
+    }
+
     fn is_narrow(&self, expr: &Expr) -> bool {
         let Some(wide) = self.wide(expr) else { return true };
         match (wide, self.evaluate(expr)) {
@@ -66,7 +83,10 @@ impl Lowering<'_> {
             (Wide::Bool(wide), Some(Constant::Bool(value))) => wide == value,
             (Wide::Float(wide), Some(Constant::Float(value))) => {
                 let value = f64::from(value);
-                !(wide.is_finite() || value.is_finite()) || (wide - value).abs() <= TOLERANCE * wide.abs()
+                // As an integer it may be another one if it is rounded to 32 bits before.
+                let is_same_integer = (wide.trunc() - f64::from(wide as f32).trunc()).abs() < 1.0;
+                !(wide.is_finite() || value.is_finite())
+                    || (wide - value).abs() <= TOLERANCE * wide.abs() && is_same_integer
             }
             _ => false,
         }
@@ -75,6 +95,9 @@ impl Lowering<'_> {
     /// The value of an expression that is made of literals without a suffix.
     fn wide(&self, expr: &Expr) -> Option<Wide> {
         match &expr.kind {
+            ExprKind::Literal(_) if self.wide_floats.contains_key(&expr.span) => {
+                self.wide_floats.get(&expr.span).copied().map(Wide::Float)
+            }
             ExprKind::Literal(bits) => {
                 let text = self.source(expr.span);
                 let is_free = literals::is_free(text);

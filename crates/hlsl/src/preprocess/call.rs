@@ -66,7 +66,7 @@ impl Unit<'_> {
             );
             if self.expansion.is_spent() {
                 let message = "the unit's macros expand to too much: none is expanded from here on";
-                self.problem(message.to_owned(), Some(place));
+                self.unread(message.to_owned(), Some(place));
             }
             let to = if self.expansion.saw_directive {
                 end

@@ -226,6 +226,16 @@ impl Parser<'_> {
         self.next += 1;
         let unexpected = || Err(format!("unexpected `{}` in a condition", self.spelled(token)));
         match token.kind {
+            // `L'a'`.
+            Kind::Ident
+                if matches!(self.names.text(token.symbol), b"L" | b"u" | b"U")
+                    && let Some(&literal) = self.peek()
+                    && literal.kind == Kind::Char
+                    && !literal.white =>
+            {
+                self.next += 1;
+                Ok(character(self.names.text(literal.symbol)))
+            }
             // As in C++, and in DXC.
             Kind::Ident if token.symbol == Symbol::TRUE => Ok(Value::of_bool(true)),
             Kind::Ident => {
@@ -265,20 +275,16 @@ fn precedence(operator: &[u8]) -> u8 {
     }
 }
 
-/// A negative distance shifts the other way; one of 64 or more shifts everything out.
+/// As in Clang, which looks at 32 bits of the distance. One of 64 or more is 63, but that it shifts all of a number with a
+/// sign out to the left (`EvaluateDirectiveSubExpr`).
 fn shift(value: Value, by: Value, right: bool) -> Value {
-    let is_negative = !by.unsigned && by.signed() < 0;
-    let right = right != is_negative;
-    let distance = if is_negative {
-        by.signed().unsigned_abs()
-    } else {
-        by.bits
-    };
-    let distance = u32::try_from(distance).unwrap_or(u32::MAX);
+    let distance = by.bits as u32;
+    let most = distance.min(63);
     let bits = match (right, value.unsigned) {
-        (false, _) => value.bits.checked_shl(distance).unwrap_or(0),
-        (true, true) => value.bits.checked_shr(distance).unwrap_or(0),
-        (true, false) => (value.signed() >> distance.min(63)).cast_unsigned(),
+        (false, true) => value.bits << most,
+        (false, false) => value.bits.checked_shl(distance).unwrap_or(0),
+        (true, true) => value.bits >> most,
+        (true, false) => (value.signed() >> most).cast_unsigned(),
     };
     Value { bits, ..value }
 }
@@ -330,6 +336,7 @@ fn character(text: &[u8]) -> Value {
                 b'b' => 8,
                 b'f' => 12,
                 b'v' => 11,
+                b'e' | b'E' => 27,
                 b'x' => digits(&mut rest, 16, usize::MAX, 0),
                 b'0'..=b'7' => digits(&mut rest, 8, 2, escape - b'0'),
                 other => other,

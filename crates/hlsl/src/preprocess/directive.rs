@@ -384,14 +384,14 @@ impl Unit<'_> {
             let place = self.place_of(source.id, &tokens).unwrap_or(keyword);
             let tokens = self.expand_list(tokens, line.hash, false).unwrap_or_default();
             let Some((path, angled)) = self.made_path(&tokens) else {
-                self.problem("`#include` without a path".to_owned(), Some(place));
+                self.unread("`#include` without a path".to_owned(), Some(place));
                 return;
             };
             (path, angled, place)
         };
         if in_call {
             let message = "`#include` among the arguments of a macro call is not followed";
-            self.problem(message.to_owned(), Some(place));
+            self.unread(message.to_owned(), Some(place));
             return;
         }
         let directive = source.file_start(line.hash);
@@ -442,7 +442,7 @@ impl Unit<'_> {
             } else {
                 "is included too deeply"
             };
-            self.problem(format!("`{shown}` {why}"), Some(place));
+            self.unread(format!("`{shown}` {why}"), Some(place));
         }
         // Told once, such a file is no longer included in itself at all: 64 levels of two includes each would
         // never end.
@@ -454,7 +454,7 @@ impl Unit<'_> {
         if self.inclusions >= MAX_INCLUSIONS {
             if self.inclusions == MAX_INCLUSIONS {
                 let message = format!("more than {MAX_INCLUSIONS} includes: none is followed from here on");
-                self.problem(message, Some(place));
+                self.unread(message, Some(place));
             }
             self.leave_gap(directive);
             return;

@@ -14,15 +14,24 @@ use super::lex::{is_newline, past_newline};
 pub fn decode(bytes: &[u8]) -> Option<Text> {
     match of_mark(bytes) {
         Some(unit) => of_utf16(bytes, unit),
-        None => (!bytes.contains(&0)).then(|| bytes.into()),
+        None if bytes.contains(&0) => without_zeros(bytes),
+        None => Some(bytes.into()),
     }
+}
+
+/// With a blank for each zero byte, as compilers take it. Where many bytes are zero it is no text.
+fn without_zeros(bytes: &[u8]) -> Option<Text> {
+    let zeros = bytes.split(|byte| *byte == 0).count() - 1;
+    let blank = |byte: &u8| if *byte == 0 { b' ' } else { *byte };
+    (zeros * 16 <= bytes.len()).then(|| bytes.iter().map(blank).collect::<Vec<u8>>().into())
 }
 
 /// The same of a text, which is itself where nothing is to be done.
 pub(super) fn decoded(text: &Text) -> Option<Text> {
     match of_mark(text) {
         Some(unit) => of_utf16(text, unit),
-        None => (!text.contains(&0)).then(|| text.clone()),
+        None if text.contains(&0) => without_zeros(text),
+        None => Some(text.clone()),
     }
 }
 

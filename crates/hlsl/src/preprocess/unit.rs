@@ -11,7 +11,7 @@ use super::names::{Names, Symbol, Token};
 use super::origins::Output;
 use super::text::{self, SourceText};
 use super::{Branch, Inactive, KernelVariant, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
-use crate::span::{FileId, FileSpan, Problem, SourceFile, Sources};
+use crate::span::{Cause, FileId, FileSpan, Problem, SourceFile, Sources};
 use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
@@ -212,7 +212,7 @@ impl<'a> Unit<'a> {
                 start: 0,
                 end: 0,
             };
-            self.problem(format!("`{path}` is not a text file"), Some(place));
+            self.unread(format!("`{path}` is not a text file"), Some(place));
             Text::from(&[])
         });
         self.files.insert(path.to_owned(), id);
@@ -285,8 +285,16 @@ impl<'a> Unit<'a> {
 
     pub fn stop(&mut self, message: &str, place: Option<FileSpan>) {
         if !std::mem::replace(&mut self.stopped, true) {
-            self.problem(message.to_owned(), place);
+            self.unread(message.to_owned(), place);
         }
+    }
+
+    /// A problem of text that is not read.
+    pub fn unread(&mut self, message: String, place: Option<FileSpan>) {
+        self.tell(Problem {
+            cause: Cause::Unread,
+            ..Problem::new(message, place)
+        });
     }
 
     pub fn path(&self) -> &str {

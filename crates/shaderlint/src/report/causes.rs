@@ -30,7 +30,8 @@ pub(crate) fn causes(looked: &[Looked]) -> String {
             names.add(unknown);
         }
         missing.add(includes);
-        let is_of_text = |problem: &Problem| matches!(problem.cause, Cause::Text | Cause::Condition);
+        let is_of_text =
+            |problem: &Problem| matches!(problem.cause, Cause::Text | Cause::Condition | Cause::Unread);
         unread += usize::from(one.problems.iter().any(is_of_text));
         // The line about names covers a run that stops at an unknown name.
         let is_told = |stop: &Problem| one.problems.iter().any(|problem| starts_like(problem, stop));

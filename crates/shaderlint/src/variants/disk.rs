@@ -122,9 +122,9 @@ impl DiskCache {
         let Some(folder) = self.folder_for(root) else {
             return;
         };
-        let answers: Vec<_> = answers.iter().collect();
-        let included = |(asked, found): &(&Question, &Option<SourceFile>)| Included {
-            asked: (*asked).clone(),
+        let answers = &answers.in_order;
+        let included = |(asked, found): &(Question, Option<SourceFile>)| Included {
+            asked: asked.clone(),
             found: found
                 .as_ref()
                 .map(|file| (file.path.clone(), *file.text.derived())),

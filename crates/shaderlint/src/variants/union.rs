@@ -311,6 +311,8 @@ pub(crate) fn judge_by_includers(
         });
         if let Has::Readings(seen) = has {
             guesses.extend(seen.lookups.guessed(path));
+            let problems = seen.readings.iter().flat_map(|reading| &reading.problems);
+            guesses.extend(without_unread(problems));
         }
         asked.push(name);
     }
@@ -320,7 +322,20 @@ pub(crate) fn judge_by_includers(
     asked
 }
 
-/// Takes no fix for safe that was proved with an included file of which nobody knows whether it is the one that a build takes.
+/// What a fix rests on where text was not read, as a note: that may declare anything, also what the file declares.
+pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<String> {
+    let mut problems = problems.filter(|problem| problem.cause.hides_text());
+    let first = problems.next()?;
+    let more = problems.next().map_or("", |_| ", among others");
+    Some(match &first.cause {
+        Cause::Missing(name) => {
+            format!("the fix is proved without `{name}`, which is not found{more}; -I says where to look")
+        }
+        _ => format!("the fix is proved of what could be read: {}{more}", first.message),
+    })
+}
+
+/// Takes no fix for safe that was proved without what a build reads, or with what it may not read.
 fn rest_on_guesses(finding: &mut Diagnostic, guesses: &[String]) {
     if let Some(fix) = finding.fix.as_mut().filter(|_| !guesses.is_empty()) {
         fix.safety = Safety::Unsafe;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Cause, Problem};
 use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
 
 use super::evidence::{Cell, CellOutcome, MapRow, Proof};
@@ -18,9 +17,8 @@ pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {
 
 /// Runs both kernels at every wave size under every map. Where nobody knows which text is read, nothing is proved of it.
 pub(super) fn prove([flagged, fixed]: [&Unit; 2], pair: &Pair) -> Proof {
-    let is_unknown = |problem: &Problem| problem.cause == Cause::Condition;
     let mut problems = flagged.problems.iter().chain(&fixed.problems);
-    let unread = problems.find(|problem| is_unknown(problem));
+    let unread = problems.find(|problem| problem.cause.hides_text());
     let (flagged, fixed) = (&flagged.shader, &fixed.shader);
     let mut proof = Proof::default();
     let mut from = (flagged, pair.flagged);
@@ -48,7 +46,6 @@ pub(super) fn prove([flagged, fixed]: [&Unit; 2], pair: &Pair) -> Proof {
             is_expected: pair.has_rows() || map == LaneMap::Linear,
             cells: of_map
                 .map(|run| {
-                    let unread = unread.filter(|_| run.outcome.is_equal());
                     let in_doubt = unread.map(|problem| Outcome::NotProved(problem.message.clone()));
                     let known = in_doubt.as_ref().unwrap_or(&run.outcome);
                     Cell {
