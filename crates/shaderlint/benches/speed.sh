@@ -15,6 +15,8 @@ target=$(cargo metadata --manifest-path "$manifest" --format-version 1 --no-deps
     sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 shaderlint=${SHADERLINT:-$target/release/shaderlint}
 bare=$target/release/examples/bare_parse
+# A run after another one would look up what that found.
+export SHADERLINT_NO_CACHE=1
 lint=("$shaderlint" --isolated --quiet --output-format concise --exit-zero --profile cs_6_6)
 
 scratch=$(mktemp -d)
