@@ -1,5 +1,6 @@
 //! Loading from places, and storing there.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
@@ -86,8 +87,51 @@ impl Machine<'_> {
         if let Column::Uniform(Value::Known(part)) = part {
             return self.load_device(resource, index, part.saturating_add(component));
         }
+        if let Some(read) = self.load_known_parts(resource, index, part, component) {
+            return read;
+        }
         let index: Vec<Column> = index.iter().chain([part]).cloned().collect();
         self.load_device(resource, &index, component)
+    }
+
+    /// The same where each thread knows its part, of what nobody writes: each component is what it is elsewhere.
+    fn load_known_parts(
+        &mut self,
+        resource: GlobalId,
+        index: &[Column],
+        part: &Column,
+        component: u32,
+    ) -> Option<Column> {
+        let known = |thread: usize| part.at(thread).known();
+        let parts: Option<BTreeSet<u32>> = self.state.active.threads().map(known).collect();
+        let parts = parts.filter(|_| !self.is_written(resource))?;
+        self.uses_as_place(part);
+        let read: BTreeMap<u32, Column> = parts
+            .into_iter()
+            .map(|part| {
+                let column = self.load_device(resource, index, part.saturating_add(component));
+                (part, column)
+            })
+            .collect();
+        let lanes = self.lanes;
+        Some(Column::from_fn(lanes, |thread| {
+            let own = known(thread).and_then(|part| read.get(&part));
+            // Of a thread that is not active nobody takes it.
+            own.map_or(Value::Known(0), |column| column.at(thread).clone())
+        }))
+    }
+
+    /// Whether a kernel may write a resource, or an array.
+    fn is_written(&self, resource: GlobalId) -> bool {
+        let declared = self.shader.globals.get(resource.0 as usize);
+        match declared.map(|declared| &declared.ty) {
+            _ if declared.is_some_and(|declared| declared.storage == Storage::Groupshared) => true,
+            Some(Type::Resource(kind, _)) => kind.is_writable(),
+            Some(Type::Array(element, _)) => {
+                matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
+            }
+            _ => resource != CONSTANT_FROM_HEAP,
+        }
     }
 
     /// The same of a variable, which `swap` takes out and puts back: it may have thousands of components.
@@ -261,15 +305,7 @@ impl Machine<'_> {
         for column in index {
             self.uses_as_place(column);
         }
-        let declared = self.shader.globals.get(resource.0 as usize);
-        let writable = match declared.map(|declared| &declared.ty) {
-            _ if declared.is_some_and(|declared| declared.storage == Storage::Groupshared) => true,
-            Some(Type::Resource(kind, _)) => kind.is_writable(),
-            Some(Type::Array(element, _)) => {
-                matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
-            }
-            _ => resource != CONSTANT_FROM_HEAP,
-        };
+        let writable = self.is_written(resource);
         let name = self.terms.symbol(resource_name(self.shader, resource));
         let columns: Vec<&Column> = index.iter().collect();
         if !writable {

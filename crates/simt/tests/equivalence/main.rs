@@ -977,3 +977,36 @@ fn a_group_that_has_left_reads_no_memory() {
     let by_itself = |value: &str| format!("if (gi >= Count) return; s[gi] = {value}; Y[id.x] = s[gi];");
     assert_ne!(said([&by_itself("1"), &by_itself("2")]), "equal");
 }
+
+/// Each thread knows which component of an element it reads.
+#[test]
+fn an_index_into_a_vector_of_a_buffer_is_followed() {
+    let globals = "StructuredBuffer<uint4> V; StructuredBuffer<float2x2> M; RWStructuredBuffer<uint4> W;\n";
+    let said = |bodies: [&str; 2]| {
+        let [first, second] = bodies.map(|body| kernel("", globals, body));
+        words(&runs_of([&first, &second]))
+    };
+    assert_eq!(
+        said(["Y[gi] = V[gi][gi & 3];", "uint4 w = V[gi]; Y[gi] = w[gi & 3];"]),
+        "equal"
+    );
+    assert_eq!(
+        said([
+            "G[gi] = M[gi][gi & 1][1];",
+            "float2x2 m = M[gi]; G[gi] = m[gi & 1][1];"
+        ]),
+        "equal"
+    );
+    assert_eq!(
+        said([
+            "if (gi > 5) Y[gi] = V[0][gi & 1];",
+            "if (gi > 5) Y[gi] = gi & 1 ? V[0].y : V[0].x;"
+        ]),
+        "equal"
+    );
+    let other = said(["Y[gi] = V[gi][gi & 3];", "uint4 w = V[gi]; Y[gi] = w[gi & 1];"]);
+    assert!(other.starts_with("Y[2]: V[2].z against V[2].x"), "{other}");
+    // Somebody else may write it between two reads.
+    let written = said(["Y[gi] = W[gi][gi & 3];", "uint4 w = W[gi]; Y[gi] = w[gi & 3];"]);
+    assert_ne!(written, "equal");
+}
