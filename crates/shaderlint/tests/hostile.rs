@@ -151,9 +151,10 @@ fn nothing_or_no_text() {
     let cases = [
         case("empty", "", ""),
         case("blank", " \n\t\r\n", ""),
-        case("binary", (0..=255).cycle().take(5000).collect::<Vec<u8>>(), ""),
-        case("nul", race.replace('{', "{\0"), ""),
-        case("late-nul", late, ""),
+        case("binary", (0..=9).cycle().take(5000).collect::<Vec<u8>>(), ""),
+        // Compilers take a zero byte for a blank.
+        case("nul", race.replace('{', "{\0"), "groupshared-race"),
+        case("late-nul", late, "groupshared-race"),
         case(
             "utf16",
             [b"\xff\xfe", utf16.as_slice()].concat(),
@@ -185,18 +186,13 @@ fn nothing_or_no_text() {
     survives("no-text", &cases);
     let folder = folder("no-text-named");
     fs::write(folder.join("good.hlsl"), GOOD).unwrap();
-    for (name, _, _) in cases
-        .iter()
-        .filter(|(name, ..)| ["binary", "nul", "late-nul"].contains(name))
-    {
-        let file = format!("../no-text/{name}.hlsl");
-        let (code, said) = run(&folder, &["--output-format", "concise", &file, "good.hlsl"]);
-        assert!(code == 2 && said.contains(FINDING), "{said}");
-        assert!(
-            said.contains(&format!("error: {file}: not a text file")),
-            "{said}"
-        );
-    }
+    let file = "../no-text/binary.hlsl";
+    let (code, said) = run(&folder, &["--output-format", "concise", file, "good.hlsl"]);
+    assert!(code == 2 && said.contains(FINDING), "{said}");
+    assert!(
+        said.contains(&format!("error: {file}: not a text file")),
+        "{said}"
+    );
 }
 
 #[test]
