@@ -14,7 +14,6 @@ use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
 use crate::types::{Scalar, Type};
 
-/// Functions without a variant of [`Intrinsic`] that only read their arguments, and what they give back.
 /// Whether the language has a function of this name. DXC 3.7 takes it before a template that the file declares, be its
 /// arguments in `<>` or not.
 fn is_of_language(name: &[u8]) -> bool {
@@ -22,6 +21,7 @@ fn is_of_language(name: &[u8]) -> bool {
     Intrinsic::from_name(&String::from_utf8_lossy(own)).is_some() || pure_function(own, None).is_some()
 }
 
+/// Functions without a variant of [`Intrinsic`] that only read their arguments, and what they give back.
 fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
     let of = |scalar| Some(argument.map_or(Type::Unknown, |ty| ty.with_scalar(scalar)));
     match name {

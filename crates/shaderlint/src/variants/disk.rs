@@ -236,10 +236,11 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Makes the folder of this program. Neither Git nor backups want what is in there.
+/// Makes the folder of this program. Neither Git nor backups want what is in ours. One that somebody names may hold other
+/// things: nothing is put there beside the entries, and nothing is taken out.
 fn make(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let Some(all) = folder.parent() else {
+    let Some(all) = folder.parent().filter(|all| all.ends_with(FOLDER)) else {
         return Ok(());
     };
     fs::write(all.join(".gitignore"), "# Made by shaderlint.\n*\n")?;
