@@ -44,6 +44,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Look for findings, as without a command
     Check(Box<CheckArgs>),
+    /// Write a first shaderlint.toml
+    Init(crate::init::InitArgs),
     /// Print a rule's page
     Explain {
         /// The rule's id, e.g. groupshared-race; without one the rules are listed

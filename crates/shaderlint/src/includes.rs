@@ -237,17 +237,10 @@ impl Files {
             .split('/')
             .filter(|part| !matches!(*part, "" | "." | ".."))
             .collect();
-        let Some(named) = wanted.last().and_then(|name| self.index().get(*name)) else {
-            return Vec::new();
-        };
         let fewest = wanted.len().min(2);
         let found = (0..=wanted.len() - fewest).find_map(|skipped| {
-            let wanted = wanted.get(skipped..)?;
-            let found: Vec<PathBuf> = named
-                .iter()
-                .filter(|path| ends_with(path, wanted) && *path != from)
-                .cloned()
-                .collect();
+            let mut found = self.ending_in(wanted.get(skipped..)?);
+            found.retain(|path| path != from);
             (!found.is_empty()).then_some(found)
         });
         let mut found = found.unwrap_or_default();
@@ -260,6 +253,13 @@ impl Files {
             (Reverse(shared), path.components().count(), path.clone())
         });
         found
+    }
+
+    /// The files of the trees whose paths end in these components, which are in lower case.
+    pub fn ending_in(&self, wanted: &[&str]) -> Vec<PathBuf> {
+        let named = wanted.last().and_then(|name| self.index().get(*name));
+        let paths = named.into_iter().flatten();
+        paths.filter(|path| ends_with(path, wanted)).cloned().collect()
     }
 
     fn index(&self) -> &HashMap<String, Vec<PathBuf>> {

@@ -23,6 +23,7 @@ pub mod fuzzing;
 mod generate;
 mod includers;
 mod includes;
+mod init;
 mod inputs;
 #[cfg(feature = "gpu")]
 mod kernel;
@@ -112,6 +113,7 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
                 None => run::run(check),
             }
         }
+        Some(args::Command::Init(args)) => init::run(&args),
         Some(args::Command::Explain { rule: Some(rule) }) => explain::run(&rule),
         Some(args::Command::Explain { rule: None }) => rules::list(),
         Some(args::Command::Rules(args)) => rules::run(&args),

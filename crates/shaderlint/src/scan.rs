@@ -233,7 +233,7 @@ pub(crate) fn includes_by_macro(line: &Directive) -> bool {
 }
 
 /// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
-fn included(text: &Text) -> Vec<Option<(String, bool)>> {
+pub(crate) fn included(text: &Text) -> Vec<Option<(String, bool)>> {
     let lines = text.derived::<Directives>();
     let includes = lines.iter().filter(|line| is_include(line));
     includes

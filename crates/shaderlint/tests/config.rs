@@ -999,3 +999,110 @@ error: `2019` is no version of HLSL: expected one of 2016, 2017, 2018, 2021, 202
 "#]]
     );
 }
+
+#[test]
+fn a_first_configuration_has_what_the_folder_tells() {
+    let folder = Folder::new("first-configuration")
+        .with(
+            "src/a.hlsl",
+            "#include \"Near.hlsli\"\n#include <Math/Vector.hlsli>\n#include \"Twice.hlsli\"\n#include \"/Engine/Private/Common.ush\"\n#include \"Gone.hlsli\"\n",
+        )
+        .with("src/Near.hlsli", "#include \"Lib.hlsli\"\n")
+        .with("lib/Math/Vector.hlsli", "float x;\n")
+        .with("lib/Twice.hlsli", "")
+        .with("old/Twice.hlsli", "")
+        // What reads a file is a place to look in, as with DXC.
+        .with("src/Lib.hlsli", "")
+        .with("shaders/Private/Common.ush", "")
+        .with("build.bat", "dxc -T cs_6_6 -HV 2021 src\\a.hlsl\n")
+        .with("tools/Compile.cpp", "args.push_back(L\"-HV\");\nargs.push_back(L\"2021\");\nf(\"cs_6_0\");\n");
+    assert_data_eq!(
+        folder.said(&["init"]),
+        str![[r#"
+0
+wrote shaderlint.toml, for 7 shaders
+  hlsl           2021, as in build.bat
+  include-dirs   lib, for 2 includes
+  virtual-dirs   /Engine is shaders
+  not found      Gone.hlsli (1 file)
+
+"#]]
+    );
+    let text = std::fs::read_to_string(folder.0.join("shaderlint.toml")).unwrap();
+    assert_data_eq!(
+        &text,
+        str![[r##"
+# What shaderlint does in this folder and below; `shaderlint --show-settings FILE` shows it.
+
+# The target that shaders are compiled for; without it what a file asks for, else cs_6_0.
+# profile = "cs_6_6"  # the build has cs_6_0, cs_6_6
+
+[target]
+# The version of HLSL (-HV of DXC); without it only what holds in every version is proved.
+hlsl = "2021"  # as in build.bat
+
+[files]
+# exclude = ["third_party/"]
+
+[preprocess]
+# What the build defines for every shader.
+# defines = ["FAST", "MODE=2"]
+# Folders of included files, as far as names tell; compare them with the -I of the build.
+include-dirs = [
+    "lib",  # 2 includes
+]
+
+# What an include path may begin with, and the folder that stands for it.
+[preprocess.virtual-dirs]
+"/Engine" = "shaders"  # 1 include
+
+# error, warn, info or off, for a category of rules or for one rule.
+[levels]
+# perf = "info"
+
+# A further reading of every file.
+# [[variant]]
+# name = "vulkan"
+# defines = ["VULKAN"]
+
+"##]]
+    );
+    // It is one that holds.
+    assert_data_eq!(
+        folder.said(&["--show-settings", "src/a.hlsl"]),
+        str![[r#"
+0
+src/a.hlsl
+  configuration  shaderlint.toml
+  shader model   what the file asks for, else 6.0
+  HLSL version   2021
+  defines        none
+  include-dirs   lib
+  virtual-dirs   /Engine is shaders
+  variants       none
+  levels         none
+  include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
+                 *.csh *.azsl *.azsli
+  exclude        none
+  is excluded    no
+  baseline       none
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["init", "."]),
+        str![[r#"
+2
+error: shaderlint.toml is there already
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["init", "gone"]),
+        str![[r#"
+2
+error: gone: no such folder
+
+"#]]
+    );
+}
