@@ -250,6 +250,14 @@ fn folders_of_other_programs_are_taken_out_in_the_end() {
     assert!(cache.join("0.0.1-new/entry").exists());
     assert!(!cache.join("0.0.1-old").exists());
     assert_eq!(entries(&cache).len(), 3);
+
+    // A folder that somebody names is not ours.
+    let named = repository("cache_of_somebody").with("kept/thesis/chapter", "");
+    let old = fs::File::open(named.0.join("kept/thesis")).unwrap();
+    old.set_modified(SystemTime::now() - age).unwrap();
+    said(&named, &["--cache-dir", "kept"]);
+    assert!(named.0.join("kept/thesis/chapter").exists());
+    assert_eq!(fs::read_dir(named.0.join("kept")).unwrap().count(), 2);
 }
 
 /// All fixtures and examples: cold, kept, and kept by other threads.
