@@ -249,6 +249,13 @@ RWStructuredBuffer<uint> Y; cbuffer C { uint Count; uint2 Sizes; uint2x2 Turn; }
         said("(V[id.x].x >> Sizes.x) / (V[id.x].z | 1)", "Count"),
         "expected a function of V[0].x, Sizes.x, V[0].z, got Count\n"
     );
+    assert_eq!(
+        said(
+            "10 * (V[id.x].x & 15) + (V[id.x].y & Count) + 3",
+            "V[id.x].x & Count"
+        ),
+        "expected 10 * (V[0].x & 15) + (V[0].y & Count) + 3, got V[0].x & Count\n"
+    );
     // What the interpreter finds, too.
     let globals = globals.replace("RWStructuredBuffer<uint> Y", "RWStructuredBuffer<Pair> Y");
     let bodies = ["id.x", "(Count / 64 - 1 - id.x / 64) * 64 + gi"];

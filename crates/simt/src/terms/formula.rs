@@ -14,46 +14,78 @@ impl Terms {
     pub(crate) fn formula(&self, shader: &Shader, value: &Value, is_float: bool) -> String {
         let parts = match value {
             Value::Known(word) => return number(*word, is_float),
-            Value::Run { operator, start, end } => return self.run_formula(shader, *operator, *start, *end),
+            Value::Run { operator, start, end } => {
+                return self.run_formula(shader, *operator, [*start, *end], false);
+            }
             Value::Sum(sum) => sum,
         };
         let sign = operator_sign(parts.operator);
+        let has_constant = parts.constant != parts.operator.identity();
+        let is_one_of_several = parts.parts.len() > 1 || has_constant;
         let mut pieces: Vec<String> = parts
             .parts
             .iter()
             .take(4)
             .map(|part| {
-                let run = self.run_formula(shader, parts.operator, part.start, part.end);
+                let run =
+                    |is_operand| self.run_formula(shader, parts.operator, [part.start, part.end], is_operand);
                 match part.factor {
-                    1 => run,
-                    u32::MAX => format!("-({run})"),
-                    factor => format!("{factor} * ({run})"),
+                    1 => run(is_one_of_several),
+                    u32::MAX => format!("-({})", run(false)),
+                    factor => format!("{factor} * ({})", run(false)),
                 }
             })
             .collect();
         if parts.parts.len() > 4 {
             pieces.push("…".to_owned());
         }
-        if parts.constant != parts.operator.identity() {
+        if has_constant {
             pieces.push(number(parts.constant, parts.operator.is_on(Scalar::Float)));
         }
         pieces.join(sign)
     }
 
-    fn run_formula(&self, shader: &Shader, operator: Operator, start: u32, end: u32) -> String {
+    /// Some terms next to each other, as an operand of their operator or by themselves.
+    fn run_formula(
+        &self,
+        shader: &Shader,
+        operator: Operator,
+        [start, end]: [u32; 2],
+        is_operand: bool,
+    ) -> String {
         let sign = operator_sign(operator);
+        let operand = |atom| {
+            let formula = self.atom_formula(shader, atom);
+            if self.has_operator(atom) {
+                format!("({formula})")
+            } else {
+                formula
+            }
+        };
         match end - start {
+            1 if is_operand => operand(start),
             1 => self.atom_formula(shader, start),
-            2 => format!(
-                "{}{sign}{}",
-                self.atom_formula(shader, start),
-                self.atom_formula(shader, start + 1)
-            ),
-            _ => format!(
-                "{}{sign}…{sign}{}",
-                self.atom_formula(shader, start),
-                self.atom_formula(shader, end - 1)
-            ),
+            2 => format!("{}{sign}{}", operand(start), operand(start + 1)),
+            _ => format!("{}{sign}…{sign}{}", operand(start), operand(end - 1)),
+        }
+    }
+
+    /// Whether the formula of a term is one of operands.
+    fn has_operator(&self, atom: u32) -> bool {
+        match self.term(atom) {
+            Some(Term::Apply(Op::Opaque { text, .. }, _)) => self.name(*text).contains(' '),
+            Some(Term::Apply(
+                Op::Cast {
+                    to: Scalar::Float, ..
+                }
+                | Op::Same,
+                arguments,
+            )) => match arguments.first() {
+                Some(Value::Run { start, end, .. }) => end - start > 1 || self.has_operator(*start),
+                Some(Value::Sum(_)) => true,
+                Some(Value::Known(_)) | None => false,
+            },
+            _ => false,
         }
     }
 
