@@ -644,6 +644,42 @@ fn no_fix_in_what_is_exported() {
     ));
 }
 
+/// A kernel is a function that others may call, with other numbers for their threads, and it may be one of another kernel's group.
+#[test]
+fn no_fix_in_a_kernel_that_another_function_calls_otherwise() {
+    let kernel = |others: &str| {
+        let text = ladder("groupshared uint g[64];", "");
+        lint(format!("{text}{others}").as_bytes())
+    };
+    let why_not = |others: &str| {
+        let mut findings = kernel(others).into_iter();
+        let ladder = findings.find(|finding| finding.rule == "hillis-steele-scan");
+        let ladder = ladder.expect("a ladder");
+        assert_eq!(ladder.fix.is_some(), ladder.no_fix.is_none());
+        ladder.no_fix.map_or("", |why| why.reason)
+    };
+    let other = |group: &str, body: &str| {
+        format!("[numthreads({group})] void Other(uint gi : SV_GroupIndex) {{ {body} }}\n")
+    };
+    assert_eq!(why_not(""), "");
+    assert_eq!(why_not(&other("64, 1, 1", "Out[gi] = 1;")), "");
+    assert_eq!(why_not(&other("64, 1, 1", "main(gi);")), "");
+    assert_eq!(why_not(&other("64, 1, 1", "main(63 - gi);")), "other-kernel");
+    assert_eq!(why_not(&other("8, 8, 1", "main(gi);")), "other-kernel");
+    assert_eq!(
+        why_not("float4 p(float4 at : SV_Position) : SV_Target { main(at.x); return 0; }"),
+        "uncalled-user"
+    );
+    let race = "RWStructuredBuffer<uint> Out; groupshared uint g[64];
+[numthreads(64, 1, 1)] void Swap(uint gi : SV_GroupIndex) { g[gi] = gi; Out[gi] = g[gi ^ 2]; }\n";
+    let has_fix = |others: &str| {
+        let findings = lint(format!("{race}{others}").as_bytes());
+        findings.iter().any(|finding| finding.fix.is_some())
+    };
+    assert!(has_fix(""));
+    assert!(!has_fix(&other("64, 1, 1", "if (gi & 1) Swap(gi);")));
+}
+
 /// A variable may hide what has its name, but for a template: DXC takes `uint t = …` for a specialization of it.
 #[test]
 fn no_variable_of_a_fix_has_the_name_of_a_template() {

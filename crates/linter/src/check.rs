@@ -206,8 +206,8 @@ fn exported(shader: &Shader) -> impl Iterator<Item = FunctionId> {
     })
 }
 
-/// A fix in a function that several entry points call was proved in the run of one. It stays only if every
-/// entry point that gets there came to the same fix, and nobody else may get there: a function that no entry point calls
+/// A fix in a function that several entry points call, which may be an entry point itself, was proved in the run of one. It stays
+/// only if every entry point that gets there came to the same fix, and nobody else may get there: a function that no entry point calls
 /// may be one of another stage, or be there for whoever includes the file. One in a template would change what it is for
 /// other types too.
 fn keep_fixes_all_entries_agree_on(
@@ -268,9 +268,7 @@ fn keep_fixes_all_entries_agree_on(
                 other.entry == entry && other_rule.id == rule.id && other.fix.as_ref() == Some(fix)
             })
         };
-        let holders: Vec<FunctionId> = edited(shader, fix)
-            .filter(|holder| *holder != finding.entry)
-            .collect();
+        let holders: Vec<FunctionId> = edited(shader, fix).collect();
         let other = of_entries.iter().find(|(entry, reached)| {
             *entry != finding.entry && !agrees(*entry) && holders.iter().any(|holder| has(reached, *holder))
         });

@@ -65,7 +65,7 @@ pub(crate) struct Includer {
 
 /// What a file has of another one.
 pub(crate) enum Has {
-    /// It takes it in, in one of these readings.
+    /// It takes it in, in one of these readings, or another file that could be meant as well.
     Readings(Arc<UnitReadings>),
     /// It includes it under definitions that were not tried.
     Unknown,
@@ -141,14 +141,17 @@ fn has(
             .iter()
             .any(|reading| reading.may_include(&file_name, &given))
     };
-    Ok(if includes && !readings.iter().any(Reading::is_cut) {
-        Some(Has::Readings(seen))
-    } else if includes || names_it || includes_it(false) || may_include() {
-        // One that names it may have it by a macro that other definitions make.
-        Some(Has::Unknown)
-    } else {
-        None
-    })
+    let may_mean_it = || seen.lookups.passed_over(path).next().is_some();
+    Ok(
+        if (includes || may_mean_it()) && !readings.iter().any(Reading::is_cut) {
+            Some(Has::Readings(seen))
+        } else if includes || names_it || includes_it(false) || may_include() {
+            // One that names it may have it by a macro that other definitions make.
+            Some(Has::Unknown)
+        } else {
+            None
+        },
+    )
 }
 
 /// A file of the workspace that nobody asked for.
@@ -168,7 +171,7 @@ impl Unit {
         Ok(Some(Unit { text, project }))
     }
 
-    /// As [`scan::includes_one`].
+    /// As [`Search::includes_one`].
     pub fn includes_one(
         &self,
         name: &str,
@@ -177,6 +180,6 @@ impl Unit {
         is_one: &dyn Fn(&SourceFile) -> bool,
     ) -> bool {
         let search = Search::new(&options.files, &self.project);
-        scan::includes_one(name, &self.text, &search, if_unknown, is_one, &|_| false)
+        search.includes_one((name, &self.text), if_unknown, is_one, &|_| false)
     }
 }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Includes, Problem, SourceFile, Sources, Text, decode};
 
 use crate::config::{Project, here};
+use crate::scan;
 use crate::walk::{self, Workspace};
 use mentions::Mentions;
 pub(crate) use mentions::{OfWorkspace, name_of};
@@ -324,7 +325,13 @@ struct Choice {
     from: String,
     written: String,
     taken: PathBuf,
-    count: usize,
+    others: Vec<PathBuf>,
+}
+
+impl Choice {
+    fn count(&self) -> usize {
+        1 + self.others.len()
+    }
 }
 
 impl Lookups {
@@ -359,8 +366,22 @@ impl Lookups {
             format!(
                 "the fix is proved with {}, the nearest of {} files called `{}`; -I says where the build finds it",
                 choice.taken.display(),
-                choice.count,
+                choice.count(),
                 choice.written
+            )
+        })
+    }
+
+    /// Where the file at `path` was not taken and could have been meant: a note each for fixes in it.
+    pub fn passed_over(&self, path: &Path) -> impl Iterator<Item = String> {
+        let has_it = |choice: &&Choice| choice.others.iter().any(|other| is_same(other, path));
+        self.choices.iter().filter(has_it).map(|choice| {
+            format!(
+                "{} may include this file, one of {} called `{}`: the fix is proved as if it took {}; -I says where the build finds it",
+                choice.from,
+                choice.count(),
+                choice.written,
+                choice.taken.display()
             )
         })
     }
@@ -370,7 +391,7 @@ impl Lookups {
         let problems = self.choices.iter().map(|choice| Problem {
             message: format!(
                 "{} files are called `{}`; taken is the nearest, {}",
-                choice.count,
+                choice.count(),
                 choice.written,
                 choice.taken.display()
             ),
@@ -408,6 +429,36 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// As [`scan::includes_one`] of a file of this name and text. With `if_unknown` it is also one of those that could be meant
+    /// where several are called alike, and what these include.
+    pub fn includes_one(
+        &self,
+        (name, text): (&str, &Text),
+        if_unknown: bool,
+        is_one: &dyn Fn(&SourceFile) -> bool,
+        is_written: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        let includes_one =
+            |name: &str, text: &Text| scan::includes_one(name, text, self, if_unknown, is_one, is_written);
+        if includes_one(name, text) {
+            return true;
+        }
+        let mut seen = HashSet::new();
+        // Each is asked for what it includes, which may add to them.
+        while let Some(other) = {
+            let lookups = self.lookups.borrow();
+            let mut others = lookups.choices.iter().flat_map(|choice| &choice.others);
+            others.find(|other| if_unknown && !seen.contains(*other)).cloned()
+        } {
+            let file = self.files.read(&other);
+            seen.insert(other);
+            if file.is_some_and(|file| is_one(&file) || includes_one(&file.path, &file.text)) {
+                return true;
+            }
+        }
+        false
+    }
+
     pub fn into_lookups(self) -> Lookups {
         self.lookups.into_inner()
     }
@@ -427,8 +478,8 @@ impl<'a> Search<'a> {
             Some((file, is_exact))
         });
         let (file, is_exact) = taken?;
-        if !is_exact && paths.any(|path| path.is_file()) {
-            self.note_choice(from, written, Path::new(&file.path), 2);
+        if !is_exact && let Some(other) = paths.find(|path| path.is_file()) {
+            self.note_choice(from, written, Path::new(&file.path), std::slice::from_ref(other));
         }
         Some(file)
     }
@@ -446,19 +497,19 @@ impl<'a> Search<'a> {
             found.retain(|path| !is_same(path, &beside));
             found.insert(0, beside);
         }
-        let taken = found.first()?;
-        if found.len() > 1 {
-            self.note_choice(from, written, taken, found.len());
+        let (taken, others) = found.split_first()?;
+        if !others.is_empty() {
+            self.note_choice(from, written, taken, others);
         }
         self.files.read(taken)
     }
 
-    fn note_choice(&self, from: &str, written: &str, taken: &Path, count: usize) {
+    fn note_choice(&self, from: &str, written: &str, taken: &Path, others: &[PathBuf]) {
         let choice = Choice {
             from: from.to_owned(),
             written: written.to_owned(),
             taken: taken.to_owned(),
-            count,
+            others: others.to_vec(),
         };
         let choices = &mut self.lookups.borrow_mut().choices;
         if !choices.contains(&choice) {

@@ -599,7 +599,7 @@ pub(crate) fn includes_one(
     let bytes = options.files.bytes(path);
     bytes.map_or(true, |bytes| {
         let name = path.display().to_string();
-        scan::includes_one(&name, &text_of(&bytes), &search, true, is_one, is_written)
+        search.includes_one((&name, &text_of(&bytes)), true, is_one, is_written)
     })
 }
 

@@ -95,6 +95,39 @@ fn a_fix_that_rests_on_a_guess_is_not_safe() {
     assert!(said.ends_with(&format!("{GUESSED}\n")), "{said}");
 }
 
+/// Of two files of a name the nearer one is taken, and the other one may be what the build takes.
+#[test]
+fn a_fix_in_a_file_that_may_be_included_is_not_safe() {
+    let kernel = KERNEL.replace("op(g[gi], t)", "g[gi] + t");
+    let folder = |test: &str, includes: &str| {
+        let folder = Folder::new(test)
+            .with("ladder.hlsl", &kernel)
+            .with("d/ladder.hlsl", &kernel)
+            .with(
+                "d/other.hlsl",
+                format!("#define WavePrefixSum(x) (x)\n{includes}\n"),
+            );
+        fs::create_dir(folder.0.join(".git")).unwrap();
+        folder
+    };
+    let direct = folder("includes_perhaps", "#include <ladder.hlsl>");
+    let concise = ["--output-format", "concise", "ladder.hlsl"];
+    let said = direct.printed(&concise);
+    assert!(said.ends_with(&format!("{GUESSED}\n")), "{said}");
+    let report = direct.printed(&["--output-format", "json", "ladder.hlsl"]);
+    let note = "d/other.hlsl may include this file, one of 2 called `ladder.hlsl`: the fix is proved as if it took d/ladder.hlsl; -I says where the build finds it";
+    assert!(report.contains(note), "{report}");
+    let said = direct.printed(&[&concise[..], &["-I", "d"]].concat());
+    assert!(said.ends_with(&format!("{SCAN}\n")), "{said}");
+
+    // What may be included includes it.
+    let through = folder("includes_perhaps_through", "#include <all.h>")
+        .with("d/all.h", "")
+        .with("e/all.h", "#include \"../ladder.hlsl\"\n");
+    let said = through.printed(&concise);
+    assert!(said.ends_with("of 64 uints\n"), "{said}");
+}
+
 /// What is not read may declare anything, also what the file declares.
 #[test]
 fn a_fix_without_what_is_not_read_is_not_safe() {

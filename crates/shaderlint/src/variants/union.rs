@@ -310,9 +310,13 @@ pub(crate) fn judge_by_includers(
             !(is_comment && may_be_used)
         });
         if let Has::Readings(seen) = has {
-            guesses.extend(seen.lookups.guessed(path));
-            let problems = seen.readings.iter().flat_map(|reading| &reading.problems);
-            guesses.extend(without_unread(problems));
+            let mut readings = seen.readings.iter();
+            if readings.any(|reading| !reading.numbers(&is_it).is_empty()) {
+                guesses.extend(seen.lookups.guessed(path));
+                let problems = seen.readings.iter().flat_map(|reading| &reading.problems);
+                guesses.extend(without_unread(problems));
+            }
+            guesses.extend(seen.lookups.passed_over(path));
         }
         asked.push(name);
     }
