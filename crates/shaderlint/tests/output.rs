@@ -575,7 +575,7 @@ fn shells_and_manuals_are_served() {
         folder.said(&["man", "women"]),
         str![[r#"
 2
-error: no command is called `women`; there are check, explain, rules, preprocess, wgsl, verify, bench, server, completions, man
+error: no command is called `women`; there are check, init, explain, rules, preprocess, wgsl, verify, bench, server, completions, man
 
 "#]]
     );
