@@ -139,6 +139,21 @@ fn the_readme_shows_what_is_printed() {
     check(&root().join("README.md"), &folder);
 }
 
+/// The command that a reader types first. It is not built anew here.
+#[test]
+fn the_readme_begins_with_a_finding() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let mut lines = readme.lines().map(str::trim);
+    let command = lines.find_map(|line| line.strip_prefix("cargo run --profile "));
+    let (profile, arguments) = command.unwrap().split_once(" -- ").unwrap();
+    let settings = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(settings.contains(&format!("[profile.{profile}]\n")), "{profile}");
+    let mut program = Command::new(env!("CARGO_BIN_EXE_shaderlint"));
+    let output = program.args(arguments.split(' ')).current_dir(root()).output();
+    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    assert!(said.contains("1 finding in 1 file"), "{said}");
+}
+
 #[test]
 fn the_contents_have_every_page_once() {
     let contents = text_of("SUMMARY.md");
