@@ -15,8 +15,9 @@ use shaderlint_verify::run::Adapter;
 
 use self::measure::{Measured, Measurement};
 use crate::args::{ColorChoice, SourceArgs};
+use crate::progress::Progress;
 use crate::terminal::Style;
-use crate::verify::{Progress, chosen};
+use crate::verify::chosen;
 use crate::{Outcome, terminal, write};
 
 /// Arguments of `shaderlint bench`.

@@ -31,6 +31,7 @@ mod lint;
 mod markdown;
 mod panics;
 mod preprocess;
+mod progress;
 mod report;
 mod rules;
 mod run;

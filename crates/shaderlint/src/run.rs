@@ -21,6 +21,7 @@ use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
 use crate::includes::{Files, lock};
 use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Role, Stop, Target};
+use crate::progress::Progress;
 use crate::report::{self, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
@@ -40,7 +41,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         mut failures,
     } = job(args, stdin.as_ref())?;
     let inputs = inputs::with_includers(inputs, &options)?;
-    let mut results = look_at_all(&inputs, &options);
+    let progress = Progress::of_files(inputs.len(), args.output.quiet);
+    let mut results = look_at_all(&inputs, &options, &progress);
+    progress.clear();
     keep_what_is_in_headers(&inputs, &mut results, &options);
     let mut looked = Vec::new();
     for (target, result) in inputs.iter().zip(results) {
@@ -249,8 +252,8 @@ fn pass_on(bytes: &[u8], looked: &[Looked]) -> Result<()> {
 /// A fix of a file is proved beside what it includes, and where it is included ([`crate::includers`]). So it changes
 /// what the fixes of others are proved of: files that have to do with others are fixed one after the other, each seeing
 /// what became of those before it, and in the end whoever includes one that is fixed is looked at again.
-fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
-    let mut results = only_look_at_all(inputs, &options.with(None, &options.stop));
+fn look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<Looked>> {
+    let mut results = only_look_at_all(inputs, &options.with(None, &options.stop), progress);
     if options.fix.is_none() {
         return results;
     }
@@ -261,6 +264,7 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
         .filter(|one| has_fix(one))
         .map(|one| here(Path::new(&one.path)))
         .collect();
+    progress.begin("fixed", fixable.len());
     let included = results.iter().flatten().filter(|one| !one.includers.is_empty());
     let included: HashSet<PathBuf> = included.map(|one| PathBuf::from(&one.path)).collect();
     let is_fixable = |file: &Included| fixable.contains(&here(Path::new(&file.path)));
@@ -270,6 +274,7 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
         let is_asked_for = target.input.asked != Asked::Includer;
         if is_asked_for && result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
             let fixed = lint::look(target, options, Role::Unit);
+            progress.done();
             match (fixed, result) {
                 (Ok(fixed), result) => *result = Ok(fixed),
                 // What is not fixed is still found.
@@ -326,12 +331,16 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
 }
 
 /// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
-fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
+fn only_look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<Looked>> {
     let mut results: Vec<Option<Result<Looked>>> = inputs
         .par_iter()
         .map(|target| {
-            lint::may_have_entry(&options.files, &target.input.path)
-                .then(|| lint::look(target, options, Role::Unit))
+            let has_entry = lint::may_have_entry(&options.files, &target.input.path);
+            has_entry.then(|| {
+                let looked = lint::look(target, options, Role::Unit);
+                progress.done();
+                looked
+            })
         })
         .collect();
     let mut included: HashMap<PathBuf, Use> = HashMap::new();
@@ -347,7 +356,8 @@ fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>>
         .par_iter()
         .zip(&mut results)
         .map(|(target, result)| {
-            result.take().unwrap_or_else(|| {
+            let is_done = result.is_some();
+            let looked = result.take().unwrap_or_else(|| {
                 // What includes it, or needs what it allows, may be on another list.
                 if target.input.asked == Asked::Listed {
                     return Ok(lint::look_at_included(target, options, None, None));
@@ -360,7 +370,11 @@ fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>>
                 let alone = alone.then(|| lint::look(target, options, Role::Included));
                 let (used, alone) = (seen.used.as_deref(), alone.transpose()?);
                 Ok(lint::look_at_included(target, options, used, alone))
-            })
+            });
+            if !is_done {
+                progress.done();
+            }
+            looked
         })
         .collect()
 }

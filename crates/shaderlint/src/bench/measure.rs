@@ -11,8 +11,8 @@ use shaderlint_verify::run::{
 };
 
 use super::systems::{System, are_sums};
+use crate::progress::Progress;
 use crate::source_text::legible;
-use crate::verify::Progress;
 
 /// Timed runs of each system, after some that are not.
 const RUNS: u32 = 15;

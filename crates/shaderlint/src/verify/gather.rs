@@ -19,10 +19,10 @@ use super::evidence::{
 };
 use super::kernel_toml::Settings;
 use super::pair::{Pair, changed_statements};
-use super::progress::Progress;
 use super::proof;
 use crate::kernel;
 use crate::lint::Unit;
+use crate::progress::Progress;
 use crate::source_text::{Place, SourceTexts};
 use crate::wording;
 

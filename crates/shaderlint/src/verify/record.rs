@@ -12,9 +12,9 @@ use super::evidence::{DeviceOutcome, DeviceRow, Evidence, InOthers};
 use super::gather::{Files, gather};
 use super::kernel_toml::Settings;
 use super::pair::{FixedFile, fixed_file};
-use super::progress::Progress;
 use crate::args::SourceArgs;
 use crate::lint::OneFile;
+use crate::progress::Progress;
 
 /// What is written down.
 const FILE: &str = "evidence.json";
