@@ -55,7 +55,11 @@ impl Named {
     }
 
     fn add(&mut self, value: &str, file: &str) {
-        self.0.entry(value.to_owned()).or_insert_with(|| file.to_owned());
+        let known = self.0.entry(value.to_owned()).or_insert_with(|| file.to_owned());
+        // Files come in no order.
+        if file < known.as_str() {
+            file.clone_into(known);
+        }
     }
 }
 
