@@ -141,7 +141,7 @@ fn has(
             .iter()
             .any(|reading| reading.may_include(&file_name, &given))
     };
-    let may_mean_it = || seen.lookups.passed_over(path).next().is_some();
+    let may_mean_it = || seen.lookups.passed_over(path).is_some();
     Ok(
         if (includes || may_mean_it()) && !readings.iter().any(Reading::is_cut) {
             Some(Has::Readings(seen))

@@ -372,18 +372,17 @@ impl Lookups {
         })
     }
 
-    /// Where the file at `path` was not taken and could have been meant: a note each for fixes in it.
-    pub fn passed_over(&self, path: &Path) -> impl Iterator<Item = String> {
+    /// Where the file at `path` was not taken and could have been meant: a note for fixes in it.
+    pub fn passed_over(&self, path: &Path) -> Option<String> {
         let has_it = |choice: &&Choice| choice.others.iter().any(|other| is_same(other, path));
-        self.choices.iter().filter(has_it).map(|choice| {
-            format!(
-                "{} may include this file, one of {} called `{}`: the fix is proved as if it took {}; -I says where the build finds it",
-                choice.from,
-                choice.count(),
-                choice.written,
-                choice.taken.display()
-            )
-        })
+        let choice = self.choices.iter().find(has_it)?;
+        Some(format!(
+            "{} may include this file, one of {} called `{}`: the fix is proved as if it took {}; -I says where the build finds it",
+            choice.from,
+            choice.count(),
+            choice.written,
+            choice.taken.display()
+        ))
     }
 
     /// Where one of several files was taken.

@@ -633,6 +633,9 @@ error[groupshared-race]: data race on g_Sum[1]
     them
   = more pairs of accesses race here
   = threads of one wave are not promised to run in lock-step
+  = two/src/b.hlsl may include this file, one of 2 called
+    `../../Lib/race.hlsli`: the fix is proved as if it took two/lib/race.hlsli;
+    -I says where the build finds it
   = proved of the fix: with these barriers, no two threads of the group race
   = fix: put the missing barriers before this statement and between the reads
     and the write (--fix --unsafe-fixes)

@@ -273,6 +273,7 @@ pub(crate) fn judge_by_includers(
     let is_it = |other: &str| is_same(Path::new(other), path);
     let is_open = |finding: &Diagnostic| finding.fix.is_some() || finding.verdict == Verdict::Unused;
     let mut asked = Vec::new();
+    let mut perhaps = None;
     while findings.iter().any(is_open)
         && let Some(Includer { name, has }) = includers.next()
     {
@@ -316,10 +317,12 @@ pub(crate) fn judge_by_includers(
                 let problems = seen.readings.iter().flat_map(|reading| &reading.problems);
                 guesses.extend(without_unread(problems));
             }
-            guesses.extend(seen.lookups.passed_over(path));
+            // One says what there is to do.
+            perhaps = perhaps.or_else(|| seen.lookups.passed_over(path));
         }
         asked.push(name);
     }
+    guesses.extend(perhaps);
     for finding in findings {
         rest_on_guesses(finding, &guesses);
     }
