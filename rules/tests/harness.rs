@@ -680,6 +680,53 @@ fn no_fix_in_a_kernel_that_another_function_calls_otherwise() {
     assert!(!has_fix(&other("64, 1, 1", "if (gi & 1) Swap(gi);")));
 }
 
+/// What is not understood may call a function with other arguments than what is.
+#[test]
+fn no_fix_in_what_text_that_is_not_understood_may_call() {
+    let why_not = |structs: &str, call: &str| {
+        let text = format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[64];
+struct S {{ uint q; static void scan(uint gi) {{ // scan(63 - gi)
+    for (uint s = 1; s < 64; s <<= 1) {{
+        uint l = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync();
+        g[gi] += l; GroupMemoryBarrierWithGroupSync();
+    }}
+}}
+{structs}
+[numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) {{
+    g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync(); S::scan(gi); Out[gi] = g[gi];
+}}
+[numthreads(64, 1, 1)] void second(uint gi : SV_GroupIndex) {{
+    g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync(); {call} Out[gi] = g[gi];
+}}\n"
+        );
+        let mut findings = lint(text.as_bytes()).into_iter();
+        let ladder = findings.find(|finding| finding.rule == "hillis-steele-scan");
+        let ladder = ladder.expect("a ladder");
+        assert_eq!(ladder.fix.is_some(), ladder.no_fix.is_none());
+        ladder.no_fix.map_or("", |why| why.reason)
+    };
+    assert_eq!(why_not("};", ""), "");
+    assert_eq!(why_not("};", "S::scan(gi);"), "");
+    assert_eq!(why_not("};", "S::scan(63 - gi);"), "other-kernel");
+    let derived = "static void again(uint gi) { scan(gi); } };\nstruct T : S {};";
+    let withheld = ["other-kernel", "unknown-user"];
+    for call in [
+        "S::again(gi); T::scan(63 - gi);",
+        "S::again(gi); T::again(63 - gi);",
+        "S::again(gi); T t; t.q = 0; ((S)t).scan(63 - gi);",
+        "S::again(gi); T t; t.q = 0; t.S::scan(63 - gi);",
+    ] {
+        let why = why_not(derived, call);
+        assert!(withheld.contains(&why), "{call}: {why}");
+    }
+    let why = why_not(
+        "};\ntemplate<typename X> struct T : X {};",
+        "T<S>::scan(63 - gi);",
+    );
+    assert!(withheld.contains(&why), "{why}");
+}
+
 /// A variable may hide what has its name, but for a template: DXC takes `uint t = …` for a specialization of it.
 #[test]
 fn no_variable_of_a_fix_has_the_name_of_a_template() {

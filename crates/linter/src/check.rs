@@ -1,7 +1,11 @@
 //! Every rule over every entry point, once a place.
 
+use std::collections::{HashMap, HashSet};
+
 use memchr::memmem;
-use shaderlint_hlsl::{Cause, FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
+use shaderlint_hlsl::{
+    Cause, ExprKind, FileSpan, Function, FunctionId, Intrinsic, Problem, Shader, Span, expressions,
+};
 use shaderlint_simt::{Analysis, analyze};
 
 use crate::finding::{Diagnostic, Finding, Fix, NoFix};
@@ -231,6 +235,7 @@ fn keep_fixes_all_entries_agree_on(
     });
     let of_strays = reached(shader, strays);
     let of_exported = reached(shader, exported(shader));
+    let of_unseen = reached(shader, called_unseen(shader));
     for (_, finding) in &mut *findings {
         let Some(fix) = &finding.fix else { continue };
         let holders: Vec<FunctionId> = edited(shader, fix).collect();
@@ -251,6 +256,9 @@ fn keep_fixes_all_entries_agree_on(
         } else if holders.iter().any(is_instance) {
             let text = "this is a template, which may be used with other types";
             finding.withdraw(NoFix::new("template", text));
+        } else if holders.iter().any(|holder| has(&of_unseen, *holder)) {
+            let text = "text that is not understood names this function, or one that calls it";
+            finding.withdraw(NoFix::new("unknown-user", text));
         } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
             let text = "this is also used by a function that no kernel calls";
             finding.withdraw(NoFix::new("uncalled-user", text));
@@ -284,6 +292,58 @@ fn keep_fixes_all_entries_agree_on(
             finding.withdraw(NoFix::new("other-kernel", text).named(other));
         }
     }
+}
+
+/// The functions that the text calls where no call of them was understood, as where one is a method of a base that is not
+/// known: with which arguments, and for which threads, nobody can tell. Functions of HLSL have no addresses, so behind the name
+/// of one that is used stands a parenthesis, or what a template is given.
+fn called_unseen(shader: &Shader) -> Vec<FunctionId> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let own = |function: &Function| function.name.rsplit("::").next().unwrap_or_default().to_owned();
+    let mut known: HashMap<String, Vec<Span>> = HashMap::new();
+    for function in &shader.functions {
+        known.entry(own(function)).or_default().push(function.name_span);
+    }
+    let bodies = shader
+        .functions
+        .iter()
+        .filter_map(|function| function.body.as_deref());
+    for expr in bodies.flat_map(expressions) {
+        if let ExprKind::Call(called, _) = expr.kind
+            && let Some(called) = shader.functions.get(called.0 as usize)
+        {
+            known.entry(own(called)).or_default().push(expr.span);
+        }
+    }
+    let is_called = |(name, known): (&String, &Vec<Span>)| {
+        // An operator is called by its sign.
+        !name.is_empty()
+            && name.bytes().all(|byte| is_part(&byte))
+            && memmem::find_iter(&shader.text, name).any(|at| {
+                let (before, rest) = shader.text.split_at(at);
+                let rest = rest.get(name.len()..).unwrap_or_default();
+                let is_whole = !before.last().is_some_and(is_part) && !rest.first().is_some_and(is_part);
+                let is_followed = matches!(rest.trim_ascii_start().first(), Some(b'(' | b'<'));
+                // A declaration has a type before the name.
+                let before = before.trim_ascii_end();
+                let word = before.rsplit(|byte| !is_part(byte)).next().unwrap_or_default();
+                let is_declared = !matches!(word, b"" | b"return" | b"else" | b"do");
+                let at = u32::try_from(at).unwrap_or(u32::MAX);
+                let mut known = known.iter();
+                is_whole
+                    && is_followed
+                    && !is_declared
+                    && !known.any(|span| span.start <= at && at < span.end)
+            })
+    };
+    let called: HashSet<&String> = known
+        .iter()
+        .filter(|entry| is_called(*entry))
+        .map(|(name, _)| name)
+        .collect();
+    let functions = (0u32..).map(FunctionId).zip(&shader.functions);
+    let called = functions.filter(|(_, function)| called.contains(&own(function)));
+    called.map(|(id, _)| id).collect()
 }
 
 /// An intrinsic that a text calls, where its name is that of a variable: which a reader of HLSL looks up first.
