@@ -296,7 +296,7 @@ fn keep_fixes_all_entries_agree_on(
 
 /// The functions that the text calls where no call of them was understood, as where one is a method of a base that is not
 /// known: with which arguments, and for which threads, nobody can tell. Functions of HLSL have no addresses, so behind the name
-/// of one that is used stands a parenthesis, or what a template is given.
+/// of one that is used, which may be in parentheses, stands another one, or what a template is given.
 fn called_unseen(shader: &Shader) -> Vec<FunctionId> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let own = |function: &Function| function.name.rsplit("::").next().unwrap_or_default().to_owned();
@@ -323,7 +323,11 @@ fn called_unseen(shader: &Shader) -> Vec<FunctionId> {
                 let (before, rest) = shader.text.split_at(at);
                 let rest = rest.get(name.len()..).unwrap_or_default();
                 let is_whole = !before.last().is_some_and(is_part) && !rest.first().is_some_and(is_part);
-                let is_followed = matches!(rest.trim_ascii_start().first(), Some(b'(' | b'<'));
+                // `(f)(x)` is a call of `f`, too.
+                let mut behind = rest
+                    .iter()
+                    .skip_while(|byte| byte.is_ascii_whitespace() || **byte == b')');
+                let is_followed = matches!(behind.next(), Some(b'(' | b'<'));
                 // A declaration has a type before the name.
                 let before = before.trim_ascii_end();
                 let word = before.rsplit(|byte| !is_part(byte)).next().unwrap_or_default();
