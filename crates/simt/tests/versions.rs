@@ -370,7 +370,29 @@ fn literals_beyond_32_bits_are_not_followed_into_floats() {
         "Out[gi] = gi & 0xffffff;",
         [true; 3],
     );
-    leave_the_same("Out[gi] = 65536 * 65536;", "Out[gi] = 0;", [true; 3]);
+    leave_the_same(
+        "Out[gi] = gi & (1 << 31);",
+        "Out[gi] = gi & 0x80000000;",
+        [true; 3],
+    );
+    // Nor into what is made of them later, which may be an integer of 64 bits or an intrinsic of literals.
+    for (literal, narrow) in [
+        ("Out[gi] = max(65536 * 65536, 5);", "Out[gi] = 5;"),
+        ("Out[gi] = max(46341 * 46341, 5);", "Out[gi] = 5;"),
+        ("Out[gi] = max(1 << 31, 5);", "Out[gi] = 5;"),
+        ("Out[gi] = clamp(65536 * 65536, 1, 9);", "Out[gi] = 1;"),
+        (
+            "float f = gi > 2 ? 65536 * 65536 : 0; Out[gi] = asuint(f);",
+            "Out[gi] = 0;",
+        ),
+        (
+            "int64_t z = 65536 * 65536; Out[gi] = uint(z >> 32);",
+            "int64_t z = 0; Out[gi] = uint(z >> 32);",
+        ),
+    ] {
+        leave_the_same(literal, narrow, [false; 3]);
+    }
+    leave_the_same("Out[gi] = max(7, 5);", "Out[gi] = 7;", [true; 3]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::Lowering;
 use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape, to_condition};
+use super::wide::exceeds_32_bits;
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
@@ -229,6 +230,10 @@ impl Lowering<'_> {
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
         let is_literal =
             !arguments.is_empty() && { arguments.iter() }.all(|value| self.is_literal_int(value));
+        // Of literals alone it is computed in 64 bits.
+        if is_literal && arguments.iter().any(exceeds_32_bits) {
+            return opaque(Self::values(arguments), Type::Unknown, span);
+        }
         let arguments = match settled(intrinsic, arguments, is_literal) {
             Ok(arguments) => arguments,
             Err(arguments) => return opaque(Self::values(arguments), Type::Unknown, span),

@@ -78,7 +78,9 @@ impl Lowering<'_> {
         let Some(wide) = self.wide(expr) else { return true };
         match (wide, self.evaluate(expr)) {
             (Wide::Int(wide), Some(value @ (Constant::Int(_) | Constant::Uint(_)))) => {
-                wide & 0xFFFF_FFFF == i64::from(value.bits())
+                // What meets it later may have 64 bits, or be a float or an intrinsic, which see them all.
+                let has_32_bits = i32::try_from(wide).is_ok() || u32::try_from(wide).is_ok();
+                has_32_bits && wide & 0xFFFF_FFFF == i64::from(value.bits())
             }
             (Wide::Bool(wide), Some(Constant::Bool(value))) => wide == value,
             (Wide::Float(wide), Some(Constant::Float(value))) => {
@@ -142,6 +144,12 @@ impl Lowering<'_> {
 ///
 /// A suffix is not looked at: where it makes the value wrap, nothing is known of it, which is less than could be.
 pub(super) fn exceeds_32_bits(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Ternary(_, yes, no) => return exceeds_32_bits(yes) || exceeds_32_bits(no),
+        ExprKind::Comma(_, value) | ExprKind::Swizzle(value, _) => return exceeds_32_bits(value),
+        ExprKind::Cast(inner) if inner.span == expr.span => return exceeds_32_bits(inner),
+        _ => {}
+    }
     let Some((wide, scalar)) = of_literals(expr).zip(expr.ty.scalar()) else {
         return false;
     };
