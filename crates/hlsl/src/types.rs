@@ -37,6 +37,12 @@ impl Scalar {
         )
     }
 
+    /// Whether compilers tell apart what is one type here: `half` and `min16float`, or `min16int` and `min12int`.
+    #[must_use]
+    pub(crate) fn is_small(self) -> bool {
+        matches!(self, Scalar::Half | Scalar::Int16 | Scalar::Uint16)
+    }
+
     #[must_use]
     pub fn is_enum(self) -> bool {
         matches!(self, Scalar::Enum(_) | Scalar::UintEnum(_))

@@ -311,3 +311,56 @@ fn floats_of_literals_are_rounded_once() {
     assert_eq!(returned("", "float q = (2.30 - 0.70) * 10;", "1"), None);
     assert_eq!(returned("", "float q = (2.50 - 0.50) * 10;", "1"), Some(1));
 }
+
+/// `half` and `min16float` are two types to DXC, and `min12int` and `min16int`: which overload it takes is left open.
+#[test]
+fn overloads_for_small_numbers_are_left_open() {
+    let call = |overloads: &str, argument: &str| {
+        let globals = "static half h; static min16float m; static min16int i; static bool b; static bool2 b2;
+static float f; static float2x2 square; static uint1 one;";
+        called(&format!("{globals} {overloads}"), &format!("F({argument})"))
+    };
+    let two =
+        |one: &str, other: &str| format!("uint F({one} a) {{ return 0; }} uint F({other} a) {{ return 1; }}");
+    for (one, other, argument) in [
+        ("half", "uint", "m"),
+        ("min16float", "float", "h"),
+        ("half", "min16float", "h"),
+        ("min12int", "min16int", "i"),
+        ("half", "float", "x"),
+    ] {
+        assert_eq!(
+            call(&two(one, other), argument),
+            [0u32; 0],
+            "{one} {other} {argument}"
+        );
+    }
+    assert_eq!(call("uint F(half a) { return 0; }", "m"), [0]);
+    // `+` makes an `int` of a `bool`.
+    assert_eq!(call(&two("bool", "int"), "+b"), [1]);
+    assert_eq!(call(&two("bool", "int"), "b"), [0]);
+    assert_eq!(call(&two("bool2", "int2"), "+b2"), [1]);
+    // One component is no vector that is cut.
+    assert_eq!(call(&two("float1", "uint2"), "one"), [0u32; 0]);
+    assert_eq!(call(&two("int", "float1"), "square"), [0u32; 0]);
+}
+
+/// DXC has them for `float`, and reverses the bits of an `int` that a float becomes.
+#[test]
+fn intrinsics_that_floats_have_are_left_open_for_others() {
+    let globals = "static double d; static float f;";
+    for value in ["floor(d)", "sqrt(d)", "lerp(d, d, d)", "reversebits(f)"] {
+        assert_eq!(
+            returned(globals, &format!("uint q = (uint){value};"), "1"),
+            None,
+            "{value}"
+        );
+    }
+    for value in ["floor(f)", "abs(d)", "reversebits(x)"] {
+        assert_eq!(
+            returned(globals, &format!("uint q = (uint){value};"), "1"),
+            Some(1),
+            "{value}"
+        );
+    }
+}

@@ -313,6 +313,23 @@ impl<'a> Lowering<'a> {
         arguments: &[Expr],
         skip: usize,
     ) -> Option<FunctionId> {
+        if overloads.len() > 1
+            && arguments
+                .iter()
+                .any(|argument| matches!(argument.ty, Type::Matrix(..)))
+        {
+            // Compilers cut a matrix to a vector of one component, too, which is not followed.
+            let has_one = |id: &FunctionId| {
+                let function = self.shader.functions.get(id.0 as usize);
+                function.is_some_and(|function| {
+                    let mut locals = function.locals.iter().take(function.parameters.len());
+                    locals.any(|local| matches!(local.ty, Type::Vector(_, 1)))
+                })
+            };
+            if overloads.iter().any(has_one) {
+                return None;
+            }
+        }
         let viable = overloads.iter().copied();
         let viable: Vec<FunctionId> = viable.filter(|id| self.takes(*id, arguments, skip)).collect();
         let is_best = |one: &&FunctionId| {

@@ -333,7 +333,15 @@ impl<'a> Lowering<'a> {
             b"-" => UnaryOp::Negate,
             b"!" | b"not" => UnaryOp::Not,
             b"~" => UnaryOp::Complement,
-            b"+" => return operand,
+            // Of a `bool` it is an `int`, as of all operators.
+            b"+" => {
+                let ty = arithmetic(&operand.ty);
+                return if ty == operand.ty {
+                    operand
+                } else {
+                    convert(operand, &ty)
+                };
+            }
             _ => return opaque(vec![operand], Type::Unknown, span),
         };
         if operand.ty != Type::Unknown && operand.ty.scalar().is_none() {

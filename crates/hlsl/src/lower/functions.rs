@@ -12,7 +12,7 @@ use super::{Body, Lowering};
 use crate::lexical::Item;
 use crate::span::Span;
 use crate::tree::{Direction, Function, FunctionId, Parameter};
-use crate::types::{StructId, Type};
+use crate::types::{Scalar, StructId, Type};
 
 /// More overloads of one name than this are not told apart.
 const MAX_OVERLOADS: usize = 64;
@@ -242,6 +242,9 @@ impl<'a> Lowering<'a> {
         {
             return id;
         }
+        // A second body is one for other types, which are one here.
+        let is_small = |ty: &Type| ty.scalar().is_some_and(Scalar::is_small);
+        let same = same.filter(|_| !own.iter().any(is_small));
         let id = FunctionId(u32::try_from(self.shader.functions.len()).unwrap_or(u32::MAX));
         if !understood || self.templates.is_open {
             return id;

@@ -195,6 +195,18 @@ fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Resu
         };
         return if is_settled { Ok(arguments) } else { Err(arguments) };
     }
+    // DXC has these for `float` alone, and bits are reversed of an `int` that a float becomes.
+    let is_double = |value: &Expr| value.ty.scalar() == Some(Scalar::Double);
+    let is_of_floats = matches!(
+        signature(intrinsic),
+        Signature::Floats(_) | Signature::FloatsToScalar(_)
+    );
+    let of_float = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_float);
+    if is_of_floats && arguments.iter().any(is_double)
+        || intrinsic == I::ReverseBits && arguments.iter().any(of_float)
+    {
+        return Err(arguments);
+    }
     let is_enum = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_enum);
     let is_condition = matches!(signature(intrinsic), Signature::Condition(_));
     if is_condition || intrinsic.is_atomic() || !arguments.iter().any(is_enum) {
