@@ -327,7 +327,7 @@ static float f; static float2x2 square; static uint1 one;";
         ("min16float", "float", "h"),
         ("half", "min16float", "h"),
         ("min12int", "min16int", "i"),
-        ("half", "float", "x"),
+        ("half", "min16float2", "f"),
     ] {
         assert_eq!(
             call(&two(one, other), argument),
@@ -336,6 +336,8 @@ static float f; static float2x2 square; static uint1 one;";
         );
     }
     assert_eq!(call("uint F(half a) { return 0; }", "m"), [0]);
+    assert_eq!(call(&two("half", "float"), "x"), [1]);
+    assert_eq!(call(&two("half", "float"), "f"), [1]);
     // `+` makes an `int` of a `bool`.
     assert_eq!(call(&two("bool", "int"), "+b"), [1]);
     assert_eq!(call(&two("bool", "int"), "b"), [0]);

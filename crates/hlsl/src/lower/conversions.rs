@@ -137,16 +137,15 @@ pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
 /// find none the better.
 ///
 /// The argument's own type is the best. Of types of one component type, the shape that it has is better than others, and for a
-/// scalar another scalar is; to cut a vector is worse than to convert it between `int`s, `uint`s and `float`s; of scalars, an integer takes an integer better than a float (DXC 1.8, seen for all pairs).
+/// scalar another scalar is; to cut a vector is worse than to convert it between `int`s, `uint`s and `float`s; of scalars, an integer takes an integer better than a float, and a `float` better than a `half`
+/// (DXC 1.8, seen for all pairs).
 pub(super) fn preference(argument: &Type, one: &Type, other: &Type) -> Option<Ordering> {
     if one == other {
         return Some(Ordering::Equal);
     }
-    // Which of them it is matters to an overload, also by which it has to be converted.
-    if [argument, one, other]
-        .iter()
-        .any(|ty| ty.scalar().is_some_and(Scalar::is_small))
-    {
+    // Which of the small types it is matters to an overload.
+    let is_small = |ty: &Type| ty.scalar().is_some_and(Scalar::is_small);
+    if is_small(argument) || is_small(one) && is_small(other) {
         return None;
     }
     let is_preferred = |one: &Type, other: &Type| {
@@ -165,6 +164,7 @@ pub(super) fn preference(argument: &Type, one: &Type, other: &Type) -> Option<Or
         }
         let is_less = match a {
             Scalar::Int | Scalar::Uint => b.is_float(),
+            Scalar::Float => b == Scalar::Half,
             _ => false,
         };
         is_word(given) && is_less && has_shape(one) && has_shape(other)
