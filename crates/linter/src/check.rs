@@ -194,6 +194,12 @@ fn used(
     used
 }
 
+/// The name of a function without the namespaces and structs that it is in.
+fn unqualified(function: &Function) -> &[u8] {
+    let own = function.name.rsplit("::").next();
+    own.unwrap_or_default().as_bytes()
+}
+
 /// The functions that are there for other libraries, too: `export` stands before a declaration of one of their name.
 fn exported(shader: &Shader) -> impl Iterator<Item = FunctionId> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -204,10 +210,7 @@ fn exported(shader: &Shader) -> impl Iterator<Item = FunctionId> {
         })
         .collect();
     let functions = (0u32..).map(FunctionId).zip(&shader.functions);
-    functions.filter_map(move |(id, function)| {
-        let own = function.name.rsplit("::").next()?.as_bytes();
-        names.contains(&own).then_some(id)
-    })
+    functions.filter_map(move |(id, function)| names.contains(&unqualified(function)).then_some(id))
 }
 
 /// A fix in a function that several entry points call, which may be an entry point itself, was proved in the run of one. It stays
@@ -299,10 +302,12 @@ fn keep_fixes_all_entries_agree_on(
 /// of one that is used, which may be in parentheses, stands another one, or what a template is given.
 fn called_unseen(shader: &Shader) -> Vec<FunctionId> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let own = |function: &Function| function.name.rsplit("::").next().unwrap_or_default().to_owned();
-    let mut known: HashMap<String, Vec<Span>> = HashMap::new();
+    let mut known: HashMap<&[u8], Vec<Span>> = HashMap::new();
     for function in &shader.functions {
-        known.entry(own(function)).or_default().push(function.name_span);
+        known
+            .entry(unqualified(function))
+            .or_default()
+            .push(function.name_span);
     }
     let bodies = shader
         .functions
@@ -312,41 +317,44 @@ fn called_unseen(shader: &Shader) -> Vec<FunctionId> {
         if let ExprKind::Call(called, _) = expr.kind
             && let Some(called) = shader.functions.get(called.0 as usize)
         {
-            known.entry(own(called)).or_default().push(expr.span);
+            known.entry(unqualified(called)).or_default().push(expr.span);
         }
     }
-    let is_called = |(name, known): (&String, &Vec<Span>)| {
-        // An operator is called by its sign.
-        !name.is_empty()
-            && name.bytes().all(|byte| is_part(&byte))
-            && memmem::find_iter(&shader.text, name).any(|at| {
-                let (before, rest) = shader.text.split_at(at);
-                let rest = rest.get(name.len()..).unwrap_or_default();
-                let is_whole = !before.last().is_some_and(is_part) && !rest.first().is_some_and(is_part);
-                // `(f)(x)` is a call of `f`, too.
-                let mut behind = rest
-                    .iter()
-                    .skip_while(|byte| byte.is_ascii_whitespace() || **byte == b')');
-                let is_followed = matches!(behind.next(), Some(b'(' | b'<'));
-                // A declaration has a type before the name.
-                let before = before.trim_ascii_end();
-                let word = before.rsplit(|byte| !is_part(byte)).next().unwrap_or_default();
-                let is_declared = !matches!(word, b"" | b"return" | b"else" | b"do");
-                let at = u32::try_from(at).unwrap_or(u32::MAX);
-                let mut known = known.iter();
-                is_whole
-                    && is_followed
-                    && !is_declared
-                    && !known.any(|span| span.start <= at && at < span.end)
-            })
-    };
-    let called: HashSet<&String> = known
-        .iter()
-        .filter(|entry| is_called(*entry))
-        .map(|(name, _)| name)
-        .collect();
+    for spans in known.values_mut() {
+        // From each place on, to the furthest end of what begins there or before.
+        spans.sort_unstable_by_key(|span| span.start);
+        let mut furthest = 0;
+        for span in spans {
+            furthest = furthest.max(span.end);
+            span.end = furthest;
+        }
+    }
+    let mut called: HashSet<&[u8]> = HashSet::new();
+    let mut end = 0;
+    for word in shader.text.chunk_by(|one, next| is_part(one) == is_part(next)) {
+        let at = end;
+        end += word.len();
+        let Some(known) = known.get(word) else { continue };
+        let (before, _) = shader.text.split_at(at);
+        let behind = shader.text.get(end..).unwrap_or_default();
+        // `(f)(x)` is a call of `f`, too.
+        let mut behind = behind
+            .iter()
+            .skip_while(|byte| byte.is_ascii_whitespace() || **byte == b')');
+        let is_followed = matches!(behind.next(), Some(b'(' | b'<'));
+        // A declaration has a type before the name.
+        let before = before.trim_ascii_end();
+        let before = before.rsplit(|byte| !is_part(byte)).next();
+        let is_declared = !matches!(before, None | Some(b"" | b"return" | b"else" | b"do"));
+        let begun = known.partition_point(|span| span.start as usize <= at);
+        let is_known = known.get(..begun).and_then(<[Span]>::last);
+        let is_known = is_known.is_some_and(|span| at < span.end as usize);
+        if is_followed && !is_declared && !is_known {
+            called.insert(word);
+        }
+    }
     let functions = (0u32..).map(FunctionId).zip(&shader.functions);
-    let called = functions.filter(|(_, function)| called.contains(&own(function)));
+    let called = functions.filter(|(_, function)| called.contains(unqualified(function)));
     called.map(|(id, _)| id).collect()
 }
 
