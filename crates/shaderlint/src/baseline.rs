@@ -11,9 +11,10 @@ use shaderlint_linter::Diagnostic;
 use shaderlint_rules::RULES;
 use toml::Spanned;
 
-use crate::config::{Misconfigured, here, misconfigured, text_of};
+use crate::config::{Misconfigured, misconfigured, text_of};
 use crate::explain;
 use crate::lint::Looked;
+use crate::paths::here;
 use crate::wording::mistake;
 
 const ABOUT: &str = "\

@@ -11,10 +11,10 @@ use std::path::Path;
 use anyhow::Result;
 use shaderlint_hlsl::{SourceFile, Text};
 
-use crate::config::{Definition, shown};
+use crate::config::Definition;
 use crate::includers::{self, Unit};
-use crate::includes::{is_same, name_of};
 use crate::lint::Options;
+use crate::paths::{is_same, name_of, shown};
 use crate::scan;
 
 /// Functions that nothing names, and the files that were searched.

@@ -1,13 +1,11 @@
 //! What a branch changes, as git tells.
 
+use crate::paths::{ends_with, here};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-
-use crate::config::here;
-use crate::includes::ends_with;
 
 /// The files that changed since the branch left `revision`, committed or not, by path from the root of the file
 /// system; files that git does not know yet are changed, too.

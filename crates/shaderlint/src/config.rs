@@ -23,6 +23,7 @@ pub(crate) use levels::{LevelSettings, RuleArgs, RuleId};
 pub(crate) use profile::{hlsl_version, profile};
 
 use crate::args::SourceArgs;
+use crate::paths::{here, shown};
 use crate::{report, terminal, walk};
 
 /// A macro and its value.
@@ -325,26 +326,6 @@ fn is_inside(path: &Path, fence: Option<&[PathBuf]>) -> bool {
 fn is_json(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
-}
-
-/// The path from the root of the file system, without `.` and `..`; the working directory's has no name.
-pub(crate) fn here(path: &Path) -> PathBuf {
-    let path = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
-    crate::includes::without_dots(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
-}
-
-/// The path as seen from the working directory, if it lies in it.
-pub(crate) fn shown(path: &Path) -> PathBuf {
-    let path = here(path);
-    let shorter = std::env::current_dir().ok().and_then(|folder| {
-        let shorter = path.strip_prefix(folder).ok()?;
-        Some(shorter.to_owned())
-    });
-    shorter.unwrap_or(path)
 }
 
 /// The text of a configuration file.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use anyhow::Result;
 use shaderlint_hlsl::{Includes, SourceFile, Text, decode, is_cpp, may_spell};
 
-use crate::config::{Definition, Project, here, shown};
-use crate::includes::{OfWorkspace, Search, is_same, name_of};
+use crate::config::{Definition, Project};
+use crate::includes::{OfWorkspace, Search};
 use crate::lint::{Options, Role};
+use crate::paths::{here, is_same, name_of, shown};
 use crate::scan;
 use crate::variants::{self, Reading, Root, UnitReadings};
 use crate::walk;

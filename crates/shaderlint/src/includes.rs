@@ -16,11 +16,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Includes, Problem, SourceFile, Sources, Text, decode};
 
-use crate::config::{Project, here};
+use crate::config::Project;
+use crate::paths::{ends_with, here, is_same, without_dots};
 use crate::scan;
 use crate::walk::{self, Workspace};
 use mentions::Mentions;
-pub(crate) use mentions::{OfWorkspace, name_of};
+pub(crate) use mentions::OfWorkspace;
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {
@@ -580,17 +581,6 @@ impl Includes for Search<'_> {
     }
 }
 
-/// The path of what would be called so beside a file.
-pub(crate) fn beside(file: &Path, written: &str) -> PathBuf {
-    without_dots(&file.with_file_name(written.replace('\\', "/")))
-}
-
-/// Whether two paths are of one file, links followed.
-pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    here(a) == here(b) || real(a).is_some_and(|a| real(b) == Some(a))
-}
-
 /// What is left of `path` below the virtual folder `name`.
 fn below<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     let path = path.trim_start_matches('/');
@@ -601,17 +591,6 @@ fn below<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     } else {
         None
     }
-}
-
-/// Whether the last components of `path` are these, which are in lower case.
-pub(crate) fn ends_with(path: &Path, wanted: &[&str]) -> bool {
-    let mut components = path.components().rev();
-    wanted.iter().rev().all(|wanted| {
-        let component = components
-            .next()
-            .and_then(|component| component.as_os_str().to_str());
-        component.is_some_and(|component| component.to_lowercase() == *wanted)
-    })
 }
 
 /// The path in the `#include` that had the choice.
@@ -642,36 +621,9 @@ pub(crate) fn lock<T>(cache: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `a/b/../c` as `a/c`, so that one file has one name.
-pub(crate) fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dots_are_taken_out() {
-        for (path, expected) in [
-            ("a/./b/../c", "a/c"),
-            ("../a", "../a"),
-            ("a/../../b", "../b"),
-            ("/a/../b", "/b"),
-        ] {
-            assert_eq!(without_dots(Path::new(path)), Path::new(expected), "{path}");
-        }
-    }
 
     #[test]
     fn virtual_folders_are_whole_components_in_any_case() {
@@ -679,12 +631,5 @@ mod tests {
         assert_eq!(below("Engine/Private/a.ush", "/Engine/Private/"), Some("a.ush"));
         assert_eq!(below("/Engines/a.ush", "/Engine"), None);
         assert_eq!(below("/Eng", "/Engine"), None);
-    }
-
-    #[test]
-    fn paths_end_alike_by_whole_components() {
-        assert!(ends_with(Path::new("a/B/c.hlsl"), &["b", "c.hlsl"]));
-        assert!(!ends_with(Path::new("a/bb/c.hlsl"), &["b", "c.hlsl"]));
-        assert!(!ends_with(Path::new("c.hlsl"), &["b", "c.hlsl"]));
     }
 }

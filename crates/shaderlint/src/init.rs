@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::config::{shaderlint_toml, shown};
+use crate::config::shaderlint_toml;
+use crate::paths::shown;
 use crate::report::counted;
 use crate::{Outcome, terminal};
 use survey::{Named, Survey};

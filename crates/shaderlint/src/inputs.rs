@@ -10,10 +10,10 @@ use shaderlint_hlsl::SourceFile;
 
 use crate::args::{CheckArgs, FileArgs};
 use crate::changed;
-use crate::config::{Projects, here, shown};
+use crate::config::Projects;
 use crate::includers;
-use crate::includes::is_same;
 use crate::lint::{self, Failure, Options, Target};
+use crate::paths::{here, is_same, shown};
 use crate::walk::{self, Asked, Input};
 
 /// What standard input is called where nobody says.

@@ -30,6 +30,7 @@ mod kernel;
 mod lint;
 mod markdown;
 mod panics;
+mod paths;
 mod preprocess;
 mod progress;
 mod report;

@@ -33,6 +33,7 @@ pub(crate) use text::{choices, problems};
 
 use crate::args::OutputFormat;
 use crate::lint::{Failure, Looked};
+use crate::paths;
 use crate::terminal::Style;
 
 /// What a run showed.
@@ -97,7 +98,7 @@ fn checkout() -> Option<&'static Path> {
 /// A path as other programs want it: from `root` where it lies below, and with `/`.
 fn slashed(path: &str, root: Option<&Path>) -> String {
     let below = root.and_then(|root| {
-        let path = crate::config::here(Path::new(path));
+        let path = paths::here(Path::new(path));
         if let Ok(below) = path.strip_prefix(root) {
             return Some(below.display().to_string());
         }

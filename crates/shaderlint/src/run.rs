@@ -17,10 +17,11 @@ use shaderlint_rules::RULES;
 
 use crate::args::{Args, CheckArgs, Denied};
 use crate::baseline::Baselines;
-use crate::config::{Misconfigured, Projects, here};
+use crate::config::{Misconfigured, Projects};
 use crate::encoding::encoded_like;
 use crate::includes::{Files, lock};
 use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Role, Stop, Target};
+use crate::paths::here;
 use crate::progress::Progress;
 use crate::report::{self, Results};
 use crate::terminal::Style;

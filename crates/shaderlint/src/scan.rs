@@ -5,7 +5,7 @@ use std::path::Path;
 
 use shaderlint_hlsl::{Definition, Derived, Directive, Directives, Includes, SourceFile, Text, directives};
 
-use crate::includes;
+use crate::paths;
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
 pub(crate) const WORDS: [&[u8]; 9] = [
@@ -159,7 +159,7 @@ pub(crate) fn includes_one(
                 let Some(file) = includes.resolve(&[from, other], name, *angled) else {
                     continue;
                 };
-                let is_beside = Path::new(&file.path) == includes::beside(Path::new(from), name);
+                let is_beside = Path::new(&file.path) == paths::beside(Path::new(from), name);
                 if seen.insert(file.path.clone()) {
                     if is_one(&file) {
                         return true;

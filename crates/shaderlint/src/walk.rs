@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::config;
 use crate::lint::Failure;
+use crate::paths;
 use crate::wording;
 
 /// What a folder is searched for. Files that are named are read whatever they are called.
@@ -62,14 +62,14 @@ pub(crate) fn walk(
         let name = &input.path;
         (
             input.asked,
-            config::here(name),
+            paths::here(name),
             name.as_os_str().len(),
             name.clone(),
         )
     });
     let mut seen = HashSet::new();
     inputs.retain(|input| seen.insert(input.path.canonicalize().unwrap_or_else(|_| input.path.clone())));
-    inputs.sort_by_cached_key(|input| config::here(&input.path));
+    inputs.sort_by_cached_key(|input| paths::here(&input.path));
     (inputs, problems)
 }
 
@@ -172,14 +172,14 @@ pub(crate) fn workspace<'a>(
     let mut folders: Vec<PathBuf> = arguments
         .iter()
         .filter(|argument| argument.is_dir())
-        .map(|argument| config::here(argument))
+        .map(|argument| paths::here(argument))
         .collect();
     let mut is_repository: HashMap<PathBuf, bool> = HashMap::new();
     let mut seen = HashSet::new();
     for (file, project) in files {
-        let file = config::here(file);
+        let file = paths::here(file);
         let folder = file.parent().unwrap_or(Path::new("/"));
-        let project = project.map(config::here);
+        let project = project.map(paths::here);
         if !seen.insert((folder.to_owned(), project.clone())) {
             continue;
         }
@@ -205,12 +205,12 @@ pub(crate) fn workspace<'a>(
 
 /// The folder around `file` that is a repository's.
 pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
-    let file = config::here(file);
+    let file = paths::here(file);
     let folder = file
         .ancestors()
         .skip(1)
         .find(|folder| folder.join(".git").exists())?;
-    Some(config::shown(folder))
+    Some(paths::shown(folder))
 }
 
 fn found(path: &Path) -> Input {

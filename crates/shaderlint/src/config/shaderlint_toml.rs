@@ -14,9 +14,10 @@ use toml::Spanned;
 
 use super::levels::{LevelSettings, Levels, Override, rule_or_category};
 use super::{
-    Definition, NO_FOLDER, Project, Variant, definition, here, hlsl_version, is_name, misconfigured, profile,
-    shown, text_of,
+    Definition, NO_FOLDER, Project, Variant, definition, hlsl_version, is_name, misconfigured, profile,
+    text_of,
 };
+use crate::paths::{here, shown};
 use crate::wording::mistake;
 
 /// What the file may be called; the first, where a folder has both.

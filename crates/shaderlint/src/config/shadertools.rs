@@ -9,7 +9,8 @@ use anyhow::Result;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde::Deserialize;
 
-use super::{NO_FOLDER, Project, is_inside, is_name, misconfigured, overlaid, shown, text_of, upwards};
+use super::{NO_FOLDER, Project, is_inside, is_name, misconfigured, overlaid, text_of, upwards};
+use crate::paths::{here, shown};
 use crate::wording;
 
 pub(crate) const NAME: &str = "shadertoolsconfig.json";
@@ -30,7 +31,7 @@ struct File {
 /// Reads the file at `path` and those above it.
 pub(super) fn read(path: &Path, fence: Option<&[PathBuf]>) -> Result<Project> {
     let mut project = Project::default();
-    let nearest = super::here(path);
+    let nearest = here(path);
     let folders = nearest
         .parent()
         .into_iter()

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use shaderlint_hlsl::decode;
 
-use super::{Files, beside, lock};
-use crate::config::here;
+use super::{Files, lock};
+use crate::paths::{beside, here, name_of};
 use crate::scan::{self, Mentioned};
 use crate::walk;
 
@@ -72,11 +72,6 @@ pub(crate) trait OfWorkspace {
 
     /// The file that another one includes so, by path from the root of the file system.
     fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf>;
-}
-
-/// The name of a file in lower case.
-pub(crate) fn name_of(path: &Path) -> Option<String> {
-    Some(path.file_name()?.to_string_lossy().to_lowercase())
 }
 
 impl Files {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use shaderlint_hlsl::{SourceFile, decode};
 
-use crate::config::{hlsl_version, profile, shown};
-use crate::includes::{Files, beside};
+use crate::config::{hlsl_version, profile};
+use crate::includes::Files;
+use crate::paths::{beside, shown};
 use crate::scan::included;
 use crate::walk::{self, Workspace};
 

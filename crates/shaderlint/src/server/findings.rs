@@ -11,8 +11,8 @@ use shaderlint_hlsl::FileSpan;
 use shaderlint_linter::{Diagnostic, Level, Rule, Safety, Verdict};
 
 use super::lines::{Encoding, Lines};
-use crate::config::here;
 use crate::lint::Looked;
+use crate::paths::here;
 use crate::{report, uri};
 
 /// Notes name files from the folder that is open, as they do in a terminal.

@@ -14,6 +14,7 @@ use super::findings;
 use super::lines::{Encoding, Lines};
 use super::session::Session;
 use crate::lint::Looked;
+use crate::paths;
 
 /// Every fix of a file at once, which editors can be told to make on save.
 pub(super) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.shaderlint");
@@ -95,7 +96,7 @@ fn allow(looked: &Looked, finding: &Diagnostic, encoding: Encoding) -> Option<Te
 
 /// The edits, for the version that is open.
 pub(super) fn edit(session: &Session, path: &Path, edits: Vec<TextEdit>) -> Option<WorkspaceEdit> {
-    let path = crate::config::here(path);
+    let path = paths::here(path);
     let document = session.documents.get(&path);
     let uri = match document {
         Some(document) => document.uri.clone(),

@@ -9,8 +9,9 @@ use shaderlint_rules::RULES;
 use super::findings;
 use super::lines::{Encoding, Lines};
 use crate::baseline::Baselines;
-use crate::config::{Misconfigured, here};
+use crate::config::Misconfigured;
 use crate::lint::{Counted, Looked, Options, Target};
+use crate::paths::here;
 use crate::wording;
 
 /// What stands where findings have their rule.

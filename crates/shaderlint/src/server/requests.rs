@@ -28,8 +28,8 @@ use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
-use crate::config::here;
 use crate::lint::{FixMode, Role, Stop};
+use crate::paths::here;
 use crate::{panics, uri, wording};
 
 impl Session {

@@ -17,8 +17,9 @@ use super::findings;
 use super::notices::{self, Notice};
 use super::settings::Settings;
 use super::workspace::{Good, includers, look, options, target};
-use crate::config::{NO_FOLDER, here};
+use crate::config::NO_FOLDER;
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
+use crate::paths::here;
 use crate::{panics, scan, uri, wording};
 
 /// How long nothing may be typed before a file is looked at.

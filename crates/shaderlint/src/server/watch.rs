@@ -12,7 +12,8 @@ use lsp_types::{
 
 use super::session::Session;
 use crate::config::shaderlint_toml::NAMES;
-use crate::config::{Project, here, shadertools};
+use crate::config::{Project, shadertools};
+use crate::paths::here;
 use crate::walk::EXTENSIONS;
 
 impl Session {

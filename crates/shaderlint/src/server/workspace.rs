@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::settings::Settings;
 use crate::args::SourceArgs;
-use crate::config::{Misconfigured, Project, Projects, RuleArgs, here};
+use crate::config::{Misconfigured, Project, Projects, RuleArgs};
 use crate::includes::{Files, Search};
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
+use crate::paths::here;
 use crate::scan;
 use crate::variants::DiskCache;
 use crate::walk::{self, Asked, Input};

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use shaderlint_hlsl::{Derived, Includes, SourceFile, Sources, Text};
 
 use super::{Reading, Root};
-use crate::config::here;
 use crate::includes::{Answers, Question, Search};
 use crate::lint::Options;
+use crate::paths::here;
 use crate::walk;
 
 /// The folder of the entries, in that of the project or else of the repository.

@@ -7,7 +7,7 @@ use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Report, 
 
 use super::{Reading, contains, file_called, holds, text_of};
 use crate::includers::{Has, Includer};
-use crate::includes::is_same;
+use crate::paths::is_same;
 
 /// Of a file that more than so many include nothing is fixed.
 const MAX_INCLUDERS: usize = 32;
