@@ -8,7 +8,7 @@ use shaderlint_hlsl::{SourceFile, decode};
 use shaderlint_linter::Verdict;
 
 use crate::encoding::encoded_like;
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::write;
 
 /// What came of it.

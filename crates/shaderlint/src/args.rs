@@ -5,11 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use shaderlint_hlsl::Version;
-use shaderlint_linter::ShaderModel;
 
-use crate::config::{RuleArgs, RuleId, definition, hlsl_version, profile};
-use crate::report::Detail;
+use crate::config::{RuleArgs, RuleId, SourceArgs};
+use crate::report::{Detail, OutputFormat};
+use crate::terminal::ColorChoice;
 use crate::variants::DiskCache;
 
 const EXAMPLES: &str = "\
@@ -144,30 +143,6 @@ pub(crate) struct FileArgs {
     /// Print the settings that apply to a file
     #[arg(long, value_name = "FILE", conflicts_with = "show_files")]
     pub show_settings: Option<PathBuf>,
-}
-
-/// How source files become translation units.
-#[derive(Clone, Debug, Default, ClapArgs)]
-#[command(next_help_heading = "Reading")]
-pub(crate) struct SourceArgs {
-    /// Define a macro (as 1 without a value)
-    #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]", value_parser = definition)]
-    pub defines: Vec<(String, String)>,
-    /// Folder in which to look for included files
-    #[arg(short = 'I', long = "include", value_name = "DIR")]
-    pub include_dirs: Vec<PathBuf>,
-    /// Shader model compiled for, e.g. cs_6_6
-    #[arg(long, value_name = "PROFILE", value_parser = profile)]
-    pub profile: Option<ShaderModel>,
-    /// Version of HLSL, as -HV of DXC: 2016, 2017, 2018, 2021 or 202x
-    #[arg(long, value_name = "VERSION", value_parser = hlsl_version)]
-    pub hlsl_version: Option<Version>,
-    /// Configuration in place of those found
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Ignore configuration files
-    #[arg(long, conflicts_with = "config")]
-    pub isolated: bool,
 }
 
 /// What is known already.
@@ -330,28 +305,10 @@ pub(crate) enum Denied {
     Notes,
 }
 
-/// How findings are written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    Full,
-    Concise,
-    Json,
-    Sarif,
-    Github,
-    Gitlab,
-    Junit,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    Auto,
-    Always,
-    Never,
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use shaderlint_hlsl::Version;
 
     use super::*;
 

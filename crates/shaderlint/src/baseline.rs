@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use crate::config::{Misconfigured, misconfigured, text_of};
 use crate::explain;
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::paths::here;
 use crate::wording::mistake;
 

@@ -14,8 +14,9 @@ use serde::Serialize;
 use shaderlint_verify::run::Adapter;
 
 use self::measure::{Measured, Measurement};
-use crate::args::{ColorChoice, SourceArgs};
+use crate::config::SourceArgs;
 use crate::progress::Progress;
+use crate::terminal::ColorChoice;
 use crate::terminal::Style;
 use crate::verify::chosen;
 use crate::{Outcome, terminal, write};

@@ -13,7 +13,7 @@ use shaderlint_hlsl::{SourceFile, Text};
 
 use crate::config::Definition;
 use crate::includers::{self, Unit};
-use crate::lint::Options;
+use crate::options::Options;
 use crate::paths::{is_same, name_of, shown};
 use crate::scan;
 

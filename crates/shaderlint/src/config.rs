@@ -7,6 +7,7 @@ mod levels;
 mod profile;
 pub(crate) mod shaderlint_toml;
 pub(crate) mod shadertools;
+mod source_args;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,12 +18,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use ignore::gitignore::Gitignore;
 use shaderlint_hlsl::{SourceFile, Version, predefined, unity_defines};
-use shaderlint_linter::ShaderModel;
+use shaderlint_linter::{GivenLevel, Rule, ShaderModel};
 
 pub(crate) use levels::{LevelSettings, RuleArgs, RuleId};
 pub(crate) use profile::{hlsl_version, profile};
+pub(crate) use source_args::SourceArgs;
 
-use crate::args::SourceArgs;
 use crate::paths::{here, shown};
 use crate::{report, terminal, walk};
 
@@ -67,6 +68,11 @@ pub(crate) struct Variant {
 }
 
 impl Project {
+    /// How much it matters what `rule` finds in the file `path`, the command line's say included.
+    pub fn level(&self, of_run: &RuleArgs, rule: &Rule, path: &str) -> GivenLevel {
+        of_run.over(rule, self.levels.given(rule, path))
+    }
+
     /// All that decides what files are read to, as text.
     pub fn reading(&self) -> String {
         let Project {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use shaderlint_linter::Rule;
 use shaderlint_rules::{RULES, named};
 
-use crate::args::ColorChoice;
+use crate::terminal::ColorChoice;
 use crate::terminal::{self, Style};
 use crate::{Outcome, markdown};
 

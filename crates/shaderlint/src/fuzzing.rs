@@ -9,13 +9,17 @@ use lsp_server::Connection;
 use shaderlint_hlsl::Sources;
 use shaderlint_linter::Report;
 
-use crate::args::OutputFormat;
 use crate::config::{Misconfigured, Project, RuleArgs, definition, profile, shaderlint_toml, shadertools};
 use crate::includes::Files;
-use crate::lint::{self, Looked, Options, Role, Stop, Target};
+use crate::lint;
+use crate::looked::Looked;
+use crate::options::{Options, Target};
+use crate::report::OutputFormat;
 use crate::report::{self, Results};
+use crate::stop::Stop;
 use crate::terminal::Style;
 use crate::variants::DiskCache;
+use crate::variants::Role;
 use crate::walk::{Asked, Input};
 use crate::{Outcome, baseline, server, wording};
 

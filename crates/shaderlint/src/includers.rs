@@ -10,10 +10,11 @@ use shaderlint_hlsl::{Includes, SourceFile, Text, decode, is_cpp, may_spell};
 
 use crate::config::{Definition, Project};
 use crate::includes::{OfWorkspace, Search};
-use crate::lint::{Options, Role};
+use crate::options::Options;
 use crate::paths::{here, is_same, name_of, shown};
 use crate::scan;
-use crate::variants::{self, Reading, Root, UnitReadings};
+use crate::variants::Role;
+use crate::variants::{Reading, Root, UnitReadings};
 use crate::walk;
 
 /// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::includes::Files).
@@ -130,9 +131,9 @@ fn has(
     };
     let is_as_read = options.files.read(path).is_some_and(|file| *file.text == **text);
     let seen = if is_as_read {
-        options.readings.read(root, options)
+        options.reader().read(root)
     } else {
-        Arc::new(variants::read(root, Some((path, text)), options))
+        Arc::new(options.reader().read_with(root, path, text))
     };
     let readings = &seen.readings;
     let includes = readings.iter().any(|reading| !reading.numbers(&is_it).is_empty());

@@ -12,7 +12,9 @@ use crate::args::{CheckArgs, FileArgs};
 use crate::changed;
 use crate::config::Projects;
 use crate::includers;
-use crate::lint::{self, Failure, Options, Target};
+use crate::lint;
+use crate::looked::Failure;
+use crate::options::{Options, Target};
 use crate::paths::{here, is_same, shown};
 use crate::walk::{self, Asked, Input};
 

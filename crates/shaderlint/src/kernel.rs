@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, bail};
 use shaderlint_hlsl::{FunctionId, Problem, Shader};
 use shaderlint_verify::{LowerError, Lowered};
 
-use crate::lint::Unit;
+use crate::one_file::Unit;
 use crate::report;
 
 /// The entry point `name`, or the only one.

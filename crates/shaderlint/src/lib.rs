@@ -28,7 +28,10 @@ mod inputs;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;
+mod looked;
 mod markdown;
+mod one_file;
+mod options;
 mod panics;
 mod paths;
 mod preprocess;
@@ -40,6 +43,7 @@ mod scan;
 mod server;
 mod show;
 mod source_text;
+mod stop;
 mod terminal;
 mod uri;
 mod variants;

@@ -2,305 +2,29 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, Text, decode};
-#[cfg(feature = "gpu")]
-use shaderlint_hlsl::{Shader, preprocess, read_preprocessed};
+use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Text, decode};
 use shaderlint_linter::{
-    Category, Diagnostic, GivenLevel, Level, Report, Rule, ShaderModel, Suppression, settle, suppressions,
-    unused_suppressions,
+    Category, Diagnostic, GivenLevel, Level, Rule, Suppression, settle, suppressions, unused_suppressions,
 };
 use shaderlint_rules::UNUSED_SUPPRESSION;
 
-use crate::args::SourceArgs;
 use crate::baseline::Baselines;
 use crate::callers;
-#[cfg(feature = "gpu")]
-use crate::config::Definition;
-use crate::config::{Project, Projects, RuleArgs};
+use crate::config::Project;
 use crate::encoding::encoded_like;
 use crate::explain;
 use crate::includers;
 use crate::includes::{Files, Search};
+use crate::looked::{Counted, Included, Looked};
+use crate::one_file::{read_file, text_of};
+use crate::options::{Options, Target};
 use crate::panics;
 use crate::scan;
-use crate::variants::{
-    self, DiskCache, ReadingCache, Root, UnitReadings, leave_out_called, union, without_unread,
-};
-use crate::walk::{self, Asked, Input};
-use crate::wording;
+use crate::variants::{self, Role, Root, UnitReadings, leave_out_called, union, without_unread};
+use crate::walk::Asked;
 use crate::write;
-
-/// Places are 32-bit offsets into the expanded text, which is longer than the file.
-const MAX_FILE_SIZE: usize = 256 << 20;
-
-/// A file to look at, and what holds for it.
-pub(crate) struct Target {
-    pub input: Input,
-    pub project: Arc<Project>,
-}
-
-pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + Sync>;
-
-/// What holds for every file of a run.
-pub(crate) struct Options {
-    pub files: Arc<Files>,
-    pub readings: Arc<ReadingCache>,
-    /// What earlier runs read units to.
-    pub disk: DiskCache,
-    /// What holds for a file that nobody asked for.
-    pub project_of: ProjectOf,
-    /// The rules that the command line asks for.
-    pub rules: RuleArgs,
-    /// Whether and how far fixes are made.
-    pub fix: Option<FixMode>,
-    /// The baseline that the command line names.
-    pub baseline: Option<PathBuf>,
-    /// Says when nobody waits any more.
-    pub stop: Stop,
-}
-
-/// Ends work early. Who has a copy can say so, and who works asks now and then.
-#[derive(Clone, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    pub fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is(&self, other: &Stop) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// Once it is set it stays so.
-    pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Options {
-    /// The same for work that makes no fix or other ones, and that `stop` ends.
-    pub fn with(&self, fix: Option<FixMode>, stop: &Stop) -> Options {
-        Options {
-            files: Arc::clone(&self.files),
-            readings: Arc::clone(&self.readings),
-            disk: self.disk.clone(),
-            project_of: Arc::clone(&self.project_of),
-            rules: self.rules.clone(),
-            fix,
-            baseline: self.baseline.clone(),
-            stop: stop.clone(),
-        }
-    }
-
-    /// The file that counts what is known of a project.
-    fn baseline_of(&self, project: &Project) -> Option<PathBuf> {
-        self.baseline.clone().or_else(|| project.baseline.clone())
-    }
-
-    /// How much it matters what `rule` finds in the file `path`.
-    pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> GivenLevel {
-        self.rules.over(rule, project.levels.given(rule, path))
-    }
-
-    /// Whether all that `rule` could find in the file `path` is told. Under an older shader model than the file is
-    /// written for, some wave forms are not spoken of.
-    pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
-        let profile = project.profile.filter(|_| project.is_profile_of_run);
-        let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
-        self.level(project, rule, path).level() != Level::Off
-            && !(is_older && rule.category == Category::Perf)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FixMode {
-    /// Make the fixes that reorder float arithmetic too.
-    pub unsafe_too: bool,
-    /// Write the file; else only say what would change.
-    pub in_place: bool,
-}
-
-/// What a file is to the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Role {
-    /// It may have entry points.
-    #[default]
-    Unit,
-    /// It has none, and no file that was looked at includes it.
-    StrayHeader,
-    /// It has none, and is seen in files that include it, but for the functions that none of them calls.
-    Included,
-}
-
-/// A translation unit as read.
-#[cfg(feature = "gpu")]
-pub(crate) struct Unit {
-    pub shader: Shader,
-    pub problems: Vec<Problem>,
-    /// Where one of several files was taken.
-    pub choices: Vec<Problem>,
-}
-
-/// What looking at one file showed. Without the tree: a run may look at thousands of files.
-#[derive(Default)]
-pub(crate) struct Looked {
-    pub path: String,
-    pub sources: Sources,
-    /// What could not be read.
-    pub problems: Vec<Problem>,
-    /// What could not be read in other configurations than the default one.
-    pub elsewhere: Vec<Problem>,
-    pub report: Report,
-    /// What was found, and is known to the baseline.
-    pub known: Vec<Diagnostic>,
-    /// The baseline that holds for the file.
-    pub baseline: Option<PathBuf>,
-    /// It was looked at as a whole, rather than where others include it.
-    pub is_unit: bool,
-    /// The files that this one includes, directly or not.
-    pub included: Vec<Included>,
-    /// What its fixes rest on that only a build knows: a note each.
-    pub guesses: Vec<String>,
-    /// The functions that no kernel of the file calls, if it has one.
-    pub uncalled: Option<Vec<String>>,
-    /// The files that include this one, where that was asked of its fixes, or of functions that nothing calls here.
-    pub includers: Vec<String>,
-    /// Something could not be read, or not be run to its end: what is not found may be there.
-    pub is_in_part: bool,
-    /// The file names entry points, yet there was none to run.
-    pub is_in_vain: bool,
-    pub counted: Counted,
-    pub fixed: Fixed,
-}
-
-/// As what a file counts among those that were looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Counted {
-    #[default]
-    Looked,
-    /// A header that was named: it has no kernel, and nothing with one includes it.
-    Unseen,
-    /// Looked at only for what is in the headers that it includes.
-    ForHeaders,
-}
-
-/// A file that another one includes.
-pub(crate) struct Included {
-    pub path: String,
-    /// Where its comments name rules that find something there.
-    pub used: Vec<FileSpan>,
-}
-
-/// What fixes did to a file.
-#[derive(Default)]
-pub(crate) struct Fixed {
-    /// The rules whose fixes were made, in that order.
-    pub rules: Vec<&'static str>,
-    /// Text before and after, where it is to be shown.
-    pub diff: Option<(Vec<u8>, Vec<u8>)>,
-    /// What the file has become, or would.
-    pub bytes: Option<Arc<[u8]>>,
-    /// Why nothing was fixed that could have been.
-    pub failure: Option<Failure>,
-}
-
-/// Why something could not be looked at, or not be fixed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub path: String,
-    /// The path is in it.
-    pub text: String,
-}
-
-impl Failure {
-    /// What kept us from doing our job with this file.
-    pub fn of(path: &Path, error: &anyhow::Error) -> Failure {
-        Failure {
-            path: path.display().to_string(),
-            text: wording::of_error(error),
-        }
-    }
-
-    pub fn new(path: &Path, message: &str) -> Failure {
-        let path = path.display().to_string();
-        Failure {
-            text: format!("{path}: {message}"),
-            path,
-        }
-    }
-
-    /// What is said beside the path.
-    pub fn message(&self) -> &str {
-        let rest = self.text.strip_prefix(&self.path);
-        rest.and_then(|rest| rest.strip_prefix(": "))
-            .unwrap_or(&self.text)
-    }
-}
-
-/// One file for a subcommand that works on a single one.
-pub(crate) struct OneFile {
-    pub path: PathBuf,
-    pub text: Vec<u8>,
-    pub project: Arc<Project>,
-    files: Files,
-}
-
-impl OneFile {
-    pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
-        OneFile::read_in(Projects::new(source).of(path)?, path)
-    }
-
-    /// What holds for the file is known.
-    pub fn read_in(project: Arc<Project>, path: &Path) -> Result<Self> {
-        let of_file = || std::iter::once((path, project.root.as_deref()));
-        let files = Files::new(walk::trees(&[], of_file()), &walk::workspace(&[], of_file()));
-        files.allow(project.header_folders());
-        Ok(OneFile {
-            path: path.to_owned(),
-            text: text_of(&read_file(&files, path)?).to_vec(),
-            files,
-            project,
-        })
-    }
-
-    pub fn search(&self) -> Search<'_> {
-        Search::new(&self.files, &self.project)
-    }
-
-    /// The file as a translation unit, were `text` in it.
-    #[cfg(feature = "gpu")]
-    pub fn unit(&self, text: &[u8]) -> Unit {
-        self.unit_under(text, &self.project.defines_of(text))
-    }
-
-    /// The same under other definitions.
-    #[cfg(feature = "gpu")]
-    pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> Unit {
-        let path = self.path.display().to_string();
-        let search = self.search();
-        let (mut unit, problems) = preprocess(&path, text, defines, &search);
-        unit.version = self.project.version_of(text, defines);
-        let (shader, mut problems) = read_preprocessed(unit, problems, None);
-        let lookups = search.into_lookups();
-        lookups.explain(&shader.sources, &mut problems);
-        Unit {
-            choices: lookups.choices(&shader.sources),
-            shader,
-            problems,
-        }
-    }
-}
-
-/// Reads one file for a subcommand that needs it whole.
-#[cfg(feature = "gpu")]
-pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
-    let file = OneFile::read(path, source)?;
-    Ok(file.unit(&file.text))
-}
 
 /// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at. What was
 /// stopped is one too, for a report that lacks a part may be wrong: of a fix, that part may have been the objection.
@@ -397,7 +121,7 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     };
     let UnitReadings {
         readings, lookups, ..
-    } = Arc::unwrap_or_clone(options.readings.read_own(root, options));
+    } = Arc::unwrap_or_clone(options.reader().read_own(root));
     let union = union(readings);
     looked.uncalled = union.uncalled;
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
@@ -601,20 +325,4 @@ pub(crate) fn includes_one(
         let name = path.display().to_string();
         search.includes_one((&name, &text_of(&bytes)), true, is_one, is_written)
     })
-}
-
-fn read_file(files: &Files, path: &Path) -> Result<Vec<u8>> {
-    let text = files.bytes(path).with_context(|| path.display().to_string())?;
-    ensure!(
-        text.len() <= MAX_FILE_SIZE,
-        "{}: more than {} MiB",
-        path.display(),
-        MAX_FILE_SIZE >> 20
-    );
-    Ok(text)
-}
-
-/// The text of a file; the bytes of a binary one as they are.
-fn text_of(bytes: &[u8]) -> Text {
-    decode(bytes).unwrap_or_else(|| bytes.into())
 }

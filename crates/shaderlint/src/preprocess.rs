@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use shaderlint_hlsl::{Preprocessed, Span};
 
-use crate::args::SourceArgs;
+use crate::config::SourceArgs;
 use crate::config::{Project, Variant, overlaid};
-use crate::lint::OneFile;
+use crate::one_file::OneFile;
 use crate::source_text::SourceTexts;
 use crate::{Outcome, report, terminal};
 

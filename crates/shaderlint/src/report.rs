@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use codespan_reporting::diagnostic::Severity;
 use shaderlint_linter::Level;
 
@@ -31,10 +32,21 @@ pub(crate) use text::{Detail, WIDTH, doubt, failure, problems_of, wrap};
 #[cfg(feature = "gpu")]
 pub(crate) use text::{choices, problems};
 
-use crate::args::OutputFormat;
-use crate::lint::{Failure, Looked};
+use crate::looked::{Failure, Looked};
 use crate::paths;
 use crate::terminal::Style;
+
+/// How findings are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Full,
+    Concise,
+    Json,
+    Sarif,
+    Github,
+    Gitlab,
+    Junit,
+}
 
 /// What a run showed.
 #[derive(Clone, Copy)]

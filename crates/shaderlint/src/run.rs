@@ -20,11 +20,15 @@ use crate::baseline::Baselines;
 use crate::config::{Misconfigured, Projects};
 use crate::encoding::encoded_like;
 use crate::includes::{Files, lock};
-use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Role, Stop, Target};
+use crate::lint;
+use crate::looked::{Counted, Failure, Included, Looked};
+use crate::options::{FixMode, Options, Target};
 use crate::paths::here;
 use crate::progress::Progress;
 use crate::report::{self, Results};
+use crate::stop::Stop;
 use crate::terminal::Style;
+use crate::variants::Role;
 use crate::walk::Asked;
 use crate::{Outcome, allow, baseline, explain, inputs, scan, terminal, walk};
 

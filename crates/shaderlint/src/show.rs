@@ -135,7 +135,7 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
 fn levels(args: &CheckArgs, project: &Project, file: &Path) -> Vec<String> {
     let path = file.display().to_string();
     let given = RULES.iter().filter_map(|rule| {
-        let level = args.rules.over(rule, project.levels.given(rule, &path)).level();
+        let level = project.level(&args.rules, rule, &path).level();
         (level != rule.category.level()).then(|| format!("{} = {level}", rule.id))
     });
     given.collect()

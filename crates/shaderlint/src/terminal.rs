@@ -2,7 +2,14 @@
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use crate::args::ColorChoice;
+use clap::ValueEnum;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
 
 /// Whether output to `stream` is colored: as told, else if it is a terminal and nothing speaks against it.
 fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {

@@ -22,9 +22,8 @@ use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project};
 use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, TELLING, is_telling};
-use crate::lint::Role;
 use crate::scan::{self, NamesEntry, is_part, words};
-pub(crate) use cache::{ReadingCache, Root, UnitReadings, read};
+pub(crate) use cache::{Reader, ReadingCache, Root, UnitReadings};
 pub(crate) use disk::DiskCache;
 use repaired::Repaired;
 pub(crate) use stray::leave_out_called;
@@ -36,6 +35,18 @@ const ENOUGH_WORK: u64 = 10_000_000;
 
 /// What readings stand for: see [`Reading::stands_for`].
 type Known = FxHashMap<u64, HashSet<Vec<u8>>>;
+
+/// What a file is to the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    /// It may have entry points.
+    #[default]
+    Unit,
+    /// It has none, and no file that was looked at includes it.
+    StrayHeader,
+    /// It has none, and is seen in files that include it, but for the functions that none of them calls.
+    Included,
+}
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 #[derive(Clone, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::lint::Failure;
+use crate::looked::Failure;
 use crate::paths;
 use crate::wording;
 

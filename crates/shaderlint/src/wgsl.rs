@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::args::SourceArgs;
-use crate::{Outcome, kernel, lint, terminal};
+use crate::config::SourceArgs;
+use crate::{Outcome, kernel, one_file, terminal};
 
 /// Arguments of `shaderlint wgsl`.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct WgslArgs {
 
 /// Prints the kernel in WGSL, once naga has validated it.
 pub(crate) fn run(args: &WgslArgs) -> Result<Outcome> {
-    let unit = lint::read_unit(&args.file, &args.source)?;
+    let unit = one_file::read_unit(&args.file, &args.source)?;
     let path = kernel::path(&unit).to_owned();
     let entry = kernel::entry(&unit.shader, &path, args.entry.as_deref())
         .inspect_err(|_| crate::report::problems(&unit))?;

@@ -474,7 +474,7 @@ mod tests {
 
     use super::super::systems::systems;
     use super::*;
-    use crate::args::SourceArgs;
+    use crate::config::SourceArgs;
 
     #[test]
     fn after_a_loss_the_others_have_a_new_device() {

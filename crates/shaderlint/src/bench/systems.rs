@@ -8,9 +8,9 @@ use shaderlint_hlsl::NoIncludes;
 use shaderlint_verify::Lowered;
 use shaderlint_verify::pipeline::{Computes, KernelName, Linked, Pipeline, PipelineError};
 
-use crate::args::SourceArgs;
+use crate::config::SourceArgs;
 use crate::config::{Projects, misconfigured, text_of};
-use crate::lint::{OneFile, Unit};
+use crate::one_file::{OneFile, Unit};
 use crate::source_text::{Place, SourceText, legible};
 use crate::{kernel, walk, wording};
 

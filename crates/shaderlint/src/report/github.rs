@@ -6,7 +6,7 @@ use std::path::Path;
 use shaderlint_linter::{Diagnostic, Level};
 
 use super::slashed;
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::source_text::SourceTexts;
 
 /// A command for each finding, with paths from `root`.

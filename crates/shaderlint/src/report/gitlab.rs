@@ -8,7 +8,7 @@ use shaderlint_linter::Level;
 
 use super::fingerprint::Fingerprints;
 use super::slashed;
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::source_text::SourceTexts;
 
 #[derive(Serialize)]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use shaderlint_hlsl::{FileSpan, Problem};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, NoFix, Safety, Verdict};
 
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::report::Results;
 use crate::source_text::{Place, SourceTexts};
 

@@ -9,7 +9,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use shaderlint_linter::{Diagnostic, Level};
 
 use super::{Results, checkout, slashed};
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::source_text::SourceTexts;
 
 type Xml = Writer<Cursor<Vec<u8>>>;

@@ -13,7 +13,7 @@ use shaderlint_rules::RULES;
 use super::fingerprint::Fingerprints;
 use super::json::NoFixOutput;
 use super::{Results, checkout, page_url, slashed};
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::source_text::SourceTexts;
 use crate::uri;
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 use shaderlint_linter::{Diagnostic, Safety};
 use shaderlint_rules::RULES;
 
-use crate::args::OutputFormat;
-use crate::lint::Looked;
+use crate::looked::Looked;
+use crate::report::OutputFormat;
 
 #[derive(Clone, Debug, Default, Serialize)]
 struct Count {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shaderlint_linter::Safety;
 
 use crate::args::CheckArgs;
-use crate::lint::{Counted, Looked};
+use crate::looked::{Counted, Looked};
 use crate::report::Detail;
 
 /// One line: what was found in how many files, and what can be done about it. Below it the `causes` why some were not understood.

@@ -4,7 +4,7 @@ use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};
 use snapbox::{assert_data_eq, str};
 
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::terminal::Style;
 
 const KERNEL: &str = "\

@@ -11,9 +11,9 @@ use shaderlint_linter::{Diagnostic, Level, Safety};
 
 use super::{page_url, severity};
 use crate::config::Misconfigured;
-use crate::lint::Looked;
+use crate::looked::Looked;
 #[cfg(feature = "gpu")]
-use crate::lint::Unit;
+use crate::one_file::Unit;
 use crate::source_text::SourceTexts;
 use crate::terminal::{self, Style};
 use crate::wording;

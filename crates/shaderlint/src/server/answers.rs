@@ -10,7 +10,7 @@ use shaderlint_linter::Diagnostic;
 use super::document;
 use super::findings;
 use super::session::Session;
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::uri;
 
 impl Session {

@@ -7,7 +7,7 @@ use lsp_types::{
     RelatedUnchangedDocumentDiagnosticReport, TextDocumentItem, UnchangedDocumentDiagnosticReport, Uri,
 };
 
-use crate::lint::Stop;
+use crate::stop::Stop;
 
 pub(super) struct Document {
     pub uri: Uri,

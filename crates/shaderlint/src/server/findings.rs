@@ -11,7 +11,7 @@ use shaderlint_hlsl::FileSpan;
 use shaderlint_linter::{Diagnostic, Level, Rule, Safety, Verdict};
 
 use super::lines::{Encoding, Lines};
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::paths::here;
 use crate::{report, uri};
 

@@ -13,7 +13,7 @@ use similar::{DiffTag, TextDiff};
 use super::findings;
 use super::lines::{Encoding, Lines};
 use super::session::Session;
-use crate::lint::Looked;
+use crate::looked::Looked;
 use crate::paths;
 
 /// Every fix of a file at once, which editors can be told to make on save.

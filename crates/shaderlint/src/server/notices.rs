@@ -10,7 +10,8 @@ use super::findings;
 use super::lines::{Encoding, Lines};
 use crate::baseline::Baselines;
 use crate::config::Misconfigured;
-use crate::lint::{Counted, Looked, Options, Target};
+use crate::looked::{Counted, Looked};
+use crate::options::{Options, Target};
 use crate::paths::here;
 use crate::wording;
 

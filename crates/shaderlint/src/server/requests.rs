@@ -28,8 +28,10 @@ use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
-use crate::lint::{FixMode, Role, Stop};
+use crate::options::FixMode;
 use crate::paths::here;
+use crate::stop::Stop;
+use crate::variants::Role;
 use crate::{panics, uri, wording};
 
 impl Session {

@@ -18,8 +18,12 @@ use super::notices::{self, Notice};
 use super::settings::Settings;
 use super::workspace::{Good, includers, look, options, target};
 use crate::config::NO_FOLDER;
-use crate::lint::{self, Looked, Options, Role, Stop, Target};
+use crate::lint;
+use crate::looked::Looked;
+use crate::options::{Options, Target};
 use crate::paths::here;
+use crate::stop::Stop;
+use crate::variants::Role;
 use crate::{panics, scan, uri, wording};
 
 /// How long nothing may be typed before a file is looked at.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
-use crate::args::SourceArgs;
+use crate::config::SourceArgs;
 use crate::config::{definition, hlsl_version, profile};
 use crate::wording;
 

@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::settings::Settings;
-use crate::args::SourceArgs;
+use crate::config::SourceArgs;
 use crate::config::{Misconfigured, Project, Projects, RuleArgs};
 use crate::includes::{Files, Search};
-use crate::lint::{self, Looked, Options, Role, Stop, Target};
+use crate::lint;
+use crate::looked::Looked;
+use crate::options::{Options, Target};
 use crate::paths::here;
 use crate::scan;
+use crate::stop::Stop;
 use crate::variants::DiskCache;
+use crate::variants::Role;
 use crate::walk::{self, Asked, Input};
 
 /// How many of the files that include a header show what is found in it.

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use shaderlint_hlsl::Text;
 use shaderlint_linter::{Rule, Settings};
 
-use super::{Reading, readings};
-use crate::config::Project;
-use crate::includes::{Lookups, Search, lock};
-use crate::lint::{Options, Role};
+use super::{DiskCache, Reading, Role, readings};
+use crate::config::{Project, RuleArgs};
+use crate::includes::{Files, Lookups, Search, lock};
+use crate::stop::Stop;
 
 /// The file that a unit begins with.
 #[derive(Clone, Copy)]
@@ -52,31 +52,92 @@ struct Entry {
     readings: OnceLock<Arc<UnitReadings>>,
 }
 
-impl ReadingCache {
+/// Reads units.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub files: &'a Files,
+    pub known: &'a ReadingCache,
+    pub disk: &'a DiskCache,
+    /// The rules that the command line asks for.
+    pub rules: &'a RuleArgs,
+    pub stop: &'a Stop,
+}
+
+impl Reader<'_> {
     /// Reads a unit for findings of its own. It is kept if files that it includes may ask for it.
-    pub fn read_own(&self, root: Root<'_>, options: &Options) -> Arc<UnitReadings> {
-        let read = self.read(root, options);
+    pub fn read_own(self, root: Root<'_>) -> Arc<UnitReadings> {
+        let read = self.read(root);
         let takes_in = |reading: &Reading| !reading.extracts.is_empty();
         if !read.readings.iter().any(takes_in) {
-            lock(&self.0).by_root.remove(&(root.name.to_owned(), root.role));
+            self.known.forget(root);
         }
         read
     }
 
     /// Reads a unit that may be asked for again. Who asks while it is being read waits: reading one asks for no other.
-    pub fn read(&self, root: Root<'_>, options: &Options) -> Arc<UnitReadings> {
-        let key = (root.name.to_owned(), root.role);
-        let entry = self.entry(key.clone(), root, options.files.generation());
-        let read = entry.readings.get_or_init(|| Arc::new(read(root, None, options)));
+    pub fn read(self, root: Root<'_>) -> Arc<UnitReadings> {
+        let entry = self.known.entry(root, self.files.generation());
+        let read = entry.readings.get_or_init(|| Arc::new(self.read_anew(root)));
         if !read.is_stopped {
             return Arc::clone(read);
         }
-        lock(&self.0).by_root.remove(&key);
+        self.known.forget(root);
         // Not who asks now, maybe.
-        Arc::new(self::read(root, None, options))
+        Arc::new(self.read_anew(root))
     }
 
-    fn entry(&self, key: (String, Role), root: Root<'_>, generation: u64) -> Arc<Entry> {
+    /// Reads a unit, with this text in the place of a file's.
+    pub fn read_with(self, root: Root<'_>, path: &Path, text: &Text) -> UnitReadings {
+        let search = Search::new(self.files, root.project).with(path, text);
+        self.read_by(root, search)
+    }
+
+    fn read_anew(self, root: Root<'_>) -> UnitReadings {
+        let search = || Search::new(self.files, root.project);
+        let known = search();
+        if let Some(readings) = self.disk.get(root, &known, self.rules) {
+            return UnitReadings {
+                readings,
+                lookups: known.into_lookups(),
+                is_stopped: false,
+            };
+        }
+        self.read_by(root, search().recorded())
+    }
+
+    fn read_by(self, root: Root<'_>, search: Search<'_>) -> UnitReadings {
+        let Root {
+            name,
+            text,
+            project,
+            role,
+        } = root;
+        let level = |rule: &Rule, path: &str| project.level(self.rules, rule, path);
+        let settings = Settings {
+            shader_model: project.profile,
+            level: &level,
+            is_stopped: &|| self.stop.is_set(),
+        };
+        let readings = readings(name, text, project, &search, &settings, role);
+        let is_stopped = self.stop.is_set();
+        if let Some(answers) = search.answers().filter(|_| !is_stopped) {
+            self.disk.put(root, &answers, &readings, self.rules);
+        }
+        UnitReadings {
+            readings,
+            lookups: search.into_lookups(),
+            is_stopped,
+        }
+    }
+}
+
+impl ReadingCache {
+    fn forget(&self, root: Root<'_>) {
+        lock(&self.0).by_root.remove(&(root.name.to_owned(), root.role));
+    }
+
+    fn entry(&self, root: Root<'_>, generation: u64) -> Arc<Entry> {
+        let key = (root.name.to_owned(), root.role);
         let mut entries = lock(&self.0);
         if entries.generation != generation {
             *entries = Entries {
@@ -97,46 +158,5 @@ impl ReadingCache {
         });
         entries.by_root.insert(key, Arc::clone(&entry));
         entry
-    }
-}
-
-/// Reads a unit, with this text in the place of a file's.
-pub(crate) fn read(root: Root<'_>, replaced: Option<(&Path, &Text)>, options: &Options) -> UnitReadings {
-    let Root {
-        name,
-        text,
-        project,
-        role,
-    } = root;
-    let search = || Search::new(&options.files, project);
-    if replaced.is_none() {
-        let search = search();
-        if let Some(readings) = options.disk.get(root, &search, options) {
-            return UnitReadings {
-                readings,
-                lookups: search.into_lookups(),
-                is_stopped: false,
-            };
-        }
-    }
-    let search = match replaced {
-        Some((path, text)) => search().with(path, text),
-        None => search().recorded(),
-    };
-    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
-    let settings = Settings {
-        shader_model: project.profile,
-        level: &level,
-        is_stopped: &|| options.stop.is_set(),
-    };
-    let readings = readings(name, text, project, &search, &settings, role);
-    let is_stopped = options.stop.is_set();
-    if let Some(answers) = search.answers().filter(|_| !is_stopped) {
-        options.disk.put(root, &answers, &readings, options);
-    }
-    UnitReadings {
-        readings,
-        lookups: search.into_lookups(),
-        is_stopped,
     }
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use shaderlint_hlsl::{Derived, Includes, SourceFile, Sources, Text};
 
 use super::{Reading, Root};
+use crate::config::RuleArgs;
 use crate::includes::{Answers, Question, Search};
-use crate::lint::Options;
 use crate::paths::here;
 use crate::walk;
 
@@ -80,8 +80,8 @@ enum Source {
 
 impl DiskCache {
     /// What the unit was read to, if it would be read to that again. `search` is for this question alone.
-    pub fn get(&self, root: Root<'_>, search: &Search<'_>, options: &Options) -> Option<Vec<Reading>> {
-        let path = self.folder_for(root)?.join(entry_name(root, options));
+    pub fn get(&self, root: Root<'_>, search: &Search<'_>, rules: &RuleArgs) -> Option<Vec<Reading>> {
+        let path = self.folder_for(root)?.join(entry_name(root, rules));
         let entry: Entry = unsealed(&fs::read(path).ok()?)?;
         if entry.root != *root.text.derived::<Fingerprint>() {
             return None;
@@ -118,7 +118,7 @@ impl DiskCache {
     }
 
     /// Keeps what the unit was read to. Where that cannot be written the next run reads it again.
-    pub fn put(&self, root: Root<'_>, answers: &Answers, readings: &[Reading], options: &Options) {
+    pub fn put(&self, root: Root<'_>, answers: &Answers, readings: &[Reading], rules: &RuleArgs) {
         let Some(folder) = self.folder_for(root) else {
             return;
         };
@@ -158,7 +158,7 @@ impl DiskCache {
                 .collect(),
         };
         let Some(bytes) = sealed(&entry) else { return };
-        let _ = write(&folder, &entry_name(root, options), &bytes);
+        let _ = write(&folder, &entry_name(root, rules), &bytes);
     }
 
     /// Where the entries of this program about the unit are.
@@ -193,14 +193,14 @@ fn program() -> Option<&'static str> {
 }
 
 /// Levels hold for paths as seen from the working directory, so that is in it.
-fn entry_name(root: Root<'_>, options: &Options) -> String {
+fn entry_name(root: Root<'_>, rules: &RuleArgs) -> String {
     let Root {
         name, project, role, ..
     } = root;
     let told_apart = format!(
         "{name}\0{role:?}\0{}\0{:?}\0{}",
         project.reading(),
-        options.rules,
+        rules,
         here(Path::new("")).display(),
     );
     blake3::hash(told_apart.as_bytes()).to_hex().to_string()

@@ -20,8 +20,8 @@ use shaderlint_hlsl::{
 use shaderlint_linter::{Category, Diagnostic, NoFix, Report, Verdict};
 
 use super::text_of;
-use crate::lint::Role;
 use crate::scan::{self, THREAD_INPUTS};
+use crate::variants::Role;
 
 /// What D3D allows.
 const MAX_THREADS: u32 = 1024;

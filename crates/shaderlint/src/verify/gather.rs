@@ -21,7 +21,7 @@ use super::kernel_toml::Settings;
 use super::pair::{Pair, changed_statements};
 use super::proof;
 use crate::kernel;
-use crate::lint::Unit;
+use crate::one_file::Unit;
 use crate::progress::Progress;
 use crate::source_text::{Place, SourceTexts};
 use crate::wording;

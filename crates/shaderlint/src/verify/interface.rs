@@ -16,7 +16,7 @@ use self::marks::{Declarations, is_of_word, shown, small_numbers};
 
 use super::pair::{Pair, reachable, reachable_text};
 use crate::kernel;
-use crate::lint::Unit;
+use crate::one_file::Unit;
 
 /// A kernel, and what its file is called.
 struct Kernel<'a> {

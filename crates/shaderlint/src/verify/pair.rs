@@ -10,7 +10,7 @@ use shaderlint_rules::RULES;
 use super::evidence::FindingLine;
 use crate::config::Definition;
 use crate::kernel;
-use crate::lint::{OneFile, Unit};
+use crate::one_file::{OneFile, Unit};
 use crate::source_text::SourceTexts;
 
 /// Two kernels that should do the same.

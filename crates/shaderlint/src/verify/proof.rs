@@ -6,7 +6,7 @@ use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
 
 use super::evidence::{Cell, CellOutcome, MapRow, Proof};
 use super::pair::Pair;
-use crate::lint::Unit;
+use crate::one_file::Unit;
 
 /// The lane maps that are unlike in such a group: in one row, rows and quads are the linear map.
 pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {

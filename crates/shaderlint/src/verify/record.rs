@@ -12,8 +12,8 @@ use super::evidence::{DeviceOutcome, DeviceRow, Evidence, InOthers};
 use super::gather::{Files, gather};
 use super::kernel_toml::Settings;
 use super::pair::{FixedFile, fixed_file};
-use crate::args::SourceArgs;
-use crate::lint::OneFile;
+use crate::config::SourceArgs;
+use crate::one_file::OneFile;
 use crate::progress::Progress;
 
 /// What is written down.
