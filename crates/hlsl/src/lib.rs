@@ -28,8 +28,9 @@ pub use edited::{Edited, Splice};
 pub use explore::{Configuration, Exploration, IsWanted};
 pub use intrinsic::Intrinsic;
 pub use language::Version;
+pub use lexical::TextProblem;
 pub use lexical::declared_words;
-pub use lower::{TextProblem, parse};
+pub use lower::parse;
 pub use memo::Memo;
 pub use preprocess::{
     Branch, Definition, Definitions, Directive, Directives, Extracts, Inactive, KernelVariant, KeywordSet,

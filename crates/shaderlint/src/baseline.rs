@@ -11,9 +11,9 @@ use shaderlint_linter::Diagnostic;
 use shaderlint_rules::RULES;
 use toml::Spanned;
 
-use crate::config::{Misconfigured, misconfigured, text_of};
-use crate::explain;
+use crate::likeness::no_such_rule;
 use crate::looked::Looked;
+use crate::misconfigured::{Misconfigured, misconfigured, text_of};
 use crate::paths::here;
 use crate::wording::mistake;
 
@@ -144,7 +144,7 @@ impl Baselines {
             entries.map(move |(file, rule, _)| {
                 let ids: Vec<&str> = shaderlint_rules::named(rule).map(|rule| rule.id).collect();
                 let message = if ids.is_empty() {
-                    explain::no_such_rule(rule)
+                    no_such_rule(rule)
                 } else {
                     format!("a baseline counts by rule: `{rule}` is here {}", ids.join(", "))
                 };

@@ -10,22 +10,21 @@ pub(crate) mod shadertools;
 mod source_args;
 
 use std::collections::HashMap;
-use std::fmt;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ignore::gitignore::Gitignore;
-use shaderlint_hlsl::{SourceFile, Version, predefined, unity_defines};
+use shaderlint_hlsl::{Version, predefined, unity_defines};
 use shaderlint_linter::{GivenLevel, Rule, ShaderModel};
 
 pub(crate) use levels::{LevelSettings, RuleArgs, RuleId};
 pub(crate) use profile::{hlsl_version, profile};
 pub(crate) use source_args::SourceArgs;
 
+use crate::misconfigured::{Misconfigured, misconfigured, text_of};
 use crate::paths::{here, shown};
-use crate::{report, terminal, walk};
+use crate::{snippets, terminal, walk};
 
 /// A macro and its value.
 pub(crate) type Definition = (String, String);
@@ -153,24 +152,6 @@ fn is_matched(patterns: &Gitignore, path: &Path) -> bool {
     path.starts_with(patterns.path()) && patterns.matched_path_or_any_parents(&path, false).is_ignore()
 }
 
-/// Something wrong in a configuration file, or in a baseline, at its place.
-#[derive(Clone, Debug)]
-pub(crate) struct Misconfigured {
-    pub file: SourceFile,
-    pub place: Range<usize>,
-    pub message: String,
-}
-
-impl fmt::Display for Misconfigured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let before = self.file.text.get(..self.place.start).unwrap_or_default();
-        let line = before.split(|byte| *byte == b'\n').count();
-        write!(f, "{}:{line}: {}", self.file.path, self.message)
-    }
-}
-
-impl std::error::Error for Misconfigured {}
-
 /// Said of an include folder that is none.
 pub(crate) const NO_FOLDER: &str = "no such folder";
 
@@ -240,7 +221,7 @@ impl Projects {
             None => Project::default(),
         };
         if self.fence.is_none() {
-            project.doubts.iter().for_each(report::doubt);
+            project.doubts.iter().for_each(snippets::doubt);
         }
         self.command_line_wins(&mut project);
         let project = Arc::new(project);
@@ -332,39 +313,6 @@ fn is_inside(path: &Path, fence: Option<&[PathBuf]>) -> bool {
 fn is_json(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
-}
-
-/// The text of a configuration file.
-pub(crate) fn text_of(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-    String::from_utf8(bytes).map_err(|error| {
-        let from = error.utf8_error().valid_up_to();
-        let length = error.utf8_error().error_len().unwrap_or(1);
-        anyhow::Error::new(Misconfigured {
-            file: SourceFile {
-                path: path.display().to_string(),
-                text: error.into_bytes().into(),
-            },
-            place: from..from + length,
-            message: "this is not UTF-8".to_owned(),
-        })
-    })
-}
-
-pub(crate) fn misconfigured(
-    path: &Path,
-    text: &str,
-    place: Range<usize>,
-    message: impl Into<String>,
-) -> Misconfigured {
-    Misconfigured {
-        file: SourceFile {
-            path: path.display().to_string(),
-            text: text.as_bytes().into(),
-        },
-        place,
-        message: message.into(),
-    }
 }
 
 #[cfg(test)]

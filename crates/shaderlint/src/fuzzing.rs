@@ -9,10 +9,11 @@ use lsp_server::Connection;
 use shaderlint_hlsl::Sources;
 use shaderlint_linter::Report;
 
-use crate::config::{Misconfigured, Project, RuleArgs, definition, profile, shaderlint_toml, shadertools};
+use crate::config::{Project, RuleArgs, definition, profile, shaderlint_toml, shadertools};
 use crate::includes::Files;
 use crate::lint;
 use crate::looked::Looked;
+use crate::misconfigured::Misconfigured;
 use crate::options::{Options, Target};
 use crate::report::OutputFormat;
 use crate::report::{self, Results};

@@ -13,8 +13,7 @@ use crate::includes::{OfWorkspace, Search};
 use crate::options::Options;
 use crate::paths::{here, is_same, name_of, shown};
 use crate::scan;
-use crate::variants::Role;
-use crate::variants::{Reading, Root, UnitReadings};
+use crate::variants::{Has, Includer, Reading, Role, Root};
 use crate::walk;
 
 /// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::includes::Files).
@@ -57,20 +56,6 @@ impl OfWorkspace for ByFolder<'_> {
         let file = search.resolve(&[&from.display().to_string()], written, false)?;
         Some(here(Path::new(&file.path)))
     }
-}
-
-/// A file that includes another one, or may.
-pub(crate) struct Includer {
-    pub name: String,
-    pub has: Has,
-}
-
-/// What a file has of another one.
-pub(crate) enum Has {
-    /// It takes it in, in one of these readings, or another file that could be meant as well.
-    Readings(Arc<UnitReadings>),
-    /// It includes it under definitions that were not tried.
-    Unknown,
 }
 
 /// Those who include the file at `path`, were `text` in it, read one by one as they are asked for.

@@ -5,7 +5,7 @@ use shaderlint_hlsl::{FunctionId, Problem, Shader};
 use shaderlint_verify::{LowerError, Lowered};
 
 use crate::one_file::Unit;
-use crate::report;
+use crate::snippets;
 
 /// The entry point `name`, or the only one.
 pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<FunctionId> {
@@ -41,7 +41,7 @@ pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<F
 pub(crate) fn lower(unit: &Unit, entry: FunctionId) -> Result<Lowered> {
     shaderlint_verify::lower(&unit.shader, entry).map_err(|LowerError { message, span }| {
         let place = unit.shader.origins.locate(span);
-        report::problem(&unit.shader.sources, &Problem::new(message, place));
+        snippets::problem(&unit.shader.sources, &Problem::new(message, place));
         anyhow!("{}: the kernel has no WGSL form", path(unit))
     })
 }

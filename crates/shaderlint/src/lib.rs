@@ -27,9 +27,11 @@ mod init;
 mod inputs;
 #[cfg(feature = "gpu")]
 mod kernel;
+mod likeness;
 mod lint;
 mod looked;
 mod markdown;
+mod misconfigured;
 mod one_file;
 mod options;
 mod panics;
@@ -42,6 +44,7 @@ mod run;
 mod scan;
 mod server;
 mod show;
+mod snippets;
 mod source_text;
 mod stop;
 mod terminal;
@@ -103,7 +106,7 @@ pub fn main() -> ExitCode {
     }) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            report::failure(&error);
+            snippets::failure(&error);
             Outcome::Failure.into()
         }
     }

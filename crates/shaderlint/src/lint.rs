@@ -14,9 +14,9 @@ use crate::baseline::Baselines;
 use crate::callers;
 use crate::config::Project;
 use crate::encoding::encoded_like;
-use crate::explain;
 use crate::includers;
 use crate::includes::{Files, Search};
+use crate::likeness::no_such_rule;
 use crate::looked::{Counted, Included, Looked};
 use crate::one_file::{read_file, text_of};
 use crate::options::{Options, Target};
@@ -279,7 +279,7 @@ fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
         let message = if is_category {
             format!("`{id}` is a category: an allow names the rules that it is about")
         } else {
-            explain::no_such_rule(id)
+            no_such_rule(id)
         };
         Some(Problem::new(message, Some(place)))
     }));

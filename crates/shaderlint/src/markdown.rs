@@ -1,7 +1,7 @@
 //! Pages for a terminal: as much of Markdown as our pages have.
 
-use crate::report::{WIDTH, wrap};
 use crate::terminal::{self, Style};
+use crate::terminal::{WIDTH, wrap};
 
 /// The page without its marks: headings are bold, code is colored or indented, links can be clicked.
 pub(crate) fn for_terminal(page: &str, style: Style) -> String {

@@ -12,6 +12,8 @@ use shaderlint_hlsl::{Text, decode};
 use crate::config::Definition;
 use crate::config::{Project, Projects, SourceArgs};
 use crate::includes::{Files, Search};
+#[cfg(feature = "gpu")]
+use crate::snippets;
 use crate::walk;
 
 /// Places are 32-bit offsets into the expanded text, which is longer than the file.
@@ -24,6 +26,20 @@ pub(crate) struct Unit {
     pub problems: Vec<Problem>,
     /// Where one of several files was taken.
     pub choices: Vec<Problem>,
+}
+
+#[cfg(feature = "gpu")]
+impl Unit {
+    /// Says on standard error what could not be read.
+    pub fn tell_problems(&self) {
+        snippets::problems(&self.shader.sources, &self.problems);
+        self.tell_choices();
+    }
+
+    /// Says on standard error which files were taken of several.
+    pub fn tell_choices(&self) {
+        snippets::problems(&self.shader.sources, &self.choices);
+    }
 }
 
 /// One file for a subcommand that works on a single one.

@@ -10,7 +10,7 @@ use crate::config::SourceArgs;
 use crate::config::{Project, Variant, overlaid};
 use crate::one_file::OneFile;
 use crate::source_text::SourceTexts;
-use crate::{Outcome, report, terminal};
+use crate::{Outcome, snippets, terminal};
 
 /// Arguments of `shaderlint preprocess`.
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
         unit.text.clone()
     })?;
     for problem in &problems {
-        report::problem(&unit.sources, problem);
+        snippets::problem(&unit.sources, problem);
     }
     Ok(Outcome::Clean)
 }

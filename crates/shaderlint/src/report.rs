@@ -26,11 +26,8 @@ use shaderlint_linter::Level;
 pub(crate) use causes::causes;
 pub(crate) use diff::diff;
 pub(crate) use statistics::statistics;
-pub(crate) use summary::{counted, fixes_made, summary};
-pub(crate) use text::problem;
-pub(crate) use text::{Detail, WIDTH, doubt, failure, problems_of, wrap};
-#[cfg(feature = "gpu")]
-pub(crate) use text::{choices, problems};
+pub(crate) use summary::{Asked, counted, fixes_made, summary};
+pub(crate) use text::{Detail, problems_of};
 
 use crate::looked::{Failure, Looked};
 use crate::paths;

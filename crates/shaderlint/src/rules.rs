@@ -8,7 +8,7 @@ use serde::Serialize;
 use shaderlint_linter::{Category, Level};
 use shaderlint_rules::RULES;
 
-use crate::report::{WIDTH, wrap};
+use crate::terminal::{WIDTH, wrap};
 use crate::{Outcome, terminal};
 
 #[derive(Debug, ClapArgs)]

@@ -17,11 +17,13 @@ use shaderlint_rules::RULES;
 
 use crate::args::{Args, CheckArgs, Denied};
 use crate::baseline::Baselines;
-use crate::config::{Misconfigured, Projects};
+use crate::config::Projects;
 use crate::encoding::encoded_like;
 use crate::includes::{Files, lock};
+use crate::likeness::likeness;
 use crate::lint;
 use crate::looked::{Counted, Failure, Included, Looked};
+use crate::misconfigured::Misconfigured;
 use crate::options::{FixMode, Options, Target};
 use crate::paths::here;
 use crate::progress::Progress;
@@ -30,7 +32,7 @@ use crate::stop::Stop;
 use crate::terminal::Style;
 use crate::variants::Role;
 use crate::walk::Asked;
-use crate::{Outcome, allow, baseline, explain, inputs, scan, terminal, walk};
+use crate::{Outcome, allow, baseline, inputs, scan, snippets, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     if let Some((path, command)) = meant_command(args) {
@@ -70,7 +72,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let baselines = Baselines::read(&looked)?;
     baselines.apply(&mut looked);
     if !args.output.quiet {
-        baselines.unknown().iter().for_each(report::doubt);
+        baselines.unknown().iter().for_each(snippets::doubt);
     }
     if let Some(reason) = &args.baseline.add_allow {
         return add_allow(args, &looked, &failures, reason);
@@ -109,7 +111,7 @@ fn meant_command(args: &CheckArgs) -> Option<(&Path, String)> {
     let word = path.to_str().filter(|_| !path.exists())?;
     let command = Args::command();
     let mut names = command.get_subcommands().map(clap::Command::get_name);
-    let meant = names.find(|name| explain::likeness(word, name) > 0.75)?;
+    let meant = names.find(|name| likeness(word, name) > 0.75)?;
     Some((path, meant.to_owned()))
 }
 
@@ -601,7 +603,12 @@ fn show(
         terminal::print_error(made.collect::<String>().as_bytes());
     }
     if !output.quiet && !could_not_look {
-        terminal::print_error(report::summary(args, results.looked, causes).as_bytes());
+        let asked = report::Asked {
+            changed_since: args.files.changed_since.as_deref(),
+            makes_fixes: args.fixes.is_made(),
+            detail: output.detail(),
+        };
+        terminal::print_error(report::summary(asked, results.looked, causes).as_bytes());
     }
     Ok(())
 }

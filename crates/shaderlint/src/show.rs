@@ -9,8 +9,8 @@ use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
 use crate::config::{Definition, Project, Projects};
-use crate::report::{WIDTH, wrap};
 use crate::run::{Job, job};
+use crate::terminal::{WIDTH, wrap};
 use crate::walk::EXTENSIONS;
 use crate::{Outcome, terminal};
 

@@ -25,6 +25,37 @@ fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
     }
 }
 
+/// Notes are wrapped here; lines of source are not.
+pub(crate) const WIDTH: usize = 80;
+
+/// Breaks lines at spaces so that none is wider than `width` characters, if words allow. Lines that are indented are
+/// code, and stay as they are.
+pub(crate) fn wrap(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| match line.strip_prefix("    ") {
+        Some(_) => line.to_owned(),
+        None => wrap_line(line, width),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn wrap_line(text: &str, width: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            wrapped.push('\n');
+            column = 0;
+        } else if column > 0 {
+            wrapped.push(' ');
+            column += 1;
+        }
+        wrapped.push_str(word);
+        column += length;
+    }
+    wrapped
+}
+
 /// How text is made to look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Style {
@@ -87,4 +118,20 @@ pub(crate) fn warn(message: &str) {
 /// One line that says why something could not be done.
 pub(crate) fn complain(message: &str) {
     print_error(format!("error: {message}\n").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_wrapped_at_words() {
+        assert_eq!(wrap("a bc def", 4), "a bc\ndef");
+        assert_eq!(wrap("averylongword b", 4), "averylongword\nb");
+        assert_eq!(wrap("", 4), "");
+        assert_eq!(
+            wrap("a bc def:\n    int a  = 1;\n    b", 4),
+            "a bc\ndef:\n    int a  = 1;\n    b"
+        );
+    }
 }

@@ -27,7 +27,7 @@ pub(crate) use cache::{Reader, ReadingCache, Root, UnitReadings};
 pub(crate) use disk::DiskCache;
 use repaired::Repaired;
 pub(crate) use stray::leave_out_called;
-pub(crate) use union::{judge_by_includers, union, without_unread};
+pub(crate) use union::{Has, Includer, judge_by_includers, union, without_unread};
 
 /// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
 /// that is too long to be run to its end, a second or two.

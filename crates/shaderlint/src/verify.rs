@@ -38,7 +38,7 @@ use crate::progress::Progress;
 use crate::terminal::ColorChoice;
 use crate::terminal::Style;
 use crate::walk::{self, Asked, Input, Workspace};
-use crate::{Outcome, kernel, report, terminal, wording, write};
+use crate::{Outcome, kernel, snippets, terminal, wording, write};
 
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, clap::Args)]
@@ -293,7 +293,7 @@ impl Verification<'_> {
         for input in &inputs {
             if let Err(error) = self.one_file(&input.path) {
                 // The others are still looked at.
-                self.progress.aside(|| report::failure(&error));
+                self.progress.aside(|| snippets::failure(&error));
                 self.could_not = true;
             }
         }
@@ -462,7 +462,7 @@ impl Verification<'_> {
     /// proved.
     fn tell_unread(&self, units: &[&Unit]) -> Result<()> {
         if self.is_all_proved() {
-            let show = || units.iter().for_each(|unit| report::choices(unit));
+            let show = || units.iter().for_each(|unit| unit.tell_choices());
             self.progress.aside(show);
             return self.say_unread();
         }
@@ -472,7 +472,7 @@ impl Verification<'_> {
 
     fn show_problems(&self, units: &[&Unit]) {
         self.progress
-            .aside(|| units.iter().for_each(|unit| report::problems(unit)));
+            .aside(|| units.iter().for_each(|unit| unit.tell_problems()));
     }
 
     fn is_all_proved(&self) -> bool {

@@ -26,8 +26,8 @@ pub(crate) struct WgslArgs {
 pub(crate) fn run(args: &WgslArgs) -> Result<Outcome> {
     let unit = one_file::read_unit(&args.file, &args.source)?;
     let path = kernel::path(&unit).to_owned();
-    let entry = kernel::entry(&unit.shader, &path, args.entry.as_deref())
-        .inspect_err(|_| crate::report::problems(&unit))?;
+    let entry =
+        kernel::entry(&unit.shader, &path, args.entry.as_deref()).inspect_err(|_| unit.tell_problems())?;
     let lowered = kernel::lower(&unit, entry)?;
     for name in &lowered.replaced {
         terminal::warn(&format!(

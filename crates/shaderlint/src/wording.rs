@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use crate::config::{Misconfigured, misconfigured};
-use crate::explain::{likeness, most_like};
+use crate::likeness::{likeness, most_like};
+use crate::misconfigured::{Misconfigured, misconfigured};
 
 /// An error with what led to it, in a line.
 pub(crate) fn of_error(error: &anyhow::Error) -> String {

@@ -41,6 +41,16 @@ const ARROWS: [(&str, &[&str]); 7] = [
     ),
 ];
 
+/// Packages by folder, and how many of their modules may depend on each other in a circle. A file and those below it are one.
+const CIRCLES: [(&str, usize); 6] = [
+    ("crates/hlsl/src", 0),
+    ("crates/simt/src", 41),
+    ("crates/linter/src", 4),
+    ("rules", 6),
+    ("crates/verify/src", 2),
+    ("crates/shaderlint/src", 0),
+];
+
 /// Packages that do no I/O.
 const PURE: [&str; 4] = ["crates/hlsl", "crates/simt", "crates/linter", "rules"];
 
@@ -136,6 +146,87 @@ fn packages_depend_along_the_arrows_only() {
     }
     let members = manifest(".")["workspace"]["members"].as_array().unwrap().len();
     assert_eq!(members, ARROWS.len(), "a package that no arrow is known of");
+}
+
+/// The names that a text says behind `path`, such as `crate::`, be they in braces.
+fn named_behind<'t>(text: &'t str, path: &str) -> Vec<&'t str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let name = |text: &'t str| text.split(|c| !is_word(c)).next().unwrap();
+    let behind = text.match_indices(path).map(|(at, _)| &text[at + path.len()..]);
+    let names = behind.flat_map(|behind| {
+        let Some(list) = behind.strip_prefix('{') else {
+            return vec![name(behind)];
+        };
+        let (mut depth, mut names) = (0, vec![name(list)]);
+        for (at, c) in list.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => names.push(name(list[at + 1..].trim_start())),
+                _ => {}
+            }
+        }
+        names
+    });
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// The modules of a package, and those that each uses. A file and those below it are one; tests do not count.
+fn uses(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let module = |path: &Path| {
+        let first = path.strip_prefix(folder).unwrap().iter().next().unwrap();
+        stem(Path::new(first))
+    };
+    let sources = sources(folder);
+    let modules: BTreeSet<String> = sources.keys().map(|path| module(path)).collect();
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in &sources {
+        let own = module(path);
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let mut names = named_behind(text, "crate::");
+        if path.parent() == Some(folder) {
+            names.extend(named_behind(text, "super::"));
+        }
+        let names = names.into_iter().map(ToOwned::to_owned);
+        let used = names.filter(|name| modules.contains(name) && *name != own && own != "lib");
+        uses.entry(own.clone()).or_default().extend(used);
+    }
+    uses
+}
+
+/// The modules that `from` uses, directly or by others.
+fn reached<'u>(uses: &'u BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'u str> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(module) = open.pop() {
+        for used in &uses[module] {
+            if reached.insert(used.as_str()) {
+                open.push(used);
+            }
+        }
+    }
+    reached
+}
+
+#[test]
+fn modules_depend_in_no_circles_but_those_known() {
+    for (folder, known) in CIRCLES {
+        let uses = uses(&root().join(folder));
+        let reached: BTreeMap<&str, BTreeSet<&str>> = { uses.keys() }
+            .map(|module| (module.as_str(), reached(&uses, module)))
+            .collect();
+        let circle = |module: &str| -> BTreeSet<&str> {
+            let both_ways = |other: &&str| reached[other].contains(module);
+            reached[module].iter().copied().filter(both_ways).collect()
+        };
+        let largest = reached
+            .keys()
+            .map(|module| circle(module))
+            .max_by_key(BTreeSet::len);
+        let largest = largest.unwrap();
+        assert_eq!(largest.len(), known, "{folder}: {largest:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The text split into its top-level items by its brackets, so that one broken function spoils no other.
 
+use super::TextProblem;
 use super::{Item, ItemKind, Lexer, TemplateParameter, tokens, words};
-use crate::lower::TextProblem;
 use crate::span::{Cause, Span};
 
 /// How many unknown macros may stand in a row.

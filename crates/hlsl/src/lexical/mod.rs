@@ -14,8 +14,7 @@ mod words;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::lower::TextProblem;
-use crate::span::Span;
+use crate::span::{Cause, Span};
 use crate::tree::Direction;
 pub(crate) use inventory::Inventory;
 pub use needed::declared_words;
@@ -78,6 +77,24 @@ pub(crate) struct TemplateParameter {
     /// The type of a number.
     pub ty: Option<Span>,
     pub default: Option<Span>,
+}
+
+/// Something in the expanded text that could not be read. Never fatal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextProblem {
+    pub message: String,
+    pub span: Span,
+    pub cause: Cause,
+}
+
+impl TextProblem {
+    pub(crate) fn new(message: &str, span: Span) -> Self {
+        TextProblem {
+            message: message.to_owned(),
+            span,
+            cause: Cause::Text,
+        }
+    }
 }
 
 /// The result of the lexical pass.

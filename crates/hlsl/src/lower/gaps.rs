@@ -1,6 +1,7 @@
 //! What was not understood is told, each gap once and where it starts.
 
-use super::{Lowering, TextProblem};
+use super::Lowering;
+use crate::lexical::TextProblem;
 use crate::span::{Cause, Span};
 use crate::tree::{Expr, ExprKind};
 use crate::types::Type;

@@ -31,8 +31,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{Node, Parser, Tree};
 
 use crate::language::Version;
-use crate::lexical::{Item, ItemKind, Lexed, Token, WantedText, leave_out_unnamed};
-use crate::span::{Cause, Span};
+use crate::lexical::{Item, ItemKind, Lexed, TextProblem, Token, WantedText, leave_out_unnamed};
+use crate::span::Span;
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
 use crate::types::{EnumId, StructId, Type};
 use constants::Constant;
@@ -43,24 +43,6 @@ use templates::Templates;
 
 /// Statements and expressions nested deeper than this are not understood.
 const MAX_DEPTH: u32 = 192;
-
-/// Something in the expanded text that could not be read. Never fatal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextProblem {
-    pub message: String,
-    pub span: Span,
-    pub cause: Cause,
-}
-
-impl TextProblem {
-    pub(crate) fn new(message: &str, span: Span) -> Self {
-        TextProblem {
-            message: message.to_owned(),
-            span,
-            cause: Cause::Text,
-        }
-    }
-}
 
 type Name<'a> = Cow<'a, [u8]>;
 

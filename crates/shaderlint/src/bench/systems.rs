@@ -8,8 +8,9 @@ use shaderlint_hlsl::NoIncludes;
 use shaderlint_verify::Lowered;
 use shaderlint_verify::pipeline::{Computes, KernelName, Linked, Pipeline, PipelineError};
 
+use crate::config::Projects;
 use crate::config::SourceArgs;
-use crate::config::{Projects, misconfigured, text_of};
+use crate::misconfigured::{misconfigured, text_of};
 use crate::one_file::{OneFile, Unit};
 use crate::source_text::{Place, SourceText, legible};
 use crate::{kernel, walk, wording};

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::measure::{Measured, Outcome, Row, Size, grouped};
-use crate::report::{WIDTH, wrap};
 use crate::terminal::Style;
+use crate::terminal::{WIDTH, wrap};
 
 pub(super) fn heading(measured: &Measured) -> String {
     let waves = measured

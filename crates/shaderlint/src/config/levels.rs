@@ -11,7 +11,7 @@ use shaderlint_linter::{Category, GivenLevel, Level, Rule};
 use shaderlint_rules::{RULES, named};
 
 use super::is_matched;
-use crate::explain;
+use crate::likeness::{likeness, no_such_rule};
 
 /// Levels by what they are given for: a rule's id, an alias of rules, or a category.
 #[derive(Clone, Debug, Default)]
@@ -157,10 +157,10 @@ pub(super) fn rule_or_category(name: &str) -> Result<String, String> {
         Ok(name.to_owned())
     } else {
         let mut categories = Category::ALL.iter().map(|category| category.name());
-        let meant = categories.find(|category| explain::likeness(name, category) > 0.8);
+        let meant = categories.find(|category| likeness(name, category) > 0.8);
         Err(match meant {
             Some(category) => format!("no rule or category is called `{name}`; did you mean `{category}`?"),
-            None => explain::no_such_rule(name),
+            None => no_such_rule(name),
         })
     }
 }

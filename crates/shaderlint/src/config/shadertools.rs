@@ -9,7 +9,8 @@ use anyhow::Result;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde::Deserialize;
 
-use super::{NO_FOLDER, Project, is_inside, is_name, misconfigured, overlaid, text_of, upwards};
+use super::{NO_FOLDER, Project, is_inside, is_name, overlaid, upwards};
+use crate::misconfigured::{misconfigured, text_of};
 use crate::paths::{here, shown};
 use crate::wording;
 

@@ -4,14 +4,21 @@ use std::collections::BTreeMap;
 
 use shaderlint_linter::Safety;
 
-use crate::args::CheckArgs;
 use crate::looked::{Counted, Looked};
 use crate::report::Detail;
 
+/// What was asked for, as far as it decides what is said at the end.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub changed_since: Option<&'a str>,
+    pub makes_fixes: bool,
+    pub detail: Detail,
+}
+
 /// One line: what was found in how many files, and what can be done about it. Below it the `causes` why some were not understood.
-pub(crate) fn summary(args: &CheckArgs, looked: &[Looked], causes: &str) -> String {
+pub(crate) fn summary(asked: Asked, looked: &[Looked], causes: &str) -> String {
     if looked.is_empty() {
-        let revision = args.files.changed_since.as_ref();
+        let revision = asked.changed_since;
         return revision.map_or_else(
             || "no shader files found\n".to_owned(),
             |revision| format!("no shader files changed since {revision}\n"),
@@ -43,7 +50,7 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked], causes: &str) -> Stri
         _ => format!(
             "{} {}; ",
             counted(fixed, "fix", "fixes"),
-            if args.fixes.is_made() { "made" } else { "to make" }
+            if asked.makes_fixes { "made" } else { "to make" }
         ),
     };
     let in_part = match looked.iter().filter(|one| one.is_in_part).count() {
@@ -51,7 +58,7 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked], causes: &str) -> Stri
         some => format!(
             "; {} not understood in full{}",
             counted(some, "file", "files"),
-            match args.output.detail() {
+            match asked.detail {
                 Detail::Examples | Detail::Everything => "",
                 Detail::Nothing | Detail::WhatMatters => " (-v says where)",
             }

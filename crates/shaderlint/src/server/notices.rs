@@ -9,8 +9,8 @@ use shaderlint_rules::RULES;
 use super::findings;
 use super::lines::{Encoding, Lines};
 use crate::baseline::Baselines;
-use crate::config::Misconfigured;
 use crate::looked::{Counted, Looked};
+use crate::misconfigured::{Misconfigured, misconfigured};
 use crate::options::{Options, Target};
 use crate::paths::here;
 use crate::wording;
@@ -63,7 +63,7 @@ pub(super) fn baseline(
         Err(error) => {
             let at = match error.downcast() {
                 Ok(misconfigured) => misconfigured,
-                Err(error) => crate::config::misconfigured(&path, "", 0..0, wording::of_error(&error)),
+                Err(error) => misconfigured(&path, "", 0..0, wording::of_error(&error)),
             };
             return vec![notice(&at, BASELINE, DiagnosticSeverity::ERROR, encoding)];
         }

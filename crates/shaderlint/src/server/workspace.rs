@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::settings::Settings;
 use crate::config::SourceArgs;
-use crate::config::{Misconfigured, Project, Projects, RuleArgs};
+use crate::config::{Project, Projects, RuleArgs};
 use crate::includes::{Files, Search};
 use crate::lint;
 use crate::looked::Looked;
+use crate::misconfigured::Misconfigured;
 use crate::options::{Options, Target};
 use crate::paths::here;
 use crate::scan;

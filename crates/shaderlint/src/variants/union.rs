@@ -1,12 +1,12 @@
 //! What several readings of a file show together, and those of the files that include it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Report, Safety, Verdict};
 
-use super::{Reading, contains, file_called, holds, text_of};
-use crate::includers::{Has, Includer};
+use super::{Reading, UnitReadings, contains, file_called, holds, text_of};
 use crate::paths::is_same;
 
 /// Of a file that more than so many include nothing is fixed.
@@ -254,6 +254,20 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>>
         None => format!("the same fix is not proved {which}"),
     };
     Some(NoFix::new("other-variant", text).named(which))
+}
+
+/// A file that includes another one, or may.
+pub(crate) struct Includer {
+    pub name: String,
+    pub has: Has,
+}
+
+/// What a file has of another one.
+pub(crate) enum Has {
+    /// It takes it in, in one of these readings, or another file that could be meant as well.
+    Readings(Arc<UnitReadings>),
+    /// It includes it under definitions that were not tried.
+    Unknown,
 }
 
 /// Keeps the fixes in the file at `path` that all who include it agree on, and says of a comment there that it is without need only

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Storage, Type};
 use toml::Spanned;
 
-use crate::config::{Misconfigured, misconfigured, text_of};
-use crate::explain::most_like;
+use crate::likeness::most_like;
+use crate::misconfigured::{Misconfigured, misconfigured, text_of};
 use crate::walk;
 use crate::wording::mistake;
 
