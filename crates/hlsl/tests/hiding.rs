@@ -366,3 +366,26 @@ fn intrinsics_that_floats_have_are_left_open_for_others() {
         );
     }
 }
+
+#[test]
+fn names_that_are_not_followed_are_told_with_the_reason() {
+    for (body, message) in [
+        (
+            "{ uint x = x; y = x; }",
+            "the initialiser names the variable that it is for, which has no value yet",
+        ),
+        (
+            "{ enum Z { x = 4 }; } y = x;",
+            "a name here is a variable and, in a block of the function, an enumerator",
+        ),
+        (
+            "for (uint x = 0; x < 4; x++) {} x = 3; y = x;",
+            "a name here is a loop's variable before HLSL 2021 and another one since: pass -HV",
+        ),
+    ] {
+        let text = format!("void Main(uint x, float y) {{ {body} }}\n");
+        let (_, problems) = parse(text.into_bytes());
+        let messages: Vec<&str> = problems.iter().map(|problem| &*problem.message).collect();
+        assert_eq!(messages, [message], "{body}");
+    }
+}

@@ -312,6 +312,11 @@ fn a_literal_is_of_its_shifts_type_before_202x() {
             "(gi > 3 ? ~0u : 0u) >> gi",
             "int(gi > 3 ? -1 : 0) >> gi",
         ),
+        (
+            "select(gi > 3, -1, 0) >> gi",
+            "(gi > 3 ? ~0u : 0u) >> gi",
+            "int(gi > 3 ? -1 : 0) >> gi",
+        ),
     ] {
         let store = |value: &str| format!("Out[gi] = {value};");
         leave_the_same(&store(literal), &store(unsigned), before);
@@ -340,6 +345,73 @@ fn a_literal_is_of_its_shifts_type_before_202x() {
         [false; 3],
     );
     leave_the_same("Out[gi] = 1 << gi;", "Out[gi] = 1u << gi;", [true; 3]);
+}
+
+#[test]
+fn what_has_a_type_of_its_own_is_no_literal() {
+    let store = |value: &str| format!("int i = gi; Out[gi] = {value};");
+    for (typed, same, other) in [
+        ("(int)-8 >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        ("(int)(-8) >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        ("(int)~7 >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        ("(int)(8 - 16) >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        (
+            "(int)(gi > 3 ? -8 : -8) >> gi",
+            "int(-8) >> gi",
+            "0xfffffff8u >> gi",
+        ),
+        ("(int)min(-8, -7) >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        ("max((int)-8, -9) >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        ("asint(0xfffffff8) >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        ("(asint(1) - 9) >> gi", "int(-8) >> gi", "0xfffffff8u >> gi"),
+        ("asuint(-8) >> i", "0xfffffff8u >> i", "int(-8) >> i"),
+        ("(countbits(1) - 9) >> i", "0xfffffff8u >> i", "int(-8) >> i"),
+        ("(firstbitlow(1) - 8) >> i", "0xfffffff8u >> i", "int(-8) >> i"),
+    ] {
+        leave_the_same(&store(typed), &store(same), [true; 3]);
+        leave_the_same(&store(typed), &store(other), [false; 3]);
+    }
+}
+
+/// In its own initialiser a name means what is being declared, which has no value yet.
+#[test]
+fn a_variable_in_its_own_initialiser_is_not_followed() {
+    let kernel = |body: &str| format!("uint v = In[gi], x = In[gi ^ 1], r = 0; {body} Out[gi] = r;");
+    for (own, outer) in [
+        ("{ uint v = v; if (x > 3) v = x; r = v; }", "r = x > 3 ? x : v;"),
+        (
+            "{ uint v = min(v, 3); if (x > 3) v = x; r = v; }",
+            "r = x > 3 ? x : min(v, 3);",
+        ),
+        ("{ uint2 v = uint2(x, v); r = v.y; }", "r = v;"),
+        ("{ uint z = 1, v = z + v; r = v; }", "r = v + 1;"),
+        ("{ const uint v = v; r = v; }", "r = v;"),
+        (
+            "for (uint v = v; v < 20; v++) r += v;",
+            "for (uint w = v; w < 20; w++) r += w;",
+        ),
+    ] {
+        leave_the_same(&kernel(own), &kernel(outer), [false; 3]);
+    }
+    for (own, outer) in [
+        ("{ uint w = v, z = w; r = z; }", "r = v;"),
+        ("uint w = v; { uint v = w; v++; r = v; }", "r = v + 1;"),
+    ] {
+        leave_the_same(&kernel(own), &kernel(outer), [true; 3]);
+    }
+}
+
+/// `-2147483648` is a literal as `-1` is one.
+#[test]
+fn the_smallest_int_is_a_literal() {
+    let store = |value: &str| format!("int i = gi; Out[gi] = {value};");
+    for literal in ["-2147483648", "- 2147483648", "-(2147483648)"] {
+        let shifted = store(&format!("{literal} >> gi"));
+        leave_the_same(&shifted, &store("0x80000000u >> gi"), [true, true, false]);
+        leave_the_same(&shifted, &store("(-2147483647 - 1) >> gi"), [true, true, true]);
+        let by_int = store(&format!("{literal} >> i"));
+        leave_the_same(&by_int, &store("int(-2147483647 - 1) >> i"), [true; 3]);
+    }
 }
 
 /// Literals have 64 bits until they meet something else: `65536 * 65536` is no zero as a float, and true.

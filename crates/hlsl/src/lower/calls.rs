@@ -8,7 +8,7 @@ use super::Lowering;
 use super::conversions::{as_value, convert, distance, opaque, preference};
 use super::names::packed;
 use super::parts::{Part, part};
-use super::scoping::Variable;
+use super::scoping::{A_LOOPS, Variable};
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
         if let Variable::Either(_, local) = variable
             && matches!(self.local_type(local), Type::Struct(_))
         {
-            return self.neither(span);
+            return self.neither(A_LOOPS, span);
         }
         if let Variable::One(local) | Variable::Either(Some(local), _) = variable {
             let object = Expr {

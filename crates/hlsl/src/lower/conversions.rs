@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::constants::Constant;
-use super::intrinsics::counts_in_floats;
+use super::intrinsics::{counts_in_floats, has_own_type};
 use super::wide::exceeds_32_bits;
 use super::{Lowering, literals};
 use crate::Intrinsic;
@@ -305,7 +305,7 @@ pub(super) fn to_index(expr: Expr) -> Expr {
 
 impl Lowering<'_> {
     /// Whether an expression is a literal without a suffix (maybe negated), which takes the type of what it meets.
-    fn is_free_literal(&self, expr: &Expr) -> bool {
+    pub(super) fn is_free_literal(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Literal(_) => literals::is_free(self.source(expr.span)),
             ExprKind::Unary(_, operand) => self.is_free_literal(operand),
@@ -330,9 +330,13 @@ impl Lowering<'_> {
             ExprKind::Ternary(_, yes, no) => self.is_literal_int(yes) && self.is_literal_int(no),
             ExprKind::Comma(_, last) => self.is_literal_int(last),
             ExprKind::Swizzle(of, _) => self.is_literal_int(of),
+            ExprKind::Intrinsic(Intrinsic::Select, arguments) => {
+                let mut arms = arguments.iter().skip(1);
+                arms.all(|arm| self.is_literal_int(arm))
+            }
             ExprKind::Intrinsic(intrinsic, arguments) => {
-                *intrinsic != Intrinsic::Sign
-                    && !arguments.is_empty()
+                !arguments.is_empty()
+                    && !has_own_type(*intrinsic)
                     && !expr.ty.scalar().is_none_or(Scalar::is_float)
                     && { arguments.iter() }.all(|argument| self.is_literal_int(argument))
             }

@@ -152,7 +152,9 @@ impl<'a> Lowering<'a> {
             };
             ty = array_of((**element).clone(), u32::try_from(count).unwrap_or(0));
         }
+        self.body.initialised = Some(declared.name);
         let value = self.initializer(init, &ty);
+        self.body.initialised = None;
         let value = self.fit(value, &ty);
         (ty, Some(value))
     }

@@ -6,7 +6,7 @@ use super::constants::Constant;
 use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
 use super::names::packed;
 use super::parts::{Part, part};
-use super::scoping::Variable;
+use super::scoping::{AN_ENUMERATORS, ITS_OWN, Variable};
 use super::{Lowering, literals, rays};
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, LocalId, UnaryOp};
@@ -164,8 +164,11 @@ impl<'a> Lowering<'a> {
             };
         }
         let variable = |local: LocalId| expr(self.local(local), self.local_type(local));
+        if self.body.initialised == Some(text) {
+            return self.neither(ITS_OWN, span);
+        }
         if self.body.hides_variables.contains(text) {
-            return self.neither(span);
+            return self.neither(AN_ENUMERATORS, span);
         }
         match self.variable(text) {
             Variable::One(local) => return variable(local),
@@ -361,13 +364,19 @@ impl<'a> Lowering<'a> {
         {
             // The smallest `int` is written so; what others are depends on the version.
             let is_decimal = !self.source(operand.span).starts_with(b"0");
-            return match bits {
-                0x8000_0000 if is_decimal => Expr {
-                    ty: Type::INT,
-                    span,
-                    ..operand
-                },
-                _ => opaque(vec![operand], Type::Unknown, span),
+            if *bits != 0x8000_0000 || !is_decimal {
+                return opaque(vec![operand], Type::Unknown, span);
+            }
+            // Of a literal within the range of `int` it is the complement.
+            let largest = Expr {
+                kind: ExprKind::Literal(!bits),
+                ty: Type::INT,
+                span: operand.span,
+            };
+            return Expr {
+                kind: ExprKind::Unary(UnaryOp::Complement, Box::new(largest)),
+                ty: Type::INT,
+                span,
             };
         }
         let operand = match op {
@@ -401,7 +410,13 @@ impl<'a> Lowering<'a> {
         if ty == Type::Unknown {
             return opaque(vec![as_value(operand)], ty, span);
         }
+        let is_made_of_literals = self.is_literal_int(&operand) || self.is_free_literal(&operand);
         let mut expr = self.fit(operand, &ty);
+        if is_made_of_literals && !matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Cast(_)) {
+            // It has this type already, but from here on it does not take that of what it meets.
+            let kind = ExprKind::Cast(Box::new(expr));
+            return Expr { kind, ty, span };
+        }
         expr.span = span;
         expr
     }

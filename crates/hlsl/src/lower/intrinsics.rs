@@ -142,6 +142,16 @@ fn signature(intrinsic: Intrinsic) -> Signature {
     }
 }
 
+/// Whether the result has a type that the arguments do not tell: of literals it is no literal.
+pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
+    use Intrinsic as I;
+    matches!(intrinsic, I::AsUint | I::FirstBitHigh | I::FirstBitLow)
+        || !matches!(
+            signature(intrinsic),
+            Signature::Numbers(_) | Signature::Same(_) | Signature::Special
+        )
+}
+
 /// Whether it counts or moves bits: of other integers than those of 32 bits DXC has overloads, whose results are others than
 /// those of the value as a `uint`.
 fn is_of_width(intrinsic: Intrinsic) -> bool {

@@ -108,6 +108,9 @@ struct Body<'a> {
     undo: Vec<(&'a [u8], Option<Meaning>)>,
     /// The enumerators that the function declares with the name of a variable.
     hides_variables: FxHashSet<&'a [u8]>,
+    /// What is being declared, in its initialiser: there its name means the new variable, which has no value yet (C++,
+    /// `[basic.scope.pdecl]`, as DXC has it).
+    initialised: Option<&'a [u8]>,
     /// The same of types, each with the length of `undo` when it was declared.
     undo_types: Vec<(usize, Name<'a>, Option<Type>)>,
     values: FxHashMap<LocalId, Constant>,

@@ -21,6 +21,14 @@ use crate::tree::{Direction, Expr, ExprKind, Global, GlobalId, LocalId, Shader, 
 use crate::types::Type;
 use crate::walk::expressions;
 
+pub(super) const A_LOOPS: &str =
+    "a name here is a loop's variable before HLSL 2021 and another one since: pass -HV";
+
+pub(super) const AN_ENUMERATORS: &str =
+    "a name here is a variable and, in a block of the function, an enumerator";
+
+pub(super) const ITS_OWN: &str = "the initialiser names the variable that it is for, which has no value yet";
+
 /// What the host is taken to say of the version. It looks like nothing that a text can spell.
 const FLAG: &str = "[HLSL 2021]";
 
@@ -49,8 +57,8 @@ pub(super) enum Doubt {
     None,
     /// It names one.
     Named,
-    /// It has one that could not be read as either.
-    Open,
+    /// It has one that could not be read as either, for this reason.
+    Open(&'static str),
 }
 
 impl<'a> Lowering<'a> {
@@ -89,7 +97,7 @@ impl<'a> Lowering<'a> {
         for (name, local) in declared {
             // Types live on too, and a variable hides one.
             if has_types || self.resolve(&self.types, name).is_some() {
-                self.body.doubt = Doubt::Open;
+                self.body.doubt = Doubt::Open(A_LOOPS);
             }
             let before = self.body.scope.get(name).copied();
             let meaning = if self.shader.version.is_some() {
@@ -129,7 +137,7 @@ impl<'a> Lowering<'a> {
     /// What is `own` from HLSL 2021 on, and before that `leaked`.
     pub(super) fn either(&mut self, own: Expr, leaked: Expr, span: Span) -> Expr {
         if own.ty != leaked.ty || own.ty.scalar().is_none() {
-            return self.neither(span);
+            return self.neither(A_LOOPS, span);
         }
         self.body.doubt = self.body.doubt.max(Doubt::Named);
         let flag = Expr {
@@ -164,18 +172,20 @@ impl<'a> Lowering<'a> {
     }
 
     /// What is one thing or another, so that nothing is known of the statement.
-    pub(super) fn neither(&mut self, span: Span) -> Expr {
-        self.body.doubt = Doubt::Open;
+    pub(super) fn neither(&mut self, reason: &'static str, span: Span) -> Expr {
+        self.body.doubt = Doubt::Open(reason);
         self.told.insert(span);
         opaque(Vec::new(), Type::Unknown, span)
     }
 
-    /// Whether the statements, all that one statement became, have a name of two meanings where it is not only read.
-    pub(super) fn is_in_doubt(&self, statements: &[Stmt]) -> bool {
+    /// Why the statements, all that one statement became, cannot be followed: as they have a name of two meanings where it is
+    /// not only read.
+    pub(super) fn doubt_of(&self, statements: &[Stmt]) -> Option<&'static str> {
+        let is_written = || expressions(statements).any(|expr| self.may_write_either(expr));
         match self.body.doubt {
-            Doubt::None => false,
-            Doubt::Open => true,
-            Doubt::Named => expressions(statements).any(|expr| self.may_write_either(expr)),
+            Doubt::None => None,
+            Doubt::Open(reason) => Some(reason),
+            Doubt::Named => is_written().then_some(A_LOOPS),
         }
     }
 

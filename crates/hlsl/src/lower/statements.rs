@@ -11,7 +11,6 @@ use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::Type;
 
 /// Said of a statement with a name that means one variable before HLSL 2021 and another one since.
-const DOUBTFUL: &str = "a name here is a loop's variable before HLSL 2021 and another one since: pass -HV";
 
 impl Lowering<'_> {
     /// The span of a statement with the attributes before it.
@@ -86,9 +85,9 @@ impl Lowering<'_> {
         let doubt = std::mem::take(&mut self.body.doubt);
         self.statement_kind(node, span, out);
         self.leave();
-        if self.is_in_doubt(out.get(before..).unwrap_or_default()) {
+        if let Some(reason) = self.doubt_of(out.get(before..).unwrap_or_default()) {
             out.truncate(before);
-            let statement = self.opaque_statement(DOUBTFUL, span);
+            let statement = self.opaque_statement(reason, span);
             out.push(statement);
         }
         self.body.doubt = doubt;
