@@ -10,7 +10,6 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::Type;
 
-/// Said of a statement with a name that means one variable before HLSL 2021 and another one since.
 
 impl Lowering<'_> {
     /// The span of a statement with the attributes before it.
