@@ -10,7 +10,6 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::Type;
 
-
 impl Lowering<'_> {
     /// The span of a statement with the attributes before it.
     fn statement_span(&self, node: Node) -> Span {
