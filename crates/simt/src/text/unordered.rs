@@ -3,7 +3,8 @@
 //! An argument of a call changes what another one reads or changes, or one side of an assignment what the other one does: DXC
 //! evaluates arguments from right to left, functions' and intrinsics' alike, and the value before the place that it is given
 //! to. Or a call changes a variable by two names: arguments are copied in and out, says HLSL, and not in which order; DXC
-//! passes variables as they are.
+//! passes variables as they are. Or the place of an argument that is copied back hangs on something that changes as it is
+//! worked out, as in `f(a[i++])`: DXC works it out twice.
 //!
 //! The operands of an operator and the elements of a list come from left to right.
 
@@ -49,7 +50,11 @@ impl EffectsCache {
             let outputs = function.parameters.iter().zip(arguments);
             let outputs = outputs.filter(|(parameter, _)| parameter.direction != Direction::In);
             let outputs: Vec<&Expr> = outputs.map(|(_, argument)| argument).collect();
-            if pairs(&outputs).any(|(one, other)| overlap(one, other)) {
+            // Its SPIR-V has `i++` once in `f(a[i++])`, its DXIL twice.
+            let mut indices = outputs.iter().flat_map(|argument| indices(argument));
+            let is_opaque = |index: &Expr| matches!(index.kind, ExprKind::Opaque(_));
+            let is_moved = indices.any(|index| !is_opaque(index) && self.has_side_effects(shader, index));
+            if is_moved || pairs(&outputs).any(|(one, other)| overlap(one, other)) {
                 return true;
             }
         }

@@ -278,6 +278,11 @@ fn no_order_is_made_up() {
     is_open("Out[gi] = two(next(n), next(n));", ["203", "302"]);
     is_open("Out[gi] = two(set(), read());", ["103", "101"]);
     is_open("Out[gi] = mad(n++, n++, n++);", ["5", "7"]);
+    is_open(
+        "next(a[n++]); Out[gi] = a[1] * 100 + a[2] * 10 + n;",
+        ["222", "123"],
+    );
+    is_open("next(a[set()]); Out[gi] = a[1] * st;", ["6", "6"]);
     is_open("swap(n, n); Out[gi] = n;", ["8", "13"]);
     is_open("swap(a[1], a[1]); Out[gi] = a[1];", ["8", "13"]);
     is_open("M m; m.v = 3; Out[gi] = m.f(m.v++, m.v);", ["30304", "40303"]);
@@ -292,6 +297,7 @@ fn no_order_is_made_up() {
     };
     is("a[n++] = gi; Out[gi] = a[1] + n;", "gi + 2");
     is("a[two(0, n)] = two(0, n) + 4; Out[gi] = a[1];", "5");
+    is("next(a[two(0, n)]); Out[gi] = a[1];", "2");
     is("n = n++ + 1; Out[gi] = n;", "2");
     is("n += n++; Out[gi] = n;", "3");
     is("n = a[n++]; Out[gi] = n;", "1");
