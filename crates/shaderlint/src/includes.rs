@@ -115,17 +115,28 @@ impl Files {
         lock(&self.mentions).look_at(path);
     }
 
-    /// Says what holds in place of what is on disk; `None` for what is there.
-    pub fn give(&self, path: &Path, bytes: Option<Arc<[u8]>>) {
+    /// Says what holds in place of what is on disk; `None` for what is there. Returns whether that is something else than before.
+    pub fn give(&self, path: &Path, bytes: Option<Arc<[u8]>>) -> bool {
         let path = here(path);
+        let of_path = || self.bytes_if(&path, true).ok();
+        let before = of_path();
         match bytes {
             Some(bytes) => lock(&self.given).insert(path.clone(), bytes),
             None => lock(&self.given).remove(&path),
         };
+        if of_path() == before {
+            return false;
+        }
+        self.changed(&path);
+        true
+    }
+
+    /// There may be something else in the file, or on disk in place of it.
+    pub fn changed(&self, path: &Path) {
         // It may have been missing under any name, or been read under another.
         let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
         lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
-        lock(&self.mentions).change(&path);
+        lock(&self.mentions).change(path);
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 

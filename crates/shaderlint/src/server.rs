@@ -13,7 +13,9 @@ mod findings;
 mod fixes;
 mod lines;
 mod notices;
+mod reads;
 mod requests;
+mod schedule;
 mod session;
 mod settings;
 #[cfg(test)]
@@ -66,15 +68,15 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
         }),
     };
     connection.initialize_finish(id, serde_json::to_value(result)?)?;
-    // One thread more than needed: a long look must not keep others waiting.
-    let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2));
+    let looks = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
+    // Of the others one is for the file that somebody works on, and one for what is asked and searched meanwhile.
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
+        .num_threads(looks + 2)
         .stack_size(STACK_SIZE)
         .build()
         .context("no threads to work with")?;
     let (done, finished) = unbounded();
-    let mut session = Session::new(client, &params, pool, done);
+    let mut session = Session::new(client, &params, (pool, looks), done);
     session.on_notification(lsp_server::Notification::new(Initialized::METHOD.to_owned(), ()));
     loop {
         let timeout = match session.next_due() {

@@ -8,6 +8,8 @@ mod support;
 mod configuration;
 #[path = "support/editor.rs"]
 mod editor;
+#[path = "server/scheduling.rs"]
+mod scheduling;
 
 use std::fmt::Write;
 use std::fs;

@@ -7,16 +7,16 @@ use lsp_types::{
     RelatedUnchangedDocumentDiagnosticReport, TextDocumentItem, UnchangedDocumentDiagnosticReport, Uri,
 };
 
-use crate::stop::Stop;
-
 pub(super) struct Document {
     pub uri: Uri,
     pub version: i32,
     pub text: String,
     /// Where it is seen; `None` while that is being found out.
     pub units: Option<Vec<PathBuf>>,
-    /// Ends finding that out.
-    pub search: Stop,
+    /// Whether it is still to be found out which files include it.
+    pub is_sought: bool,
+    /// Whether somebody did something with it but open it. When that was, or else when it was opened: a number that grows.
+    pub touched: (bool, u64),
     /// What its editor was told last when it asked, with the number of that answer.
     told: Option<(u64, Vec<Diagnostic>)>,
 }
@@ -28,7 +28,8 @@ impl Document {
             version: document.version,
             text: document.text,
             units: None,
-            search: Stop::default(),
+            is_sought: false,
+            touched: (false, 0),
             told: None,
         }
     }

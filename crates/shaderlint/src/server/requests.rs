@@ -82,10 +82,8 @@ impl Session {
             }
             DidChangeWatchedFiles::METHOD => {
                 let params: DidChangeWatchedFilesParams = from(params)?;
-                let mut changed = params.changes.iter().filter_map(|change| path_of(&change.uri));
-                if changed.any(|path| self.depends_on(&path)) {
-                    self.restart();
-                }
+                let changed = params.changes.iter();
+                self.notice_changes(changed.filter_map(|change| Some((path_of(&change.uri)?, change.typ))));
             }
             DidChangeWorkspaceFolders::METHOD => {
                 let event = from::<DidChangeWorkspaceFoldersParams>(params)?.event;
@@ -142,6 +140,7 @@ impl Session {
             let (start, end) = (lines.offset(range.start), lines.offset(range.end));
             document.text.replace_range(start..end.max(start), &change.text);
         }
+        self.touch(&path);
         self.edited(&path);
     }
 
@@ -172,7 +171,10 @@ impl Session {
         ]
         .contains(&&*request.method);
         match path {
-            Some(path) if is_about_file => self.waiting.push((path, request)),
+            Some(path) if is_about_file => {
+                self.touch(&path);
+                self.waiting.push((path, request));
+            }
             // What is not in a file is not looked at.
             None if is_about_file => self.answer(Path::new(""), request),
             _ => {

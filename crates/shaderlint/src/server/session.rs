@@ -1,5 +1,6 @@
 //! What is open, what is seen of it, and when it is looked at again.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,17 +15,16 @@ use rayon::ThreadPool;
 use super::client::Client;
 use super::document::Document;
 use super::findings;
-use super::notices::{self, Notice};
+use super::notices::Notice;
+use super::reads::Reads;
 use super::settings::Settings;
-use super::workspace::{Good, includers, look, options, target};
+use super::workspace::{Good, options, target};
 use crate::config::NO_FOLDER;
-use crate::lint;
 use crate::looked::Looked;
 use crate::options::{Options, Target};
-use crate::paths::here;
 use crate::stop::Stop;
 use crate::variants::Role;
-use crate::{panics, scan, uri, wording};
+use crate::{scan, uri};
 
 /// How long nothing may be typed before a file is looked at.
 const QUIET: Duration = Duration::from_millis(20);
@@ -37,11 +37,15 @@ pub(super) struct Unit {
     /// What was looked at last.
     seen: u64,
     /// Ends the look that is under way.
-    running: Option<Stop>,
-    due: Option<Instant>,
+    pub running: Option<Stop>,
+    pub due: Option<Instant>,
     /// What that look showed.
     pub looked: Option<Arc<Looked>>,
-    role: Role,
+    /// What was read for it.
+    reads: Reads,
+    /// The files that changed while it was looked at.
+    pub changed_meanwhile: Vec<PathBuf>,
+    pub role: Role,
     /// What is wrong in the configuration and the baseline that hold for it.
     pub notices: Vec<Notice>,
     /// Something else than an edit of its own is among what changed: its editor will not ask by itself.
@@ -60,12 +64,14 @@ pub(super) enum Done {
         unit: PathBuf,
         /// What would have ended the look.
         stop: Stop,
-        looked: Box<Result<Looked, String>>,
+        looked: Box<Result<(Looked, Reads), String>>,
         notices: Vec<Notice>,
     },
     /// The files that include a header.
     Includers {
         header: PathBuf,
+        /// What would have ended the search.
+        stop: Stop,
         found: Vec<PathBuf>,
     },
     Answer(Response),
@@ -96,10 +102,25 @@ pub(super) struct Session {
     pub watched: BTreeSet<String>,
     /// How many different answers about diagnostics were given.
     pub answers: u64,
+    /// How many units are looked at at a time.
+    pub looks: usize,
+    /// Ends the search for includers that is under way.
+    pub searching: Option<Stop>,
+    /// How often something was asked about a document, or done to one.
+    touches: u64,
+    /// The document with which somebody did something last but open it.
+    pub worked_on: Option<PathBuf>,
 }
 
 impl Session {
-    pub fn new(client: Client, params: &InitializeParams, pool: ThreadPool, done: Sender<Done>) -> Self {
+    /// `looks` is how many units are looked at at a time. What is asked for, a search, and the file that somebody works on
+    /// want a thread of `pool` beside them.
+    pub fn new(
+        client: Client,
+        params: &InitializeParams,
+        (pool, looks): (ThreadPool, usize),
+        done: Sender<Done>,
+    ) -> Self {
         let named = params.workspace_folders.iter().flatten();
         let mut folders: Vec<PathBuf> = named
             .filter_map(|folder| uri::path(folder.uri.as_str()))
@@ -125,8 +146,13 @@ impl Session {
             complaints: BTreeMap::new(),
             watched: BTreeSet::new(),
             answers: 0,
+            looks,
+            searching: None,
+            touches: 0,
+            worked_on: None,
         };
         session.configure(params.initialization_options.clone().unwrap_or_default());
+        session.restart();
         session
     }
 
@@ -143,11 +169,13 @@ impl Session {
                     let message = format!("shaderlint: includeDirs: {}: {NO_FOLDER}", folder.display());
                     self.client.show(message);
                 }
-                self.settings = settings;
+                if self.settings != settings {
+                    self.settings = settings;
+                    self.restart();
+                }
             }
             Err(error) => self.client.show(format!("shaderlint: {error}")),
         }
-        self.restart();
     }
 
     /// Looks at everything anew: what holds for files may have changed, or which there are.
@@ -168,6 +196,9 @@ impl Session {
         for document in self.documents.values_mut() {
             document.units = None;
         }
+        if let Some(stop) = &self.searching {
+            stop.set();
+        }
         self.settle_units();
         let units: Vec<PathBuf> = self.units.keys().cloned().collect();
         for unit in units {
@@ -175,26 +206,32 @@ impl Session {
         }
     }
 
-    pub fn open(&mut self, path: &Path, document: Document) {
-        self.options
-            .files
-            .give(path, Some(document.text.as_bytes().into()));
+    pub fn open(&mut self, path: &Path, mut document: Document) {
+        let text = document.text.as_bytes().into();
+        let is_other = self.options.files.give(path, Some(text));
+        self.touches += 1;
+        document.touched = (false, self.touches);
         self.documents.insert(path.to_owned(), document);
         if self.folders.iter().any(|folder| path.starts_with(folder)) {
             self.settle_units();
-            self.changed(path, Duration::ZERO);
+            if is_other {
+                self.changed(path, Duration::ZERO);
+            } else if self.is_current(path) {
+                // It was seen before it was opened.
+                self.tell(path);
+            }
         } else {
             self.restart();
         }
     }
 
     pub fn close(&mut self, path: &Path) {
-        if let Some(document) = self.documents.remove(path) {
-            document.search.set();
-        }
-        self.options.files.give(path, None);
+        self.documents.remove(path);
+        let is_other = self.options.files.give(path, None);
         self.settle_units();
-        self.changed(path, Duration::ZERO);
+        if is_other {
+            self.changed(path, Duration::ZERO);
+        }
         if self.told.remove(path) {
             self.publish(path, Vec::new());
         }
@@ -205,9 +242,10 @@ impl Session {
         let Some(document) = self.documents.get_mut(path) else {
             return;
         };
-        self.options
-            .files
-            .give(path, Some(document.text.as_bytes().into()));
+        let text = document.text.as_bytes().into();
+        if !self.options.files.give(path, Some(text)) {
+            return;
+        }
         // It may have become a unit, or be none any more.
         let is_own = document
             .units
@@ -221,51 +259,69 @@ impl Session {
         self.changed(path, QUIET);
     }
 
-    /// Files on disk may have changed.
+    /// Somebody works on a document: what it is seen in comes first.
+    pub fn touch(&mut self, path: &Path) {
+        if let Some(document) = self.documents.get_mut(path) {
+            self.touches += 1;
+            document.touched = (true, self.touches);
+            self.worked_on = Some(path.to_owned());
+        }
+    }
+
+    /// These files changed on disk: those that are open are as they were.
+    pub fn changed_on_disk(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            self.changed(path, Duration::ZERO);
+            self.look_for_includers_again(path);
+        }
+    }
+
+    /// A document was written. An editor that does not tell of other files may have written these, too.
     pub fn saved(&mut self, path: &Path) {
-        self.options.files.forget();
-        self.changed(path, Duration::ZERO);
+        if !self.client.watches_files {
+            self.options.files.forget();
+            self.changed(path, Duration::ZERO);
+        }
+    }
+
+    /// Another file may include a header that is open, or not do so any more.
+    fn look_for_includers_again(&mut self, path: &Path) {
+        let reads = Reads::of(&self.target(path).0, &self.options);
+        for (header, document) in &mut self.documents {
+            let is_seen_there = document.units.iter().flatten().any(|unit| unit == path);
+            let is_header = !scan::names_entry(document.text.as_bytes());
+            document.is_sought |= is_header && (is_seen_there || reads.has(header));
+        }
     }
 
     /// Has all units looked at again that consist of the file `path`.
     fn changed(&mut self, path: &Path, quiet: Duration) {
-        let concerned: Vec<PathBuf> = self
-            .units
-            .iter()
-            .filter(|(unit, state)| *unit == path || self.includes(unit, state, path))
-            .map(|(unit, _)| unit.clone())
-            .collect();
+        let included = OnceCell::new();
+        let included = || included.get_or_init(|| Reads::of(&self.target(path).0, &self.options));
+        let (concerned, others): (Vec<PathBuf>, Vec<PathBuf>) = { self.units.keys().cloned() }
+            .partition(|unit| *unit == path || self.depends(unit, path, &included));
         for unit in concerned {
             self.want(&unit, quiet, unit != path);
         }
+        for unit in others {
+            // It may read more than it did when it was looked at last. One that waits will read what there is then.
+            let state = self.units.get_mut(&unit).filter(|state| state.running.is_some());
+            if let Some(state) = state {
+                state.changed_meanwhile.push(path.to_owned());
+            }
+        }
     }
 
-    fn includes(&self, unit: &Path, state: &Unit, path: &Path) -> bool {
-        let included = state.looked.iter().flat_map(|looked| &looked.included);
-        let included = included.map(|file| &file.path);
+    /// Whether what was seen of a unit may be another one by what is in the file `path`. `included` is what that includes.
+    fn depends<'a>(&self, unit: &Path, path: &Path, included: &dyn Fn() -> &'a Reads) -> bool {
+        let state = self.units.get(unit);
+        let looked = state.and_then(|state| Some((state, state.looked.as_ref()?)));
         // What includes the unit has a say in its fixes, and in what its functions are looked at for.
-        let includers = state.looked.iter().flat_map(|looked| &looked.includers);
-        let depends = |looked: &Arc<Looked>| {
+        looked.is_some_and(|(state, looked)| {
             let mut findings = looked.report.findings.iter();
-            findings.any(|finding| finding.fix.is_some() || state.role != Role::Unit)
-        };
-        let mut known = included.chain(includers).map(|file| here(Path::new(file)));
-        known.any(|file| file == path)
-            || state.looked.as_ref().is_some_and(depends)
-                && lint::includes_one(
-                    &self.target(path).0,
-                    &self.options,
-                    &|file| here(Path::new(&file.path)) == unit,
-                    &|_| false,
-                )
-            // Where nothing was to be found, nobody looked.
-            || state.looked.as_ref().is_none_or(|looked| looked.included.is_empty())
-                && lint::includes_one(
-                    &self.target(unit).0,
-                    &self.options,
-                    &|file| here(Path::new(&file.path)) == path,
-                    &|_| false,
-                )
+            let has_say = findings.any(|finding| finding.fix.is_some()) || state.role != Role::Unit;
+            state.reads.has(path) || has_say && included().has(unit)
+        })
     }
 
     fn want(&mut self, unit: &Path, quiet: Duration, is_news: bool) {
@@ -293,10 +349,11 @@ impl Session {
                 .documents
                 .get(&path)
                 .is_some_and(|document| scan::names_entry(document.text.as_bytes()));
+            if let Some(document) = self.documents.get_mut(&path) {
+                document.is_sought = !is_unit;
+            }
             if is_unit {
                 self.settle(&path, vec![path.clone()], Role::Unit);
-            } else {
-                self.find_includers(path);
             }
         }
         let needed: HashSet<&PathBuf> = self
@@ -338,26 +395,6 @@ impl Session {
         }
     }
 
-    /// Looks for the files of the workspace that include a header.
-    fn find_includers(&mut self, header: PathBuf) {
-        let Some(document) = self.documents.get_mut(&header) else {
-            return;
-        };
-        let stop = Stop::default();
-        std::mem::replace(&mut document.search, stop.clone()).set();
-        let (options, done) = (self.options_until(&stop), self.done.clone());
-        let (folders, settings, good) = (self.folders.clone(), self.settings.clone(), self.good.clone());
-        self.pool.spawn(move || {
-            let found = panics::as_error("", || {
-                Ok(includers(&header, &folders, &settings, &good, &options))
-            });
-            let found = found.unwrap_or_default();
-            if !stop.is_set() {
-                let _ = done.send(Done::Includers { header, found });
-            }
-        });
-    }
-
     /// The options for work that `stop` ends.
     pub fn options_until(&self, stop: &Stop) -> Options {
         self.options.with(None, stop)
@@ -372,86 +409,8 @@ impl Session {
         target(path, &self.folders, &self.settings, &self.good, self.root())
     }
 
-    /// When the next unit is to be looked at.
-    pub fn next_due(&self) -> Option<Instant> {
-        let idle = self.units.values().filter(|unit| unit.running.is_none());
-        idle.filter_map(|unit| unit.due).min()
-    }
-
-    /// Looks at what is due, and answers what has waited for that.
-    pub fn proceed(&mut self) {
-        let now = Instant::now();
-        let due = |unit: &Unit| unit.running.is_none() && unit.due.is_some_and(|due| due <= now);
-        let due: Vec<PathBuf> = self
-            .units
-            .iter()
-            .filter(|(_, unit)| due(unit))
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in due {
-            self.start(path);
-        }
-        let (ready, waiting) = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .partition(|(path, _)| self.is_current(path));
-        self.waiting = waiting;
-        let ready: Vec<(PathBuf, lsp_server::Request)> = ready;
-        for (path, request) in ready {
-            self.answer(&path, request);
-        }
-    }
-
-    fn start(&mut self, path: PathBuf) {
-        let (target, error) = self.target(&path);
-        self.watch_project(&target.project);
-        let mut notices: Vec<Notice> = Vec::new();
-        let encoding = self.client.encoding;
-        match error {
-            None => {
-                let files = target.project.files.iter().map(|file| here(file));
-                self.good
-                    .extend(files.map(|file| (file, Arc::clone(&target.project))));
-            }
-            Some(error) => {
-                notices.extend(notices::of_error(&error, encoding));
-                self.complain(&path, wording::of_error(&error));
-            }
-        }
-        notices.extend(notices::doubts(
-            &target.project.doubts,
-            notices::CONFIGURATION,
-            encoding,
-        ));
-        let Some(unit) = self.units.get_mut(&path) else {
-            return;
-        };
-        let stop = Stop::default();
-        unit.running = Some(stop.clone());
-        unit.due = None;
-        let role = unit.role;
-        let (options, done) = (self.options_until(&stop), self.done.clone());
-        let folders = self.folders.clone();
-        self.pool.spawn(move || {
-            let looked = panics::as_error("internal error, please report", || {
-                options.files.allow(target.project.header_folders());
-                let mut looked = look(&target, &options, role)?;
-                findings::name_from_folders(&mut looked, &folders);
-                notices.extend(notices::baseline(&target, &options, &mut looked, encoding));
-                notices.extend(notices::problems(&looked, encoding));
-                Ok(looked)
-            });
-            let looked = Box::new(looked.map_err(|error| wording::of_error(&error)));
-            let _ = done.send(Done::Looked {
-                unit: path,
-                stop,
-                looked,
-                notices,
-            });
-        });
-    }
-
     /// Shows what keeps a unit from being looked at as it should be, unless that is known.
-    fn complain(&mut self, unit: &Path, error: String) {
+    pub fn complain(&mut self, unit: &Path, error: String) {
         if !self.complaints.values().any(|known| *known == error) {
             self.client.show(format!("shaderlint: {error}"));
         }
@@ -466,19 +425,27 @@ impl Session {
                 looked,
                 notices,
             } => self.on_looked(&unit, &stop, *looked, notices),
-            Done::Includers { header, mut found } => {
-                if self
-                    .documents
-                    .get(&header)
-                    .is_some_and(|document| document.units.is_none())
-                {
+            Done::Includers {
+                header,
+                stop,
+                mut found,
+            } => {
+                self.searching = None;
+                // It may have become a unit meanwhile.
+                let document = self.documents.get(&header).filter(|_| !stop.is_set());
+                if document.is_some_and(|document| !scan::names_entry(document.text.as_bytes())) {
                     let own = if found.is_empty() {
                         Role::StrayHeader
                     } else {
                         Role::Included
                     };
                     found.push(header.clone());
+                    let before = self.documents.get_mut(&header);
+                    let before = before.and_then(|document| document.units.take());
                     self.settle(&header, found, own);
+                    if before.is_some() {
+                        self.settle_units();
+                    }
                 }
             }
             Done::Answer(response) => {
@@ -493,7 +460,7 @@ impl Session {
         &mut self,
         unit: &Path,
         stop: &Stop,
-        looked: Result<Looked, String>,
+        looked: Result<(Looked, Reads), String>,
         mut notices: Vec<Notice>,
     ) {
         let Some(state) = self.units.get_mut(unit) else {
@@ -508,7 +475,10 @@ impl Session {
         state.seen = state.wanted;
         let is_news = std::mem::take(&mut state.is_news);
         let (looked, error) = match looked {
-            Ok(looked) => (Arc::new(looked), None),
+            Ok((looked, reads)) => {
+                state.reads = reads;
+                (Arc::new(looked), None)
+            }
             Err(error) => (Arc::default(), Some(error)),
         };
         let before = state.looked.replace(Arc::clone(&looked)).unwrap_or_default();
@@ -544,6 +514,14 @@ impl Session {
         let is_news = files.iter().any(differs);
         for file in files {
             self.tell(&file);
+        }
+        let state = self.units.get_mut(unit);
+        let has_changed = state.is_some_and(|state| {
+            let mut changed = state.changed_meanwhile.iter();
+            changed.any(|path| state.reads.has(path))
+        });
+        if has_changed {
+            self.want(unit, Duration::ZERO, true);
         }
         if is_news && self.client.pulls && self.client.refreshes {
             self.client.ask::<WorkspaceDiagnosticRefresh>(());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lsp_types::notification::{DidChangeWatchedFiles, Notification};
 use lsp_types::request::RegisterCapability;
 use lsp_types::{
-    DidChangeWatchedFilesRegistrationOptions, FileSystemWatcher, GlobPattern, Registration,
+    DidChangeWatchedFilesRegistrationOptions, FileChangeType, FileSystemWatcher, GlobPattern, Registration,
     RegistrationParams,
 };
 
@@ -65,18 +65,44 @@ impl Session {
         self.watched.append(&mut names);
     }
 
-    /// Whether it may matter that a file changed on disk. What is open is not as it is there.
-    pub fn depends_on(&self, path: &Path) -> bool {
+    /// Files changed on disk. What is open is not as it is there.
+    pub fn notice_changes(&mut self, changes: impl Iterator<Item = (PathBuf, FileChangeType)>) {
+        let changes = changes.filter(|(path, _)| !self.documents.contains_key(path));
+        let changes: Vec<(PathBuf, FileChangeType)> = changes.collect();
+        let configuring = self.configuring();
+        if changes
+            .iter()
+            .any(|(path, _)| configuring.iter().any(|name| path.ends_with(name)))
+        {
+            self.restart();
+            return;
+        }
+        if changes.iter().any(|(_, how)| *how != FileChangeType::CHANGED) {
+            self.options.files.forget();
+        }
+        // What only ends like a configuration or a baseline is none.
+        let is_alike = |path: &Path| {
+            configuring
+                .iter()
+                .any(|name| name.extension() == path.extension())
+        };
+        let paths = changes.into_iter().map(|(path, _)| path);
+        let paths: Vec<PathBuf> = paths.filter(|path| !is_alike(path)).collect();
+        for path in &paths {
+            self.options.files.changed(path);
+        }
+        self.changed_on_disk(&paths);
+    }
+
+    /// Names of configurations and baselines, with as much of their paths as is known.
+    fn configuring(&self) -> Vec<PathBuf> {
         let usual = NAMES.iter().chain(&[shadertools::NAME]).map(PathBuf::from);
         let looked = self.units.values().filter_map(|unit| unit.looked.as_ref());
         let baselines = looked.filter_map(|looked| looked.baseline.as_deref().map(here));
-        let read = usual.chain(self.settings.config.clone()).chain(baselines);
-        // What only ends like a configuration or a baseline is none.
-        let mut alike = read
-            .filter(|name| name.extension() == path.extension())
-            .peekable();
-        !self.documents.contains_key(path)
-            && (alike.peek().is_none() || alike.any(|name| path.ends_with(name)))
+        usual
+            .chain(self.settings.config.clone())
+            .chain(baselines)
+            .collect()
     }
 }
 

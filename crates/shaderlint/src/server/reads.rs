@@ -1,0 +1,70 @@
+//! Which files a unit depends on.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::lint;
+use crate::looked::Looked;
+use crate::options::{Options, Target};
+use crate::paths::{here, name_of};
+
+/// What is read with a file, as far as it names that: under an `#if` or not.
+#[derive(Default)]
+pub(super) struct Reads {
+    files: HashSet<PathBuf>,
+    /// The names of what is included, in lower case and without folders: a file that has one may be meant from now on.
+    names: HashSet<String>,
+    /// An `#include` has a macro: it may be any file.
+    is_open: bool,
+}
+
+impl Reads {
+    /// What the file of `target` includes, directly or not.
+    pub fn of(target: &Target, options: &Options) -> Reads {
+        let (files, names) = (RefCell::<HashSet<_>>::default(), RefCell::<HashSet<_>>::default());
+        let is_open = lint::includes_one(
+            target,
+            options,
+            &|file| {
+                files.borrow_mut().insert(here(Path::new(&file.path)));
+                false
+            },
+            &|written| {
+                let name = Path::new(&written.replace('\\', "/"))
+                    .file_name()
+                    .map(PathBuf::from);
+                names.borrow_mut().extend(name.as_deref().and_then(name_of));
+                false
+            },
+        );
+        Reads {
+            files: files.into_inner(),
+            names: names.into_inner(),
+            is_open,
+        }
+    }
+
+    /// The same of what was looked at. The files that include it have a say in its fixes.
+    pub fn of_looked(looked: &Looked, target: &Target, options: &Options) -> Reads {
+        let mut reads = Reads::of(target, options);
+        // Where nothing was to be found, nobody looked.
+        if !looked.included.is_empty() {
+            reads.is_open = false;
+            reads.files = looked
+                .included
+                .iter()
+                .map(|file| here(Path::new(&file.path)))
+                .collect();
+        }
+        let includers = looked.includers.iter();
+        reads.files.extend(includers.map(|file| here(Path::new(file))));
+        reads
+    }
+
+    /// Whether it may matter what the file `path` holds.
+    pub fn has(&self, path: &Path) -> bool {
+        let is_named = || name_of(path).is_some_and(|name| self.names.contains(&name));
+        self.is_open || self.files.contains(path) || is_named()
+    }
+}

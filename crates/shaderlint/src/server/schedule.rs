@@ -1,0 +1,161 @@
+//! What is looked at when.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::document::Document;
+use super::findings;
+use super::notices::{self, Notice};
+use super::reads::Reads;
+use super::session::{Done, Session, Unit};
+use super::workspace::{includers, look};
+use crate::paths::here;
+use crate::stop::Stop;
+use crate::{panics, wording};
+
+impl Session {
+    /// When the next unit is to be looked at, if that is a question of time.
+    pub fn next_due(&self) -> Option<Instant> {
+        let idle = self.units.values().filter(|unit| unit.running.is_none());
+        let due = idle.filter_map(|unit| unit.due);
+        let is_free = self.running() < self.looks;
+        // Those that are due already wait for others to end.
+        due.filter(|due| is_free || *due > Instant::now()).min()
+    }
+
+    /// How many units are being looked at.
+    fn running(&self) -> usize {
+        let running = self.units.values().filter(|unit| unit.running.is_some());
+        running.count()
+    }
+
+    /// How much a unit is waited for: as the document that is seen in it of which somebody wanted something last.
+    fn urgency(&self, unit: &Path) -> (bool, u64) {
+        let sees = |(path, document): &(&PathBuf, &Document)| {
+            let mut units = document.units.iter().flatten();
+            *path == unit || units.any(|other| other == unit)
+        };
+        let documents = self.documents.iter().filter(sees);
+        documents
+            .map(|(_, document)| document.touched)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// The units to look at now. More are begun only as others end, the most urgent first, so what waits is begun with what
+    /// is known then; the document that somebody works on waits for none.
+    fn next(&self) -> Vec<PathBuf> {
+        let now = Instant::now();
+        let is_due = |unit: &Unit| unit.running.is_none() && unit.due.is_some_and(|due| due <= now);
+        let due = self.units.iter().filter(|(_, unit)| is_due(unit));
+        let mut due: Vec<&PathBuf> = due.map(|(path, _)| path).collect();
+        let running = self.running();
+        let free = self.looks.saturating_sub(running);
+        if free == 0 {
+            let is_worked_on = |unit: &&PathBuf| self.worked_on.as_ref() == Some(unit);
+            due.retain(|unit| running == self.looks && is_worked_on(unit));
+        } else if due.len() > free {
+            due.sort_by_cached_key(|unit| {
+                Reverse((self.urgency(unit), self.worked_on.as_ref() == Some(unit)))
+            });
+            due.truncate(free);
+        }
+        due.into_iter().cloned().collect()
+    }
+
+    /// Looks at what is due, and answers what has waited for that.
+    pub fn proceed(&mut self) {
+        for path in self.next() {
+            self.start(path);
+        }
+        self.search();
+        let (ready, waiting) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|(path, _)| self.is_current(path));
+        self.waiting = waiting;
+        let ready: Vec<(PathBuf, lsp_server::Request)> = ready;
+        for (path, request) in ready {
+            self.answer(&path, request);
+        }
+    }
+
+    fn start(&mut self, path: PathBuf) {
+        let (target, error) = self.target(&path);
+        self.watch_project(&target.project);
+        let mut notices: Vec<Notice> = Vec::new();
+        let encoding = self.client.encoding;
+        match error {
+            None => {
+                let files = target.project.files.iter().map(|file| here(file));
+                self.good
+                    .extend(files.map(|file| (file, Arc::clone(&target.project))));
+            }
+            Some(error) => {
+                notices.extend(notices::of_error(&error, encoding));
+                self.complain(&path, wording::of_error(&error));
+            }
+        }
+        notices.extend(notices::doubts(
+            &target.project.doubts,
+            notices::CONFIGURATION,
+            encoding,
+        ));
+        let Some(unit) = self.units.get_mut(&path) else {
+            return;
+        };
+        let stop = Stop::default();
+        unit.running = Some(stop.clone());
+        unit.due = None;
+        unit.changed_meanwhile.clear();
+        let role = unit.role;
+        let (options, done) = (self.options_until(&stop), self.done.clone());
+        let folders = self.folders.clone();
+        self.pool.spawn(move || {
+            let looked = panics::as_error("internal error, please report", || {
+                options.files.allow(target.project.header_folders());
+                let mut looked = look(&target, &options, role)?;
+                findings::name_from_folders(&mut looked, &folders);
+                notices.extend(notices::baseline(&target, &options, &mut looked, encoding));
+                notices.extend(notices::problems(&looked, encoding));
+                let reads = Reads::of_looked(&looked, &target, &options);
+                Ok((looked, reads))
+            });
+            let looked = Box::new(looked.map_err(|error| wording::of_error(&error)));
+            let _ = done.send(Done::Looked {
+                unit: path,
+                stop,
+                looked,
+                notices,
+            });
+        });
+    }
+
+    /// Looks for the files of the workspace that include a header: one header at a time, for that takes all of a disk.
+    fn search(&mut self) {
+        if self.searching.is_some() {
+            return;
+        }
+        let sought = self
+            .documents
+            .iter_mut()
+            .filter(|(_, document)| document.is_sought);
+        let Some((header, document)) = sought.max_by_key(|(_, document)| document.touched) else {
+            return;
+        };
+        document.is_sought = false;
+        let header = header.clone();
+        let stop = Stop::default();
+        self.searching = Some(stop.clone());
+        let (options, done) = (self.options_until(&stop), self.done.clone());
+        let (folders, settings, good) = (self.folders.clone(), self.settings.clone(), self.good.clone());
+        self.pool.spawn(move || {
+            let found = panics::as_error("", || {
+                Ok(includers(&header, &folders, &settings, &good, &options))
+            });
+            let found = found.unwrap_or_default();
+            let _ = done.send(Done::Includers { header, stop, found });
+        });
+    }
+}

@@ -1,0 +1,96 @@
+//! What is looked at first, and what is not looked at again.
+
+use serde_json::{Value, json};
+
+use super::editor::Editor;
+use super::support::{Folder, LADDER, RACE};
+
+/// The files that are told of, by their names, until a message is the last.
+fn told_until(editor: &mut Editor, is_last: impl Fn(&Value) -> bool) -> Vec<String> {
+    let mut told = Vec::new();
+    loop {
+        let message = editor.next();
+        if tells(&message) {
+            let uri = message["params"]["uri"].as_str().unwrap();
+            told.push(uri.rsplit('/').next().unwrap().to_owned());
+        }
+        if is_last(&message) {
+            return told;
+        }
+    }
+}
+
+fn tells(message: &Value) -> bool {
+    message["method"] == "textDocument/publishDiagnostics"
+}
+
+/// Waits until each of these files was told of.
+fn wait_for(editor: &mut Editor, mut files: Vec<&str>) {
+    while !files.is_empty() {
+        let told = told_until(editor, tells);
+        files.retain(|file| !told.iter().any(|known| known == file));
+    }
+}
+
+#[test]
+fn what_somebody_works_on_comes_first() {
+    const FILES: usize = 120;
+    let folder = Folder::new("server-first");
+    let mut editor = Editor::open(&folder, json!({}));
+    let name = |number: usize| format!("{number:03}.hlsl");
+    for number in 0..FILES {
+        editor.open_file(&name(number), LADDER);
+    }
+    let last = name(FILES - 1);
+    editor.edit(&last, 2, None, &format!("{LADDER}// edited\n"));
+    let place =
+        json!({ "textDocument": { "uri": editor.uri(&last) }, "position": { "line": 0, "character": 0 } });
+    let hover = editor.request("textDocument/hover", place);
+    let before = told_until(&mut editor, |message| message["id"] == hover);
+    assert!(before.len() < FILES / 2, "{before:?}");
+    assert_eq!(editor.quit(), Some(0));
+}
+
+#[test]
+fn what_changes_nothing_is_not_looked_at_again() {
+    let kernel = RACE.replace("[numthreads", "#include \"part.h\"\n[numthreads");
+    let folder = Folder::new("server-again")
+        .with("a.hlsl", &kernel)
+        .with("part.h", "// one\n")
+        .with("other.h", "// one\n")
+        .with("other.hlsl", RACE);
+    let capabilities = json!({ "workspace": { "didChangeWatchedFiles": { "dynamicRegistration": true } } });
+    let mut editor = Editor::open(&folder, capabilities);
+    editor.open_file("a.hlsl", &kernel);
+    editor.open_file("b.hlsl", RACE);
+    wait_for(&mut editor, vec!["a.hlsl", "b.hlsl"]);
+    let changed = |editor: &mut Editor, file: &str| {
+        let change = json!({ "changes": [{ "uri": editor.uri(file), "type": 2 }] });
+        editor.tell("workspace/didChangeWatchedFiles", change);
+    };
+    let told_with = |editor: &mut Editor, version: i32| {
+        // What was begun before this ends before it, or is begun with it.
+        editor.edit("b.hlsl", version, None, &format!("{RACE}// {version}\n"));
+        let uri = editor.uri("b.hlsl");
+        let mut told = told_until(editor, |message| {
+            message["params"]["uri"] == *uri && message["params"]["version"] == version
+        });
+        told.sort();
+        told
+    };
+    editor.edit("a.hlsl", 2, None, &kernel);
+    editor.tell("workspace/didChangeConfiguration", json!({ "settings": {} }));
+    let saved = json!({ "textDocument": { "uri": editor.uri("a.hlsl") } });
+    editor.tell("textDocument/didSave", saved);
+    for file in ["other.h", "other.hlsl", "a.hlsl", "unrelated.toml"] {
+        changed(&mut editor, file);
+    }
+    assert_eq!(told_with(&mut editor, 3), ["b.hlsl"]);
+    // What does change something is.
+    changed(&mut editor, "part.h");
+    assert_eq!(told_until(&mut editor, tells), ["a.hlsl"]);
+    let settings = json!({ "settings": { "shaderlint": { "defines": ["X"] } } });
+    editor.tell("workspace/didChangeConfiguration", settings);
+    wait_for(&mut editor, vec!["a.hlsl", "b.hlsl"]);
+    assert_eq!(editor.quit(), Some(0));
+}
