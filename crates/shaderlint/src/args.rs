@@ -137,8 +137,11 @@ pub(crate) struct FileArgs {
     /// What `-` is called: tells where its headers and its configuration are
     #[arg(long, value_name = "FILE")]
     pub stdin_filename: Option<PathBuf>,
+    /// Look again whenever a file changes
+    #[arg(long, conflicts_with_all = ["write_baseline", "add_allow", "stdin_filename"])]
+    pub watch: bool,
     /// Print the files that would be looked at
-    #[arg(long)]
+    #[arg(long, conflicts_with = "watch")]
     pub show_files: bool,
     /// Print the settings that apply to a file
     #[arg(long, value_name = "FILE", conflicts_with = "show_files")]

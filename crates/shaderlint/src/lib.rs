@@ -53,6 +53,7 @@ mod variants;
 #[cfg(feature = "gpu")]
 mod verify;
 mod walk;
+mod watch;
 #[cfg(feature = "gpu")]
 mod wgsl;
 mod wording;
@@ -119,6 +120,7 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
             match &check.files.show_settings {
                 Some(file) => show::settings(check, file),
                 None if check.files.show_files => show::files(check),
+                None if check.files.watch => watch::run(check),
                 None => run::run(check),
             }
         }

@@ -35,6 +35,11 @@ use crate::walk::Asked;
 use crate::{Outcome, allow, baseline, inputs, scan, snippets, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
+    run_with(args, &mut |_| {})
+}
+
+/// The same; `tell` hears which files are looked at.
+pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Result<Outcome> {
     if let Some((path, command)) = meant_command(args) {
         bail!(
             "{}: no such file or folder; did you mean the command `{command}`?",
@@ -47,6 +52,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         options,
         mut failures,
     } = job(args, stdin.as_ref())?;
+    tell(&inputs);
     let inputs = inputs::with_includers(inputs, &options)?;
     let progress = Progress::of_files(inputs.len(), args.output.quiet);
     let mut results = look_at_all(&inputs, &options, &progress);

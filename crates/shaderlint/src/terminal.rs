@@ -105,6 +105,13 @@ pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
+/// Begins with an empty screen, if standard output is one.
+pub(crate) fn clear() {
+    if io::stdout().is_terminal() {
+        let _ = print(b"\x1b[2J\x1b[3J\x1b[H");
+    }
+}
+
 /// Writes to standard error; there is nowhere to complain if that fails.
 pub(crate) fn print_error(text: &[u8]) {
     let _ = io::stderr().lock().write_all(text);
