@@ -352,7 +352,7 @@ impl Terms {
                 }
                 if let Some(inner) = self.negated(condition) {
                     let inner = inner.clone();
-                    return self.apply(Op::Select, &[inner, b.clone(), a.clone()]);
+                    return self.select(&inner, b, a);
                 }
                 self.apply(Op::Select, &[condition.clone(), a.clone(), b.clone()])
             }
@@ -604,6 +604,35 @@ mod tests {
         assert_ne!(max, other);
         let product = terms.combine(Operator::Mul, &sum, &sum);
         assert_ne!(product, sum);
+    }
+
+    #[test]
+    fn an_extremum_is_one_however_it_is_asked_for() {
+        let (mut terms, x) = terms();
+        for (scalar, min, max) in [
+            (Scalar::Uint, Operator::MinUint, Operator::MaxUint),
+            (Scalar::Int, Operator::MinInt, Operator::MaxInt),
+        ] {
+            let min = terms.combine(min, &x[0], &x[1]);
+            let max = terms.combine(max, &x[0], &x[1]);
+            for (op, first) in [
+                (BinaryOp::Less, &min),
+                (BinaryOp::LessEqual, &min),
+                (BinaryOp::Greater, &max),
+                (BinaryOp::GreaterEqual, &max),
+            ] {
+                let second = if *first == min { &max } else { &min };
+                let condition = fold::binary(&mut terms, op, scalar, &x[0], &x[1]);
+                assert_eq!(terms.select(&condition, &x[0], &x[1]), *first, "{op:?}");
+                assert_eq!(terms.select(&condition, &x[1], &x[0]), *second, "{op:?}");
+                let not = terms.not(&condition);
+                assert_eq!(terms.select(&not, &x[1], &x[0]), *first, "not {op:?}");
+            }
+        }
+        // One of two floats may be NaN.
+        let condition = fold::binary(&mut terms, BinaryOp::Less, Scalar::Float, &x[0], &x[1]);
+        let min = terms.combine(Operator::MinFloat, &x[0], &x[1]);
+        assert_ne!(terms.select(&condition, &x[0], &x[1]), min);
     }
 
     #[test]
