@@ -6,6 +6,7 @@ use std::process::Command;
 
 const GLOBALS: &str =
     "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out, Pairs; cbuffer C { uint Count; bool IsOn; };
+groupshared uint Shared[64];
 [numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID)";
 
 /// What is said of two bodies, with broken lines made whole, in a folder of this name with this `kernel.toml`.
@@ -75,4 +76,29 @@ fn a_difference_of_stand_ins_is_none_of_the_kernels() {
         "not comparable, as (uint)pack_u8 is a hash here, and may be alike where that is not: Out[63] is ";
     assert!(said.contains("no GPU adapter") || said.contains(text), "{said}");
     assert!(!said.contains("NOT equivalent"), "{said}");
+}
+
+/// Of threads that race, or read what nobody wrote, anything may come.
+#[test]
+fn what_a_kernel_that_races_leaves_is_no_measure() {
+    let body = |between: &str| {
+        format!(
+            "uint i = id.x & 63; Shared[i] = Src[id.x]; GroupMemoryBarrierWithGroupSync();
+             uint x = Shared[63 - i]; {between} Shared[i] = x + 1; GroupMemoryBarrierWithGroupSync(); Out[id.x] = Shared[i];"
+        )
+    };
+    let [racing, ordered] = ["", "GroupMemoryBarrierWithGroupSync();"].map(body);
+    let unwritten = "Out[id.x] = Shared[id.x & 63];";
+    let pairs = [
+        ("racing", [racing.as_str(), "Out[id.x] = 5;"]),
+        ("unwritten", [unwritten, "Out[id.x] = 5;"]),
+    ];
+    for (name, bodies) in pairs {
+        let said = said(name, bodies, "");
+        let text = "not comparable, as another order of threads or atomics may leave something else: ";
+        assert!(said.contains("no GPU adapter") || said.contains(text), "{said}");
+        assert!(!said.contains("NOT equivalent"), "{said}");
+    }
+    let said = said("ordered", [&ordered, "Out[id.x] = 5;"], "");
+    assert!(said.contains("NOT equivalent"), "{said}");
 }

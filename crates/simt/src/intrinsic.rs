@@ -221,14 +221,35 @@ impl<'a> Machine<'a> {
         let zip = |machine: &mut Self, operator: Operator, a: &[Column], b: &[Column]| -> Vec<Column> {
             a.iter()
                 .zip(b)
-                .map(|(a, b)| machine.map([a, b], |m, v| m.terms.combine(operator, v[0], v[1])))
+                .map(|(a, b)| {
+                    machine.map([a, b], |m, v| {
+                        if fold::is_open(operator, v[0], v[1]) {
+                            m.terms.fresh()
+                        } else {
+                            m.terms.combine(operator, v[0], v[1])
+                        }
+                    })
+                })
                 .collect()
         };
         Some(match (intrinsic, values) {
             (Intrinsic::Min | Intrinsic::Max, [a, b]) => zip(self, fold::extremum(intrinsic, scalar)?, a, b),
             (Intrinsic::Clamp, [value, low, high]) => {
                 let raised = zip(self, fold::extremum(Intrinsic::Max, scalar)?, value, low);
-                zip(self, fold::extremum(Intrinsic::Min, scalar)?, &raised, high)
+                let clamped = zip(self, fold::extremum(Intrinsic::Min, scalar)?, &raised, high);
+                // Between bounds of which the lower one is larger compilers make one of them, and not all the same one.
+                let bounds = low.iter().zip(high);
+                let clamped = clamped.iter().zip(bounds);
+                let settle = |m: &mut Self, v: [&Value; 3]| {
+                    if fold::are_ordered(scalar, v[1], v[2]) {
+                        v[0].clone()
+                    } else {
+                        m.terms.fresh()
+                    }
+                };
+                clamped
+                    .map(|(value, (low, high))| self.map([value, low, high], settle))
+                    .collect()
             }
             (Intrinsic::Mad, [a, b, c]) => {
                 let product = self.binary(BinaryOp::Mul, Some(scalar), a, b);

@@ -373,6 +373,48 @@ fn what_has_a_type_of_its_own_is_no_literal() {
     }
 }
 
+/// Of literals alone an intrinsic is one, which DXC computes in 64 bits.
+#[test]
+fn intrinsics_of_literals_are_literals() {
+    let store = |value: &str| format!("Out[gi] = {value};");
+    for (value, made) in [
+        ("(uint)(max(0.7, 0.5) * 90 + 1)", "64u"),
+        ("(uint)(min(0.7, 1.0) * 90 + 1)", "64u"),
+        ("(uint)(abs(-0.7) * 90 + 1)", "64u"),
+        ("(uint)(clamp(0.7, 0.1, 1.0) * 90 + 1)", "64u"),
+        ("(uint)mad(0.7, 90, 1)", "64u"),
+        ("(uint)(max(16777217.0, 1.0) - 16777216.0)", "0u"),
+        ("(uint)(floor(16777217.5) - 16777216.0)", "2u"),
+        ("(uint)(max(0.1, 0.0) * 3 == 0.3)", "1u"),
+        ("(max(2147483647, 1) + 1) / 2", "3221225472u"),
+        ("max(2147483647, 1) + 1 < 0 ? 64 : 32", "64u"),
+        ("abs(-2147483648) >> 31", "0xffffffffu"),
+        ("abs(-2147483648) / 2", "0xc0000000u"),
+        ("asuint(max(-0.0, 0.0))", "0x80000000u"),
+        ("asuint(min(0.0, -0.0))", "0u"),
+        ("(uint)clamp(-3, 5, 0)", "0u"),
+        ("asuint(clamp(3.0, 5.0, 1.0))", "asuint(1.0f)"),
+    ] {
+        leave_the_same(&store(value), &store(made), [false; 3]);
+    }
+    let given = |value: &str| format!("static const int CI = -3; int i = -3; Out[gi] = {value};");
+    leave_the_same(&given("clamp(CI, 5, 0)"), &given("0"), [false; 3]);
+    leave_the_same(&given("clamp(CI, 0, 5)"), &given("0"), [true; 3]);
+    for (value, made) in [
+        ("(uint)(max(0.75, 0.5) * 4)", "3u"),
+        ("(uint)ceil(log2(100))", "7u"),
+        ("(uint)log2(64)", "6u"),
+        ("(uint)sqrt(64)", "8u"),
+        ("(uint)pow(2, 5)", "32u"),
+        ("(uint)floor(2.5)", "2u"),
+        ("max(3, 5) * 2", "10u"),
+        ("clamp(7, 0, 5) - 1", "4u"),
+        ("max(1u, gi)", "gi == 0 ? 1u : gi"),
+    ] {
+        leave_the_same(&store(value), &store(made), [true; 3]);
+    }
+}
+
 /// In its own initialiser a name means what is being declared, which has no value yet.
 #[test]
 fn a_variable_in_its_own_initialiser_is_not_followed() {

@@ -1,6 +1,7 @@
 //! Constant expressions: array lengths, group sizes, enumerators.
 
 use super::Lowering;
+use super::wide::are_opposite_zeros;
 use crate::Intrinsic;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
@@ -197,15 +198,27 @@ impl Lowering<'_> {
     fn evaluate_intrinsic(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<Constant> {
         let value = |index: usize| arguments.get(index).and_then(|expr| self.evaluate(expr));
         let less = |a, b| Some(binary(BinaryOp::Less, a, b)? == Constant::Bool(true));
+        // Which of two zeros it is depends on the device.
+        let is_open = |a: Constant, b: Constant| match (a, b) {
+            (Constant::Float(a), Constant::Float(b)) => are_opposite_zeros(f64::from(a), f64::from(b)),
+            _ => false,
+        };
+        let min = |a, b| (!is_open(a, b)).then_some(if less(b, a)? { b } else { a });
+        let max = |a, b| (!is_open(a, b)).then_some(if less(a, b)? { b } else { a });
         match intrinsic {
-            Intrinsic::Min => {
-                let (a, b) = (value(0)?, value(1)?);
-                Some(if less(b, a)? { b } else { a })
+            Intrinsic::Min => min(value(0)?, value(1)?),
+            Intrinsic::Max => max(value(0)?, value(1)?),
+            Intrinsic::Clamp => {
+                let (low, high) = (value(1)?, value(2)?);
+                // What is between bounds of which the lower one is larger is another thing to each compiler.
+                let is_known = !less(high, low)?;
+                min(max(value(0)?, low)?, high).filter(|_| is_known)
             }
-            Intrinsic::Max => {
-                let (a, b) = (value(0)?, value(1)?);
-                Some(if less(a, b)? { b } else { a })
-            }
+            Intrinsic::Abs => Some(match value(0)? {
+                Constant::Int(a) => Constant::Int(a.wrapping_abs()),
+                Constant::Float(a) => Constant::Float(a.abs()),
+                other => other,
+            }),
             Intrinsic::FirstBitHigh => match value(0)? {
                 Constant::Uint(a) => Some(Constant::Uint(a.checked_ilog2()?)),
                 Constant::Int(a) => Some(Constant::Uint(u32::try_from(a).ok()?.checked_ilog2()?)),

@@ -142,6 +142,14 @@ fn signature(intrinsic: Intrinsic) -> Signature {
     }
 }
 
+/// Whether it has floats alone, and its result is one.
+pub(super) fn is_of_floats(intrinsic: Intrinsic) -> bool {
+    matches!(
+        signature(intrinsic),
+        Signature::Floats(_) | Signature::FloatsToScalar(_)
+    )
+}
+
 /// Whether the result has a type that the arguments do not tell: of literals it is no literal.
 pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
@@ -207,12 +215,8 @@ fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Resu
     }
     // DXC has these for `float` alone, and bits are reversed of an `int` that a float becomes.
     let is_double = |value: &Expr| value.ty.scalar() == Some(Scalar::Double);
-    let is_of_floats = matches!(
-        signature(intrinsic),
-        Signature::Floats(_) | Signature::FloatsToScalar(_)
-    );
     let of_float = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_float);
-    if is_of_floats && arguments.iter().any(is_double)
+    if is_of_floats(intrinsic) && arguments.iter().any(is_double)
         || intrinsic == I::ReverseBits && arguments.iter().any(of_float)
     {
         return Err(arguments);
@@ -266,7 +270,8 @@ impl Lowering<'_> {
             let call = self.typed_intrinsic(intrinsic, arguments, span);
             return convert_scalar(call, Scalar::Int);
         }
-        let mut call = self.typed_intrinsic(intrinsic, arguments, span);
+        let call = self.typed_intrinsic(intrinsic, arguments, span);
+        let mut call = self.of_literals_alone(call);
         if let ExprKind::Intrinsic(intrinsic, arguments) = &call.kind
             && call.ty == Type::FLOAT
             && let Some(value) = self.folded(*intrinsic, arguments)

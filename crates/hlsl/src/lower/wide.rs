@@ -7,7 +7,9 @@
 use super::Lowering;
 use super::constants::{Constant, compare};
 use super::conversions::opaque;
+use super::intrinsics::is_of_floats;
 use super::literals;
+use crate::Intrinsic;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
 
@@ -17,6 +19,8 @@ enum Wide {
     Int(i64),
     Float(f64),
     Bool(bool),
+    /// About this, or nothing that is known: which bits a compiler makes of it is not.
+    Open(f64),
 }
 
 /// Roundings by which a sum or a product of `float`s may be off.
@@ -52,6 +56,10 @@ impl Lowering<'_> {
             return opaque(vec![expr], to.clone(), span);
         }
         match (self.wide(&expr), value) {
+            (Some(Wide::Open(_)), _) if is_integer => {
+                let span = expr.span;
+                opaque(vec![expr], to.clone(), span)
+            }
             (Some(Wide::Float(wide)), Some(Constant::Float(value)))
                 if is_integer && (wide.trunc() - f64::from(value).trunc()).abs() >= 1.0 =>
             {
@@ -117,26 +125,121 @@ impl Lowering<'_> {
                 match (value, expr.ty.scalar()?) {
                     #[expect(clippy::cast_precision_loss, reason = "HLSL's conversion is this")]
                     (Wide::Int(value), Scalar::Float) => Some(Wide::Float(value as f64)),
-                    (Wide::Int(_), Scalar::Int | Scalar::Uint) | (Wide::Float(_), Scalar::Float) => {
-                        Some(value)
-                    }
+                    (Wide::Int(_), Scalar::Int | Scalar::Uint)
+                    | (Wide::Float(_) | Wide::Open(_), Scalar::Float) => Some(value),
                     _ => None,
                 }
             }
             ExprKind::Unary(op, operand) => match (op, self.wide(operand)?) {
                 (UnaryOp::Negate, Wide::Int(value)) => Some(Wide::Int(value.wrapping_neg())),
                 (UnaryOp::Negate, Wide::Float(value)) => Some(Wide::Float(-value)),
+                (UnaryOp::Negate, Wide::Open(value)) => Some(Wide::Open(-value)),
                 (UnaryOp::Complement, Wide::Int(value)) => Some(Wide::Int(!value)),
                 _ => None,
             },
             ExprKind::Binary(op, left, right) => match (self.wide(left)?, self.wide(right)?) {
                 (Wide::Int(a), Wide::Int(b)) => of_integers(*op, a, b),
                 (Wide::Float(a), Wide::Float(b)) => of_floats(*op, a, b),
+                (Wide::Open(_), _) | (_, Wide::Open(_)) => Some(Wide::Open(f64::NAN)),
                 _ => None,
             },
+            ExprKind::Intrinsic(intrinsic, arguments) if makes_literals(*intrinsic) => {
+                let values: Option<Vec<Wide>> = arguments.iter().map(|one| self.wide(one)).collect();
+                let values = values.filter(|values| !values.is_empty())?;
+                Some(of_intrinsic(*intrinsic, &values).unwrap_or(Wide::Open(f64::NAN)))
+            }
             _ => None,
         }
     }
+
+    /// An intrinsic's value, if it is known what that of literals alone is: they make a literal, which is computed in 64 bits.
+    pub(super) fn of_literals_alone(&mut self, call: Expr) -> Expr {
+        let ExprKind::Intrinsic(..) = call.kind else {
+            return call;
+        };
+        let fits = |value: i64| match call.ty {
+            Type::INT => i32::try_from(value).is_ok(),
+            Type::UINT => u32::try_from(value).is_ok(),
+            _ => false,
+        };
+        match self.wide(&call) {
+            Some(Wide::Float(value)) if call.ty == Type::FLOAT => {
+                self.wide_floats.insert(call.span, value);
+                let kind = ExprKind::Literal((value as f32).to_bits());
+                Expr { kind, ..call }
+            }
+            Some(Wide::Int(value)) if fits(value) => call,
+            None | Some(Wide::Open(_)) if call.ty.scalar() == Some(Scalar::Float) => call,
+            None => call,
+            Some(_) => {
+                let (ty, span) = (call.ty.clone(), call.span);
+                opaque(vec![call], ty, span)
+            }
+        }
+    }
+}
+
+/// Whether of literals alone it is one: that has 64 bits, and the type of what it meets.
+fn makes_literals(intrinsic: Intrinsic) -> bool {
+    use Intrinsic as I;
+    let is_one = matches!(
+        intrinsic,
+        I::Abs | I::Clamp | I::Dot | I::Mad | I::Max | I::Min | I::Mul
+    );
+    is_one || is_of_floats(intrinsic)
+}
+
+pub(super) fn are_opposite_zeros(a: f64, b: f64) -> bool {
+    a.abs().to_bits() == 0 && b.abs().to_bits() == 0 && a.to_bits() != b.to_bits()
+}
+
+/// What an intrinsic makes of these, as far as every compiler makes the same of it.
+fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
+    use Intrinsic as I;
+    use Wide::{Float, Int, Open};
+    // What is no whole number may be off by a bit.
+    let rounded = |value: f64| {
+        if value.fract() == 0.0 && value.abs() < 16_777_216.0 {
+            Float(value)
+        } else {
+            Open(value)
+        }
+    };
+    // Which of two zeros it is depends on the device, and what is between bounds of which the lower one is larger on the compiler.
+    let are_ordered = |a: &f64, b: &f64| !are_opposite_zeros(*a, *b);
+    Some(match (intrinsic, values) {
+        (I::Abs, [Int(value)]) => Int(value.wrapping_abs()),
+        (I::Abs, [Float(value)]) => Float(value.abs()),
+        (I::Min, [Int(a), Int(b)]) => Int(*a.min(b)),
+        (I::Max, [Int(a), Int(b)]) => Int(*a.max(b)),
+        (I::Min, [Float(a), Float(b)]) if are_ordered(a, b) => Float(a.min(*b)),
+        (I::Max, [Float(a), Float(b)]) if are_ordered(a, b) => Float(a.max(*b)),
+        (I::Clamp, [Int(value), Int(low), Int(high)]) if low <= high => Int(*value.clamp(low, high)),
+        (I::Clamp, [Float(value), Float(low), Float(high)])
+            if low <= high && are_ordered(value, low) && are_ordered(value, high) =>
+        {
+            Float(value.max(*low).min(*high))
+        }
+        (I::Mad, [Int(a), Int(b), Int(c)]) => Int(a.wrapping_mul(*b).wrapping_add(*c)),
+        (I::Mad, [Float(a), Float(b), Float(c)]) => rounded(a * b + c),
+        (I::Mul | I::Dot, [Int(a), Int(b)]) => Int(a.wrapping_mul(*b)),
+        (I::Ceil | I::Floor | I::Trunc, [value @ (Float(at) | Open(at))]) => {
+            let is_near = (at - at.round()).abs() <= TOLERANCE * at.abs().max(1.0);
+            if matches!(value, Open(_)) && (is_near || at.is_nan()) {
+                return None;
+            }
+            Float(match intrinsic {
+                I::Ceil => at.ceil(),
+                I::Floor => at.floor(),
+                _ => at.trunc(),
+            })
+        }
+        (I::Sqrt, [Float(value)]) => rounded(value.sqrt()),
+        (I::Exp2, [Float(value)]) => rounded(value.exp2()),
+        (I::Log2, [Float(value)]) => rounded(value.log2()),
+        (I::Pow, [Float(a), Float(b)]) => rounded(a.powf(*b)),
+        _ => return None,
+    })
 }
 
 /// Whether the integer that literals come to has more than 32 bits. As an integer of 32 bits it is the same; as a float, or
@@ -176,7 +279,14 @@ fn of_literals(expr: &Expr) -> Option<i64> {
         ExprKind::Binary(op, left, right) => {
             match of_integers(*op, of_literals(left)?, of_literals(right)?)? {
                 Wide::Int(value) => Some(value),
-                Wide::Float(_) | Wide::Bool(_) => None,
+                Wide::Float(_) | Wide::Bool(_) | Wide::Open(_) => None,
+            }
+        }
+        ExprKind::Intrinsic(intrinsic, arguments) if makes_literals(*intrinsic) => {
+            let values = arguments.iter().map(|one| of_literals(one).map(Wide::Int));
+            match of_intrinsic(*intrinsic, &values.collect::<Option<Vec<Wide>>>()?)? {
+                Wide::Int(value) => Some(value),
+                Wide::Float(_) | Wide::Bool(_) | Wide::Open(_) => None,
             }
         }
         _ => None,

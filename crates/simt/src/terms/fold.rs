@@ -323,6 +323,25 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
     }
 }
 
+/// Whether it is the smaller or the larger one of two zeros of either sign: which of these that is depends on the device.
+pub(crate) fn is_open(operator: Operator, a: &Value, b: &Value) -> bool {
+    const ZEROS: [u32; 2] = [0, 1 << 31];
+    matches!(operator, Operator::MinFloat | Operator::MaxFloat)
+        && matches!((a.known(), b.known()), (Some(a), Some(b)) if a != b && ZEROS.contains(&a) && ZEROS.contains(&b))
+}
+
+/// Whether `low` may be at most `high`.
+pub(crate) fn are_ordered(scalar: Scalar, low: &Value, high: &Value) -> bool {
+    let (Some(low), Some(high)) = (low.known(), high.known()) else {
+        return true;
+    };
+    match scalar {
+        Scalar::Int => low.cast_signed() <= high.cast_signed(),
+        Scalar::Float | Scalar::Half => f32::from_bits(low) <= f32::from_bits(high),
+        _ => low <= high,
+    }
+}
+
 /// Intrinsics on known words that are exact everywhere.
 pub(crate) fn intrinsic(intrinsic: Intrinsic, scalar: Scalar, arguments: &[u32]) -> Option<u32> {
     let float = scalar.is_float() && arguments.iter().all(|word| keeps_bits(*word));
