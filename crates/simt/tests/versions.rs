@@ -393,10 +393,26 @@ fn intrinsics_of_literals_are_literals() {
         ("asuint(max(-0.0, 0.0))", "0x80000000u"),
         ("asuint(min(0.0, -0.0))", "0u"),
         ("(uint)clamp(-3, 5, 0)", "0u"),
+        ("(uint)((gi, 0.7) * 90 + 1)", "64u"),
+        ("(uint)((0.7).x * 90 + 1)", "64u"),
+        ("(uint)((gi > 3 ? 0.7 : 0.7) * 90 + 1)", "64u"),
+        ("(uint)(gi > 3 ? 16777217.0 : 16777217.0)", "16777216u"),
+        ("(uint)(select(gi > 3, 0.7, 0.7) * 90 + 1)", "64u"),
+        ("(gi > 3 ? 2147483647 : 2147483646) + 2 < 0 ? 64 : 32", "64u"),
+        ("(uint)(max(gi > 3 ? 0.7 : 0.7, 0.1) * 90 + 1)", "64u"),
         ("asuint(clamp(3.0, 5.0, 1.0))", "asuint(1.0f)"),
     ] {
         leave_the_same(&store(value), &store(made), [false; 3]);
     }
+    // However many there are to choose from.
+    let many = (0..6).fold("0.7".to_owned(), |value, bit| {
+        format!("((gi >> {bit}) & 1 ? {value} : {value})")
+    });
+    leave_the_same(
+        &store(&format!("(uint)({many} * 90 + 1)")),
+        &store("64u"),
+        [false; 3],
+    );
     let given = |value: &str| format!("static const int CI = -3; int i = -3; Out[gi] = {value};");
     leave_the_same(&given("clamp(CI, 5, 0)"), &given("0"), [false; 3]);
     leave_the_same(&given("clamp(CI, 0, 5)"), &given("0"), [true; 3]);
@@ -410,6 +426,10 @@ fn intrinsics_of_literals_are_literals() {
         ("max(3, 5) * 2", "10u"),
         ("clamp(7, 0, 5) - 1", "4u"),
         ("max(1u, gi)", "gi == 0 ? 1u : gi"),
+        ("(gi > 3 ? 2 : 1) * 3", "gi > 3 ? 6u : 3u"),
+        ("(gi > 3 ? -1 : 0) + 1", "gi > 3 ? 0u : 1u"),
+        ("(uint)((gi > 3 ? 0.5 : 0.25) * 8.0)", "gi > 3 ? 4u : 2u"),
+        ("(uint)(gi > 3 ? 1.5 : 2.5)", "gi > 3 ? 1u : 2u"),
     ] {
         leave_the_same(&store(value), &store(made), [true; 3]);
     }

@@ -10,6 +10,7 @@ use super::conversions::opaque;
 use super::intrinsics::is_of_floats;
 use super::literals;
 use crate::Intrinsic;
+use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
 
@@ -22,6 +23,17 @@ enum Wide {
     /// About this, or nothing that is known: which bits a compiler makes of it is not.
     Open(f64),
 }
+
+/// Why it is not known which literals an expression chooses from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NoWays {
+    /// It is made of other things, too.
+    Others,
+    TooMany,
+}
+
+/// More choices between literals than this are not followed.
+const MAX_WAYS: usize = 16;
 
 /// Roundings by which a sum or a product of `float`s may be off.
 const TOLERANCE: f64 = 1e-5;
@@ -48,26 +60,30 @@ impl Lowering<'_> {
         let is_integer = to
             .scalar()
             .is_some_and(|scalar| matches!(scalar, Scalar::Int | Scalar::Uint));
-        let value = self.evaluate(&expr);
-        if let (Some(float @ Constant::Float(_)), Some(scalar), true) = (value, to.scalar(), is_integer)
-            && float.convert(scalar).is_none()
-        {
+        let is_lost = |expr: &Expr| {
+            let value = self.evaluate(expr);
+            if let (Some(float @ Constant::Float(_)), Some(scalar)) = (value, to.scalar())
+                && float.convert(scalar).is_none()
+            {
+                return true;
+            }
+            match (self.wide(expr), value) {
+                (Some(Wide::Open(_)), _) => true,
+                (Some(Wide::Float(wide)), Some(Constant::Float(value))) => {
+                    (wide.trunc() - f64::from(value).trunc()).abs() >= 1.0
+                }
+                _ => false,
+            }
+        };
+        let is_lost_in_one = || match self.ways(&expr) {
+            Ok(ways) => ways.iter().any(is_lost),
+            Err(why) => why == NoWays::TooMany,
+        };
+        if is_integer && (is_lost(&expr) || is_lost_in_one()) {
             let span = expr.span;
             return opaque(vec![expr], to.clone(), span);
         }
-        match (self.wide(&expr), value) {
-            (Some(Wide::Open(_)), _) if is_integer => {
-                let span = expr.span;
-                opaque(vec![expr], to.clone(), span)
-            }
-            (Some(Wide::Float(wide)), Some(Constant::Float(value)))
-                if is_integer && (wide.trunc() - f64::from(value).trunc()).abs() >= 1.0 =>
-            {
-                let span = expr.span;
-                opaque(vec![expr], to.clone(), span)
-            }
-            _ => expr,
-        }
+        expr
     }
 
     /// The value of an operation that comes to another `float` if each step of it is rounded to one.
@@ -83,7 +99,13 @@ impl Lowering<'_> {
     }
 
     fn is_narrow(&self, expr: &Expr) -> bool {
-        let Some(wide) = self.wide(expr) else { return true };
+        let Some(wide) = self.wide(expr) else {
+            let is_same = |way: &Expr| self.is_narrow(way) && self.rounded_late(way).is_none();
+            return match self.ways(expr) {
+                Ok(ways) => ways.iter().all(is_same),
+                Err(why) => why == NoWays::Others,
+            };
+        };
         match (wide, self.evaluate(expr)) {
             (Wide::Int(wide), Some(value @ (Constant::Int(_) | Constant::Uint(_)))) => {
                 // What meets it later may have 64 bits, or be a float or an intrinsic, which see them all.
@@ -100,6 +122,73 @@ impl Lowering<'_> {
             }
             _ => false,
         }
+    }
+
+    /// An expression of literals with each that a condition may choose in its place: `c ? 0.7 : 0.5` is a literal, too, and so is
+    /// what stands behind a comma.
+    fn ways(&self, expr: &Expr) -> Result<Vec<Expr>, NoWays> {
+        let either = |one: &Expr, other: &Expr| Ok([self.ways(one)?, self.ways(other)?].concat());
+        let ways = match &expr.kind {
+            ExprKind::Comma(_, value) => self.ways(value)?,
+            ExprKind::Swizzle(value, _) if value.ty.scalar().is_some() && value.ty == expr.ty => {
+                self.ways(value)?
+            }
+            ExprKind::Ternary(_, yes, no) => either(yes, no)?,
+            ExprKind::Intrinsic(Intrinsic::Select, arguments) => match arguments.as_slice() {
+                [_, yes, no] => either(yes, no)?,
+                _ => return Err(NoWays::Others),
+            },
+            ExprKind::Intrinsic(intrinsic, arguments) if makes_literals(*intrinsic) => {
+                let mut all = vec![Vec::new()];
+                for argument in arguments {
+                    let ways = self.ways(argument)?;
+                    let with = |given: &Vec<Expr>| {
+                        let given = given.clone();
+                        ways.iter()
+                            .map(move |way| [&given[..], std::slice::from_ref(way)].concat())
+                    };
+                    all = all.iter().flat_map(with).collect();
+                    if all.len() > MAX_WAYS {
+                        return Err(NoWays::TooMany);
+                    }
+                }
+                let call = |arguments| ExprKind::Intrinsic(*intrinsic, arguments);
+                let calls = all.into_iter().map(|arguments| (call(arguments), expr.span));
+                of_type(&expr.ty, calls)
+            }
+            // A conversion that nobody wrote.
+            ExprKind::Cast(inner) if inner.span == expr.span => {
+                let ways = self.ways(inner)?.into_iter();
+                let casts = ways.map(|way| {
+                    let span = way.span;
+                    (ExprKind::Cast(Box::new(way)), span)
+                });
+                of_type(&expr.ty, casts)
+            }
+            ExprKind::Unary(op, operand) => {
+                let ways = self.ways(operand)?.into_iter();
+                of_type(
+                    &expr.ty,
+                    ways.map(|way| (ExprKind::Unary(*op, Box::new(way)), expr.span)),
+                )
+            }
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.ways(left)?, self.ways(right)?);
+                let pairs = left
+                    .iter()
+                    .flat_map(|left| right.iter().map(move |right| (left, right)));
+                let both = pairs.map(|(left, right)| {
+                    let operands = (Box::new(left.clone()), Box::new(right.clone()));
+                    (ExprKind::Binary(*op, operands.0, operands.1), expr.span)
+                });
+                of_type(&expr.ty, both.take(MAX_WAYS + 1))
+            }
+            _ => vec![self.wide(expr).map(|_| expr.clone()).ok_or(NoWays::Others)?],
+        };
+        if ways.len() > MAX_WAYS {
+            return Err(NoWays::TooMany);
+        }
+        Ok(ways)
     }
 
     /// The value of an expression that is made of literals without a suffix.
@@ -177,6 +266,15 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+fn of_type(ty: &Type, kinds: impl Iterator<Item = (ExprKind, Span)>) -> Vec<Expr> {
+    let with = |(kind, span)| Expr {
+        kind,
+        ty: ty.clone(),
+        span,
+    };
+    kinds.map(with).collect()
 }
 
 /// Whether of literals alone it is one: that has 64 bits, and the type of what it meets.
