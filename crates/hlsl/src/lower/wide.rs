@@ -100,7 +100,10 @@ impl Lowering<'_> {
 
     fn is_narrow(&self, expr: &Expr) -> bool {
         let Some(wide) = self.wide(expr) else {
-            let is_same = |way: &Expr| self.is_narrow(way) && self.rounded_late(way).is_none();
+            // One whose value is not known is told by nobody.
+            let is_same = |way: &Expr| {
+                self.wide(way).is_none() || self.is_narrow(way) && self.rounded_late(way).is_none()
+            };
             return match self.ways(expr) {
                 Ok(ways) => ways.iter().all(is_same),
                 Err(why) => why == NoWays::Others,
