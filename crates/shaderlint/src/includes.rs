@@ -124,7 +124,13 @@ impl Files {
             Some(bytes) => lock(&self.given).insert(path.clone(), bytes),
             None => lock(&self.given).remove(&path),
         };
-        if of_path() == before {
+        let now = of_path();
+        // On disk it may be so since it was read.
+        let is_as_read = |file: &SourceFile| {
+            let text = now.as_ref().and_then(|bytes| decode(bytes));
+            here(Path::new(&file.path)) != path || text.is_some_and(|text| *text == *file.text)
+        };
+        if now == before && lock(&self.read).values().flatten().all(is_as_read) {
             return false;
         }
         self.changed(&path);
