@@ -28,8 +28,7 @@ pub use edited::{Edited, Splice};
 pub use explore::{Configuration, Exploration, IsWanted};
 pub use intrinsic::Intrinsic;
 pub use language::Version;
-pub use lexical::TextProblem;
-pub use lexical::declared_words;
+pub use lexical::{TextProblem, declared_words};
 pub use lower::parse;
 pub use memo::Memo;
 pub use preprocess::{

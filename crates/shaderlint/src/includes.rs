@@ -125,7 +125,7 @@ impl Files {
             None => lock(&self.given).remove(&path),
         };
         let now = of_path();
-        // On disk it may be so since it was read.
+        // The file may have changed on disk since it was read.
         let is_as_read = |file: &SourceFile| {
             let text = now.as_ref().and_then(|bytes| decode(bytes));
             here(Path::new(&file.path)) != path || text.is_some_and(|text| *text == *file.text)

@@ -237,7 +237,7 @@ impl<'a> Machine<'a> {
             (Intrinsic::Clamp, [value, low, high]) => {
                 let raised = zip(self, fold::extremum(Intrinsic::Max, scalar)?, value, low);
                 let clamped = zip(self, fold::extremum(Intrinsic::Min, scalar)?, &raised, high);
-                // Between bounds of which the lower one is larger compilers make one of them, and not all the same one.
+                // Compilers differ where the lower bound is the larger one.
                 let bounds = low.iter().zip(high);
                 let clamped = clamped.iter().zip(bounds);
                 let settle = |m: &mut Self, v: [&Value; 3]| {

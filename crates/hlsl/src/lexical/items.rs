@@ -1,7 +1,6 @@
 //! The text split into its top-level items by its brackets, so that one broken function spoils no other.
 
-use super::TextProblem;
-use super::{Item, ItemKind, Lexer, TemplateParameter, tokens, words};
+use super::{Item, ItemKind, Lexer, TemplateParameter, TextProblem, tokens, words};
 use crate::span::{Cause, Span};
 
 /// How many unknown macros may stand in a row.

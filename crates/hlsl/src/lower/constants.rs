@@ -198,7 +198,7 @@ impl Lowering<'_> {
     fn evaluate_intrinsic(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<Constant> {
         let value = |index: usize| arguments.get(index).and_then(|expr| self.evaluate(expr));
         let less = |a, b| Some(binary(BinaryOp::Less, a, b)? == Constant::Bool(true));
-        // Which of two zeros it is depends on the device.
+        // Devices differ in which of two zeros they take.
         let is_open = |a: Constant, b: Constant| match (a, b) {
             (Constant::Float(a), Constant::Float(b)) => are_opposite_zeros(f64::from(a), f64::from(b)),
             _ => false,
@@ -210,7 +210,7 @@ impl Lowering<'_> {
             Intrinsic::Max => max(value(0)?, value(1)?),
             Intrinsic::Clamp => {
                 let (low, high) = (value(1)?, value(2)?);
-                // What is between bounds of which the lower one is larger is another thing to each compiler.
+                // Compilers differ where the lower bound is the larger one.
                 let is_known = !less(high, low)?;
                 min(max(value(0)?, low)?, high).filter(|_| is_known)
             }

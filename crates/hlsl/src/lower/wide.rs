@@ -20,7 +20,7 @@ enum Wide {
     Int(i64),
     Float(f64),
     Bool(bool),
-    /// About this, or nothing that is known: which bits a compiler makes of it is not.
+    /// About this value; compilers may differ in its bits. NaN where nothing is known of it.
     Open(f64),
 }
 
@@ -100,7 +100,7 @@ impl Lowering<'_> {
 
     fn is_narrow(&self, expr: &Expr) -> bool {
         let Some(wide) = self.wide(expr) else {
-            // One whose value is not known is told by nobody.
+            // Without a known value there is nothing to compare.
             let is_same = |way: &Expr| {
                 self.wide(way).is_none() || self.is_narrow(way) && self.rounded_late(way).is_none()
             };
@@ -294,7 +294,7 @@ pub(super) fn are_opposite_zeros(a: f64, b: f64) -> bool {
     a.abs().to_bits() == 0 && b.abs().to_bits() == 0 && a.to_bits() != b.to_bits()
 }
 
-/// What an intrinsic makes of these, as far as every compiler makes the same of it.
+/// The value of an intrinsic of these, if all compilers agree on it.
 fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
     use Intrinsic as I;
     use Wide::{Float, Int, Open};
@@ -306,7 +306,7 @@ fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
             Open(value)
         }
     };
-    // Which of two zeros it is depends on the device, and what is between bounds of which the lower one is larger on the compiler.
+    // Devices differ in which of two zeros they take, and compilers in what they clamp to where the lower bound is the larger one.
     let are_ordered = |a: &f64, b: &f64| !are_opposite_zeros(*a, *b);
     Some(match (intrinsic, values) {
         (I::Abs, [Int(value)]) => Int(value.wrapping_abs()),

@@ -6,8 +6,7 @@ use serde::Deserialize;
 use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
-use crate::config::SourceArgs;
-use crate::config::{definition, hlsl_version, profile};
+use crate::config::{SourceArgs, definition, hlsl_version, profile};
 use crate::wording;
 
 /// As on the command line, which an editor does not have.

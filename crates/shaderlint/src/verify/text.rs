@@ -5,8 +5,7 @@ use std::fmt::Write;
 use super::evidence::{
     Cell, DeviceOutcome, DeviceRow, Elsewhere, Evidence, Interpreted, MapRow, Times, VerdictKind,
 };
-use crate::terminal::Style;
-use crate::terminal::{WIDTH, wrap};
+use crate::terminal::{Style, WIDTH, wrap};
 
 /// The color of words, as an escape sequence has it.
 const GOOD: &str = "32";
