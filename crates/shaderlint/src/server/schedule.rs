@@ -44,6 +44,13 @@ impl Session {
             .unwrap_or_default()
     }
 
+    /// The document with which somebody did something last but open it.
+    fn worked_on(&self) -> Option<&PathBuf> {
+        let touched = self.documents.iter().filter(|(_, document)| document.touched.0);
+        let last = touched.max_by_key(|(_, document)| document.touched)?;
+        Some(last.0)
+    }
+
     /// The units to look at now. More are begun only as others end, the most urgent first, so what waits is begun with what
     /// is known then; the document that somebody works on waits for none.
     fn next(&self) -> Vec<PathBuf> {
@@ -53,13 +60,11 @@ impl Session {
         let mut due: Vec<&PathBuf> = due.map(|(path, _)| path).collect();
         let running = self.running();
         let free = self.looks.saturating_sub(running);
+        let worked_on = self.worked_on();
         if free == 0 {
-            let is_worked_on = |unit: &&PathBuf| self.worked_on.as_ref() == Some(unit);
-            due.retain(|unit| running == self.looks && is_worked_on(unit));
+            due.retain(|unit| running == self.looks && worked_on == Some(*unit));
         } else if due.len() > free {
-            due.sort_by_cached_key(|unit| {
-                Reverse((self.urgency(unit), self.worked_on.as_ref() == Some(unit)))
-            });
+            due.sort_by_cached_key(|unit| Reverse((self.urgency(unit), worked_on == Some(*unit))));
             due.truncate(free);
         }
         due.into_iter().cloned().collect()

@@ -108,8 +108,6 @@ pub(super) struct Session {
     pub searching: Option<Stop>,
     /// How often something was asked about a document, or done to one.
     touches: u64,
-    /// The document with which somebody did something last but open it.
-    pub worked_on: Option<PathBuf>,
 }
 
 impl Session {
@@ -149,7 +147,6 @@ impl Session {
             looks,
             searching: None,
             touches: 0,
-            worked_on: None,
         };
         session.configure(params.initialization_options.clone().unwrap_or_default());
         session.restart();
@@ -264,7 +261,6 @@ impl Session {
         if let Some(document) = self.documents.get_mut(path) {
             self.touches += 1;
             document.touched = (true, self.touches);
-            self.worked_on = Some(path.to_owned());
         }
     }
 
