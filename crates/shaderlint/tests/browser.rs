@@ -339,3 +339,82 @@ fn times_of_several_kernels_stand_by_group_size() {
     assert_eq!(browser.value("document.querySelectorAll('#sizes svg').length"), 2);
     browser.close();
 }
+
+/// Presses each button of a page, after `change` was done to its kernels, and returns what its devices' rows say, by file and
+/// kernel. Nothing is timed.
+fn pressed(browser: &mut Browser, page: &Path, change: &str) -> Vec<(String, String)> {
+    browser.open(page);
+    browser.value(&format!(
+        "(async () => {{
+  const rows = [];
+  const change = {change};
+  for (const [at, one] of data.kernels.entries()) {{
+    const {{ file, kernel, browser }} = one;
+    if (!browser || !change(one)) continue;
+    browser.is_untimed = true;
+    const article = document.getElementById(`kernel-${{at}}`);
+    const button = article.querySelector('.run button');
+    button.click();
+    while (button.disabled) await new Promise((done) => setTimeout(done, 5));
+    const here = article.querySelector('.here');
+    rows.push([`${{file.split('/').slice(-2).join('/')}} ${{kernel}}`, here
+      ? `${{here.querySelector('.chip').textContent}}: ${{here.querySelector('p').textContent}}`
+      : article.querySelector('.status').textContent]);
+  }}
+  window.pressed = rows;
+}})(), 0"
+    ));
+    browser.wait("window.pressed !== undefined");
+    let rows = browser.value("window.pressed");
+    let rows = serde_json::from_value(rows);
+    rows.expect("pairs of texts")
+}
+
+/// Of each fixture that has a fix, the button says that both kernels leave the same, as the proof above it does; and it tells a
+/// planted wrong scan from a right one.
+#[test]
+fn the_button_agrees_with_every_proof() {
+    let Some(program) = chromium() else { return };
+    let page = report("fixtures.html", &["fixtures/rules"]);
+    let flags = [
+        "--enable-unsafe-webgpu",
+        "--use-webgpu-adapter=swiftshader",
+        "--mute-audio",
+        "--disable-sync",
+    ];
+    let mut browser = Browser::start(program, &flags);
+    let rows = pressed(&mut browser, &page, "() => true");
+    let others = rows.iter().filter(|(_, said)| !said.starts_with("alike: "));
+    let others: Vec<&str> = others
+        .map(|(kernel, said)| {
+            let expected = match kernel.as_str() {
+                // The flagged kernels are what the rule is about.
+                kernel if kernel.starts_with("divergent-barrier/") => {
+                    "must only be called from uniform control flow"
+                }
+                // A device in software allows fewer threads than a GPU does.
+                _ => "The total number of workgroup invocations (1024) exceeds the maximum allowed (256)",
+            };
+            assert!(said.contains(expected), "{kernel}: {said}");
+            kernel.as_str()
+        })
+        .collect();
+    assert!(rows.len() > 70 && others.len() <= 3, "{rows:#?}");
+
+    let inclusive = "({ file, browser: { suggested } }) => {
+  if (!file.includes('-scan/')) return false;
+  const exclusive = suggested.wgsl;
+  suggested.wgsl = exclusive.replaceAll('subgroupExclusiveAdd', 'subgroupInclusiveAdd');
+  return suggested.wgsl !== exclusive;
+}";
+    let rows = pressed(&mut browser, &page, inclusive);
+    browser.close();
+    assert!(rows.len() > 10, "{rows:#?}");
+    // Groups of some kernels write to the same elements: what is left there shows nothing.
+    let caught = rows
+        .iter()
+        .filter(|(_, said)| said.starts_with("differs: "))
+        .count();
+    let missed = rows.iter().find(|(_, said)| said.starts_with("alike: "));
+    assert!(missed.is_none() && caught + 4 >= rows.len(), "{rows:#?}");
+}

@@ -1,7 +1,7 @@
 //! Two kernels in the engine's interpreter, on the inputs that devices get: wave sizes that no device here has, and
 //! no driver between.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
@@ -10,6 +10,7 @@ use shaderlint_simt::{BUFFER_END, LaneMap, Place, WAVE_SIZES, Written, ends, eva
 use crate::run::{
     Case, Inputs, Random, Trial,
     compare::{equal, largest_float},
+    inputs::{AMPLE, threads},
 };
 use crate::{Binding, Lowered};
 
@@ -93,6 +94,71 @@ pub fn interpret(
         }
     }
     interpreted
+}
+
+/// How many elements of each buffer the kernels reach for each thread of a dispatch, by name; and whether that is known of all.
+///
+/// The kernels are followed through the first and the last group of each case, which reach what comes first and last in a buffer
+/// that is cut into a part for each group. An element that lies far beyond the threads is one that some input word points at:
+/// no length follows from it.
+#[must_use]
+pub fn elements_reached(
+    flagged: (&Shader, FunctionId),
+    fixed: (&Shader, FunctionId),
+    trial: &Trial,
+) -> (BTreeMap<String, u32>, bool) {
+    let Some(size) = (WAVE_SIZES.into_iter()).find(|size| allows(flagged, *size) && allows(fixed, *size))
+    else {
+        return (BTreeMap::new(), false);
+    };
+    let cases = || trial.cases.iter().filter(|case| !case.is_extra);
+    let inputs: Vec<Inputs> = cases().map(|case| trial.inputs(case)).collect();
+    let (reached, is_known) = (RefCell::new(BTreeMap::new()), Cell::new(true));
+    for ((shader, entry), kernel) in [(flagged, &trial.flagged), (fixed, &trial.fixed)] {
+        let note = |(case, inputs): (&Case, &Inputs), (name, index, component): (&str, &[u32], u32)| {
+            let binding = kernel.bindings.iter().find(|binding| binding.name == name);
+            let is_array = |binding: &&Binding| binding.kind.is_array() && binding.dimensions.is_none();
+            let Some(binding) = binding.filter(is_array) else {
+                return;
+            };
+            let words = (binding.element.stride as usize / 4).max(1);
+            let element = word_index(binding, inputs, index, component).map(|word| (word / words) as u64);
+            let threads = threads(kernel, case.groups).max(1);
+            match element.map(|element| element / threads + 1) {
+                Some(parts) if parts <= AMPLE => {
+                    let mut reached = reached.borrow_mut();
+                    let most = reached.entry(name.to_owned()).or_insert(1);
+                    *most = u32::try_from(parts).unwrap_or(1).max(*most);
+                }
+                _ => is_known.set(false),
+            }
+        };
+        let is_unlike = Cell::new(false);
+        let reading: Vec<_> = (cases().zip(&inputs))
+            .map(|of| {
+                let given = given(shader, kernel, trial, of.1, &is_unlike);
+                move |name: &str, index: &[u32], component: u32| {
+                    note(of, (name, index, component));
+                    given(name, index, component)
+                }
+            })
+            .collect();
+        let all: Vec<_> = (cases().zip(&inputs).zip(&reading))
+            .flat_map(|(of, given)| groups(of.0).map(move |group| (of, group, given)))
+            .collect();
+        let asked: Vec<_> = (all.iter())
+            .map(|(_, group, given)| (*group, *given as &shaderlint_simt::Given<'_>))
+            .collect();
+        let left = evaluate_groups(shader, entry, size, LaneMap::Linear, &asked).unwrap_or_default();
+        is_known.set(is_known.get() && left.len() == all.len() && left.iter().all(Option::is_some));
+        for ((of, ..), written) in all.iter().zip(left.iter().flatten()) {
+            for (name, index, component) in written.keys() {
+                note(*of, (name, index, *component));
+            }
+        }
+    }
+    let is_known = is_known.get();
+    (reached.into_inner(), is_known)
 }
 
 /// The places to which threads or groups of a case write unlike words, as far as the kernel is followed: whichever comes

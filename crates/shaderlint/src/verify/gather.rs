@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use shaderlint_hlsl::{Scalar, Shader};
 use shaderlint_simt::{analyze, unordered};
-use shaderlint_verify::interpret::{self, Interpretation};
+use shaderlint_verify::interpret::{self, Interpretation, elements_reached};
 use shaderlint_verify::run::{
     Adapter, AdapterInfo, Case, InputPlan, Report, RunError, Spread, Timing, Trial, cases,
     compare_and_time_watched, float_depth, more_cases,
@@ -168,6 +168,11 @@ fn runnable(
         }
     }
     trial.timed_inputs = plan;
+    trial.fit(elements_reached(
+        (&flagged.shader, pair.flagged),
+        (&fixed.shader, pair.fixed),
+        &trial,
+    ));
     let open = unordered(&flagged.shader, pair.flagged);
     (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
     let of_fixed = unordered(&fixed.shader, pair.fixed).contested;
@@ -453,18 +458,26 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         let text = format!("not comparable, as they leave the same with {sizes}: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
+    if let Some(why) = hashes(trial) {
+        return (
+            DeviceOutcome::NotComparable,
+            format!("not comparable, as {why}: {text}"),
+        );
+    }
+    (DeviceOutcome::Differs, text)
+}
+
+/// Why a difference may come of the hashes that stand for what has no WGSL form.
+pub(super) fn hashes(trial: &Trial) -> Option<String> {
     let [a, b] = [&trial.flagged, &trial.fixed];
     if let Some(name) = a.replaced.symmetric_difference(&b.replaced).next() {
         // The hash of one read is not that of another, though they may read the same.
-        let text = format!("not comparable, as one kernel alone has {name}, which is a hash here: {text}");
-        return (DeviceOutcome::NotComparable, text);
+        return Some(format!("one kernel alone has {name}, which is a hash here"));
     }
-    if let Some(name) = a.replaced.difference(&a.free).next() {
-        let text =
-            format!("not comparable, as {name} is a hash here, and may be alike where that is not: {text}");
-        return (DeviceOutcome::NotComparable, text);
-    }
-    (DeviceOutcome::Differs, text)
+    let name = a.replaced.difference(&a.free).next()?;
+    Some(format!(
+        "{name} is a hash here, and may be alike where that is not"
+    ))
 }
 
 /// How large these buffers and textures would have to be.

@@ -11,6 +11,7 @@ use shaderlint_verify::{Binding, BindingKind, Lowered};
 use similar::{DiffOp, TextDiff};
 
 use super::evidence::Evidence;
+use super::gather::hashes;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -54,8 +55,12 @@ struct Browser {
     threads: u32,
     needs_subgroups: bool,
     unordered: Vec<String>,
+    /// Not compared.
+    overwritten: Vec<String>,
     /// `null` if all are.
     contested: Option<Vec<String>>,
+    /// Why nothing follows from a difference.
+    hashes: Option<String>,
     depth: Option<u32>,
     /// Something is replaced by a hash, which as a float is below 2.
     has_hashes: bool,
@@ -89,7 +94,16 @@ struct BrowserBinding {
 struct BrowserCase {
     about: &'static str,
     groups: [u32; 3],
-    /// By kernel and binding, in base 64: what is there at first.
+    #[serde(flatten)]
+    contents: Contents,
+    /// With larger buffers and textures, where nothing says how large they are.
+    ample: Option<Contents>,
+}
+
+/// What is there at first.
+#[derive(Serialize)]
+struct Contents {
+    /// By kernel and binding, in base 64.
     flagged: Vec<String>,
     suggested: Vec<String>,
     /// Of textures, by name: how many texels there are along each axis.
@@ -165,7 +179,6 @@ fn rows<'a>(diff: &'a TextDiff<'a, 'a, str>) -> Vec<DiffRow<'a>> {
 }
 
 fn browser(trial: &Trial) -> Option<Browser> {
-    let inputs: Vec<Inputs> = trial.cases.iter().map(|case| trial.inputs(case)).collect();
     let wgsl = |kernel: &Lowered| shaderlint_verify::wgsl(kernel, true).ok();
     let (slow, fast) = match &trial.ladders {
         Some((slow, fast)) => (wgsl(slow), wgsl(fast)),
@@ -182,17 +195,28 @@ fn browser(trial: &Trial) -> Option<Browser> {
         let buffers = kernel.bindings.iter().map(|binding| inputs.bytes(binding).ok());
         buffers.map(|bytes| Some(base64(&bytes?))).collect()
     };
-    let cases: Option<Vec<BrowserCase>> = (trial.cases.iter().zip(&inputs))
-        .map(|(case, inputs)| {
-            Some(BrowserCase {
-                about: case.about,
-                groups: case.groups,
-                flagged: bytes(&trial.flagged, inputs)?,
-                suggested: bytes(&trial.fixed, inputs)?,
-                extents: extents(trial, inputs),
-            })
+    let contents = |case: &Case| {
+        let inputs = trial.inputs(case);
+        Some(Contents {
+            flagged: bytes(&trial.flagged, &inputs)?,
+            suggested: bytes(&trial.fixed, &inputs)?,
+            extents: extents(trial, &inputs),
         })
-        .collect();
+    };
+    let cases = trial.cases.iter().map(|case| {
+        let ample = if trial.are_lengths_known {
+            None
+        } else {
+            trial.ample(case)
+        };
+        Some(BrowserCase {
+            about: case.about,
+            groups: case.groups,
+            contents: contents(case)?,
+            ample: ample.as_ref().and_then(contents),
+        })
+    });
+    let cases: Option<Vec<BrowserCase>> = cases.collect();
     Some(Browser {
         flagged: kernel(&trial.flagged, slow)?,
         suggested: kernel(&trial.fixed, fast)?,
@@ -200,6 +224,8 @@ fn browser(trial: &Trial) -> Option<Browser> {
         threads: trial.flagged.group_size.iter().product(),
         needs_subgroups: trial.flagged.uses_subgroups || trial.fixed.uses_subgroups,
         unordered: trial.unordered.iter().cloned().collect(),
+        overwritten: trial.overwritten.iter().cloned().collect(),
+        hashes: hashes(trial),
         contested: trial
             .contested
             .as_ref()

@@ -162,42 +162,80 @@ function place(binding, extents, index) {
   }).join("][");
 }
 
-// Compares in every case. Says where they first differ.
-async function compareKernels(device, browser, flagged, suggested) {
+// Where the kernels first leave something else with these contents, by words and writes counted on the way.
+async function compareOnce(device, browser, [flagged, suggested], groups, contents) {
+  const bytes = [contents.flagged, contents.suggested].map((list) => list.map(readBytes));
+  const expected = await leave(device, flagged, bytes[0], groups);
+  const got = await leave(device, suggested, bytes[1], groups);
+  const distance = bound(browser, contents);
+  // What one kernel does not reach, it leaves.
+  const initial = new Map([...flagged.bindings.entries()].map(([at, binding]) => [binding, bytes[0][at]]));
+  for (const [at, binding] of suggested.bindings.entries()) {
+    if (!flagged.bindings.some(({ name }) => name === binding.name)) initial.set(binding, bytes[1][at]);
+  }
   let [words, written] = [0, 0];
-  for (const one of browser.cases) {
-    const contents = [one.flagged, one.suggested].map((list) => list.map(readBytes));
-    const expected = await leave(device, flagged, contents[0], one.groups);
-    const got = await leave(device, suggested, contents[1], one.groups);
-    const distance = bound(browser, one);
-    // What one kernel does not reach, it leaves.
-    const initial = new Map([...browser.flagged.bindings.entries()].map(([at, binding]) => [binding, contents[0][at]]));
-    for (const [at, binding] of browser.suggested.bindings.entries()) {
-      if (!browser.flagged.bindings.some(({ name }) => name === binding.name)) initial.set(binding, contents[1][at]);
-    }
-    for (const [binding, bytes] of initial) {
-      if (!binding.is_writable) continue;
-      const sorted = browser.unordered.includes(binding.name);
-      const before = elements(binding, bytes, sorted);
-      const first = elements(binding, expected.get(binding.name) || bytes, sorted);
-      const second = elements(binding, got.get(binding.name) || bytes, sorted);
-      for (const [index, wanted] of first.entries()) {
-        for (const [n, word] of wanted.entries()) {
-          words += 1;
-          if (before[index][n] !== word) written += 1;
-          const isFloat = binding.words[n][1];
-          const found = second[index]?.[n];
-          if (!alike(isFloat, word, found, distance)) {
-            const shown = (bits) => bits === undefined ? "nothing" : isFloat ? asFloat(bits) : bits;
-            const text = `${binding.name}[${place(binding, one.extents[binding.name], index)}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}`;
-            const isContested = !browser.contested || browser.contested.includes(binding.name);
-            return isContested
-              ? { outcome: "not-comparable", words, text: `not comparable, as another order of threads or atomics may leave something else: ${text}` }
-              : { outcome: "differs", words, text };
-          }
-        }
+  for (const [binding, bytes] of initial) {
+    if (!binding.is_writable || browser.overwritten.includes(binding.name)) continue;
+    const sorted = browser.unordered.includes(binding.name);
+    const before = elements(binding, bytes, sorted);
+    const first = elements(binding, expected.get(binding.name) || bytes, sorted);
+    const second = elements(binding, got.get(binding.name) || bytes, sorted);
+    for (const [index, wanted] of first.entries()) {
+      for (const [n, word] of wanted.entries()) {
+        words += 1;
+        if (before[index][n] !== word) written += 1;
+        const isFloat = binding.words[n][1];
+        const found = second[index]?.[n];
+        if (alike(isFloat, word, found, distance)) continue;
+        const shown = (bits) => bits === undefined ? "nothing" : isFloat ? asFloat(bits) : bits;
+        const at = place(binding, contents.extents[binding.name], index);
+        const text = `${binding.name}[${at}] is ${shown(found)}, should be ${shown(word)}`;
+        return { words, written, differs: { buffer: binding.name, text } };
       }
     }
+  }
+  return { words, written, differs: null };
+}
+
+const AGAIN = 4;
+
+// What a difference says, by the rules of `shaderlint verify`: nothing where threads may come in another order, where the flagged
+// kernel leaves something else each time, or where the kernels leave the same in longer buffers.
+async function explain(device, browser, pair, one, { buffer, text }) {
+  const says = (outcome, why) => ({ outcome, text: `${why}: ${text}` });
+  const differ = async (pair, contents) => {
+    const flags = [];
+    for (let run = 0; run < AGAIN; run++) {
+      flags.push((await compareOnce(device, browser, pair, one.groups, contents)).differs !== null);
+    }
+    return flags;
+  };
+  if (!browser.contested || browser.contested.includes(buffer)) {
+    return says("not-comparable", "not comparable, as another order of threads or atomics may leave something else");
+  }
+  const twice = { ...one, suggested: one.flagged };
+  const again = await differ(pair, one);
+  if (!again.includes(true) || (await differ([pair[0], pair[0]], twice)).includes(true)) {
+    return says("unstable", "what is left may be another in each run");
+  }
+  if (one.ample && !(await differ(pair, one.ample)).includes(true)) {
+    return says("not-comparable", "not comparable, as they leave the same in longer buffers");
+  }
+  if (browser.hashes) return says("not-comparable", `not comparable, as ${browser.hashes}`);
+  return { outcome: "differs", text };
+}
+
+// Compares in every case. Says where they first differ.
+async function compareKernels(device, browser, flagged, suggested) {
+  const pair = [flagged, suggested];
+  let [words, written] = [0, 0];
+  for (const one of browser.cases) {
+    const compared = await compareOnce(device, browser, pair, one.groups, one);
+    words += compared.words;
+    written += compared.written;
+    if (!compared.differs) continue;
+    const text = `${compared.differs.text}, in the dispatch with ${one.about}`;
+    return { words, ...await explain(device, browser, pair, one, { ...compared.differs, text }) };
   }
   if (written === 0) return { outcome: "nothing-written", words, text: "nothing was written in any case: that says nothing" };
   return { outcome: "alike", words, text: `${words} words alike in ${browser.cases.length} cases, ${written} of them written` };

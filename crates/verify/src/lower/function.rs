@@ -407,17 +407,59 @@ impl<'a> Body<'_, 'a> {
                 span,
             ));
         }
-        // WGSL refuses constant NaN and infinity: the pattern goes through a variable.
-        let place = self.temporary(&Type::UINT, span)?;
         let pattern = self.uint(bits);
-        self.push(Statement::Store {
-            pointer: place.pointer,
-            value: pattern,
-        });
-        let pattern = self.add(Expression::Load {
-            pointer: place.pointer,
-        });
+        let pattern = self.read_at_run_time(pattern, &Type::UINT, span)?;
         Ok(self.bit_cast(pattern, naga::ScalarKind::Float))
+    }
+
+    /// The value as it is read from a variable: WGSL refuses constant expressions that are NaN or infinite.
+    fn read_at_run_time(&mut self, value: Value, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let pointer = self.temporary(ty, span)?.pointer;
+        self.push(Statement::Store { pointer, value });
+        Ok(self.add(Expression::Load { pointer }))
+    }
+
+    /// The float with the bits of a value of type `ty`.
+    pub(super) fn float_of_bits(&mut self, value: Value, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let value = if self.is_constant(value) {
+            self.read_at_run_time(value, ty, span)?
+        } else {
+            value
+        };
+        Ok(self.bit_cast(value, naga::ScalarKind::Float))
+    }
+
+    /// Whether WGSL takes this for a constant expression.
+    fn is_constant(&self, value: Value) -> bool {
+        use Expression as E;
+        match &self.function.expressions[value] {
+            E::Literal(_) | E::Constant(_) | E::ZeroValue(_) => true,
+            E::Compose { components, .. } => components.iter().all(|part| self.is_constant(*part)),
+            E::Splat { value: of, .. }
+            | E::Swizzle { vector: of, .. }
+            | E::AccessIndex { base: of, .. }
+            | E::Unary { expr: of, .. }
+            | E::As { expr: of, .. } => self.is_constant(*of),
+            E::Binary { left, right, .. } => self.is_constant(*left) && self.is_constant(*right),
+            E::Select {
+                condition,
+                accept,
+                reject,
+            } => [condition, accept, reject]
+                .into_iter()
+                .all(|part| self.is_constant(*part)),
+            E::Math {
+                arg,
+                arg1,
+                arg2,
+                arg3,
+                ..
+            } => [Some(arg), arg1.as_ref(), arg2.as_ref(), arg3.as_ref()]
+                .into_iter()
+                .flatten()
+                .all(|part| self.is_constant(*part)),
+            _ => false,
+        }
     }
 
     pub(super) fn bit_cast(&mut self, value: Value, kind: naga::ScalarKind) -> Value {

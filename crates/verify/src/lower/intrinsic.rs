@@ -256,7 +256,10 @@ impl Body<'_, '_> {
             Some(Scalar::Float | Scalar::Half | Scalar::Int | Scalar::Uint)
                 if width(&simplify(&operand.ty)).is_some() =>
             {
-                Ok(self.bit_cast(value, kind))
+                match kind {
+                    ScalarKind::Float => self.float_of_bits(value, &operand.ty, operand.span),
+                    _ => Ok(self.bit_cast(value, kind)),
+                }
             }
             _ => Err(LowerError::unsupported("a bit cast of this type", operand.span)),
         }

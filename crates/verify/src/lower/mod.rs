@@ -108,6 +108,12 @@ impl BindingKind {
     pub fn is_writable(&self) -> bool {
         matches!(self, BindingKind::ReadWriteStorage | BindingKind::Counter)
     }
+
+    /// Whether it has elements, of which a host decides how many.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        matches!(self, BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage)
+    }
 }
 
 /// One uniform: a `cbuffer` member, a plain global or a whole `ConstantBuffer`.

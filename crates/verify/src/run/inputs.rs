@@ -52,6 +52,9 @@ pub struct InputPlan {
     pub ample: BTreeSet<String>,
     /// Elements of a buffer for each thread of the dispatch.
     pub elements_per_thread: u32,
+    /// So many times that, by name, for buffers of which the kernels reach more
+    /// ([`elements_reached`](crate::interpret::elements_reached)).
+    pub reached: BTreeMap<String, u32>,
     /// Lengths in elements of buffers that should have another length, by name.
     pub lengths: BTreeMap<String, u32>,
     /// Words of uniforms by name, repeated where there are fewer than the uniform has; instead of `numbers`.
@@ -70,6 +73,7 @@ impl Default for InputPlan {
             numbers: Numbers::Counts,
             ample: BTreeSet::new(),
             elements_per_thread: 1,
+            reached: BTreeMap::new(),
             lengths: BTreeMap::new(),
             uniforms: BTreeMap::new(),
             contents: BTreeMap::new(),
@@ -168,7 +172,7 @@ enum Cells {
 }
 
 /// As many times the elements that a dispatch calls for are ample: for matrices that are stored word by word.
-const AMPLE: u64 = 16;
+pub(crate) const AMPLE: u64 = 16;
 /// Bytes that no buffer is made longer than for that.
 const AMPLE_BYTES: u64 = 1 << 26;
 
@@ -320,7 +324,7 @@ fn group_threads(kernel: &Lowered) -> u64 {
 }
 
 /// Number of threads of a dispatch.
-pub(super) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
+pub(crate) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
     kernel
         .group_size
         .iter()
@@ -339,7 +343,10 @@ fn fill(
     let elements = match (&binding.kind, plan.lengths.get(&binding.name)) {
         (BindingKind::Counter, _) => 1,
         (_, Some(length)) => u64::from(*length),
-        (_, None) => elements.saturating_mul(u64::from(plan.elements_per_thread)),
+        (_, None) => {
+            let reached = plan.reached.get(&binding.name).copied().unwrap_or(1);
+            elements.saturating_mul(u64::from(plan.elements_per_thread.saturating_mul(reached)))
+        }
     };
     // Beyond this the device refuses; the run says so.
     let elements = usize::try_from(elements.clamp(1, 1 << 28)).unwrap_or(1);

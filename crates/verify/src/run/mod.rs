@@ -8,7 +8,7 @@ mod blind;
 mod cases;
 pub(crate) mod compare;
 mod device;
-mod inputs;
+pub(crate) mod inputs;
 mod minimal;
 mod pipeline;
 mod timing;

@@ -1,6 +1,6 @@
 //! A flagged kernel against its fix.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::{
     Timing, TimingPlan, Tolerance, Waves, adapters, cases, compare, guarded, magnitude, make_inputs,
     probe_waves, time,
 };
-use crate::{BindingKind, Lowered};
+use crate::Lowered;
 
 /// Runs after which a kernel that left the same each time is taken to do so, and seconds after which that is asked of fewer.
 const AGAIN: u32 = 32;
@@ -31,6 +31,8 @@ pub struct Trial {
     pub ladders: Option<(Lowered, Lowered)>,
     /// The dispatches that are compared.
     pub cases: Vec<Case>,
+    /// The buffers of these are known to be as long as what the kernels reach ([`Trial::fit`]).
+    pub are_lengths_known: bool,
     /// How many float additions deep both kernels are together; `None` where floats are compared bit for bit.
     pub depth: Option<u32>,
     /// Buffers whose elements may come in any order, by name.
@@ -63,6 +65,7 @@ impl Trial {
             fixed: fixed.clone(),
             ladders: None,
             cases: cases(&InputPlan::default(), None),
+            are_lengths_known: false,
             depth: None,
             unordered: BTreeSet::new(),
             overwritten: BTreeSet::new(),
@@ -71,6 +74,26 @@ impl Trial {
             timed_inputs: InputPlan::default(),
             is_untimed: false,
         }
+    }
+
+    /// Makes buffers as long as what the kernels reach, as far as that can be told, so that no thread is beyond the end: there
+    /// devices may do as they like, and some let all such threads write to the last element.
+    pub fn fit(&mut self, (reached, are_known): (BTreeMap<String, u32>, bool)) {
+        let all = self.cases.iter_mut().map(|case| &mut case.inputs);
+        for inputs in all.chain([&mut self.timed_inputs]) {
+            inputs.reached.clone_from(&reached);
+        }
+        let mut bindings = self.flagged.bindings.iter().chain(&self.fixed.bindings);
+        // Of textures nothing is said.
+        self.are_lengths_known = are_known && bindings.all(|binding| binding.dimensions.is_none());
+    }
+
+    /// A case with more elements in the buffers and textures of which nothing says how large they are; none if that is said
+    /// of all.
+    #[must_use]
+    pub fn ample(&self, case: &Case) -> Option<Case> {
+        let guessed = self.guessed_lengths(case);
+        (!guessed.is_empty()).then(|| with_ample(case, guessed))
     }
 
     /// What both kernels read in a case.
@@ -94,10 +117,8 @@ impl Trial {
     /// The buffers and textures of which nothing says how large they are.
     fn guessed_lengths(&self, case: &Case) -> BTreeSet<String> {
         let all = || self.flagged.bindings.iter().chain(&self.fixed.bindings);
-        let is_array =
-            |kind: &BindingKind| matches!(kind, BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage);
         all()
-            .filter(|binding| is_array(&binding.kind) && !case.inputs.lengths.contains_key(&binding.name))
+            .filter(|binding| binding.kind.is_array() && !case.inputs.lengths.contains_key(&binding.name))
             .filter(|binding| !all().any(|other| other.name == binding.name && other.is_asked))
             .map(|binding| binding.name.clone())
             .collect()
@@ -116,6 +137,16 @@ impl Trial {
             &self.unordered,
             &self.overwritten,
         )
+    }
+}
+
+fn with_ample(case: &Case, ample: BTreeSet<String>) -> Case {
+    Case {
+        inputs: InputPlan {
+            ample,
+            ..case.inputs.clone()
+        },
+        ..case.clone()
     }
 }
 
@@ -214,20 +245,13 @@ impl Kernels<'_> {
         report: &mut Report,
     ) -> Result<(), RunError> {
         report.is_unstable = self.is_unstable(trial, inputs, case.groups)?;
-        let with = |ample: BTreeSet<String>| Case {
-            inputs: InputPlan {
-                ample,
-                ..case.inputs.clone()
-            },
-            ..case.clone()
-        };
         // That there is no room for more, say, takes nothing from what was seen.
         let compare = |case: &Case| self.compare(trial, &trial.inputs(case), case.groups).ok();
         let are_alike = |case: &Case| compare(case).is_some_and(|comparison| comparison.differing == 0);
         // As the first run of a kernel takes longer than others, groups come in an order then in which they never come again.
         report.is_unstable |= (0..AGAIN_COMPARED).all(|_| are_alike(case));
         let guessed = trial.guessed_lengths(case);
-        let ample = with(guessed.clone());
+        let ample = with_ample(case, guessed.clone());
         match compare(&ample) {
             _ if guessed.is_empty() => {}
             // Not by chance.
@@ -238,7 +262,7 @@ impl Kernels<'_> {
                     && are_alike(&ample) =>
             {
                 let mut alone = guessed.iter().map(|name| BTreeSet::from([name.clone()]));
-                let one = alone.find(|one| are_alike(&with(one.clone())));
+                let one = alone.find(|one| are_alike(&with_ample(case, one.clone())));
                 report.short = one.unwrap_or(guessed);
             }
             // In a list that is too short it is chance which elements find room.
@@ -317,9 +341,14 @@ fn timed(
     flagged: &Lowered,
     fixed: &Lowered,
 ) -> Result<Option<Timing>, RunError> {
-    let plan = trial
-        .timing
-        .unwrap_or_else(|| TimingPlan::for_adapter(&device.info, flagged.group_size));
+    let plan = trial.timing.unwrap_or_else(|| {
+        let plan = TimingPlan::for_adapter(&device.info, flagged.group_size);
+        let most = trial.timed_inputs.reached.values().max().copied();
+        TimingPlan {
+            groups: plan.groups.div_ceil(most.unwrap_or(1).max(1)),
+            ..plan
+        }
+    });
     time(device, flagged, fixed, &trial.timed_inputs, plan)
 }
 
