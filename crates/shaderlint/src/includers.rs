@@ -68,7 +68,7 @@ pub(crate) fn of<'a>(
     std::iter::once_with(|| mentioning(path, options))
         .flatten()
         .take_while(|_| !options.stop.is_set())
-        .filter(|(includer, _)| !is_same(includer, path))
+        .filter(|(includer, _)| here(includer) != here(path))
         .filter_map(move |(includer, names_it)| {
             let name = shown(&includer).display().to_string();
             // Of what cannot be read nothing is known.
@@ -98,14 +98,16 @@ fn has(
         return Ok(None);
     }
     let is_it = |other: &str| is_same(Path::new(other), path);
+    // By another of its names.
+    let is_link = is_it(name);
     let includes_it =
-        |if_unknown: bool| unit.includes_one(name, options, if_unknown, &|file| is_it(&file.path));
+        |if_unknown: bool| is_link || unit.includes_one(name, options, if_unknown, &|file| is_it(&file.path));
     if !includes_it(true) {
         return Ok(None);
     }
     let root = Root {
         name,
-        text: &unit.text,
+        text: if is_link { text } else { &unit.text },
         project: &unit.project,
         // What is found in it is what it allows.
         role: if scan::names_entry(&unit.text) {

@@ -49,13 +49,20 @@ pub(crate) fn ends_with(path: &Path, wanted: &[&str]) -> bool {
     })
 }
 
-/// `a/b/../c` as `a/c`, so that one file has one name.
+/// `a/b/../c` as `a/c`, so that one file has one name. Where `a/b` is a link, what is above it is above where it leads, as
+/// for who opens the path. Windows takes `..` away first (learn.microsoft.com, *Naming Files, Paths, and Namespaces*).
 pub(crate) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
             Component::CurDir => {}
             Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                if cfg!(unix)
+                    && plain.is_symlink()
+                    && let Ok(real) = plain.canonicalize()
+                {
+                    plain = real;
+                }
                 plain.pop();
             }
             other => plain.push(other),

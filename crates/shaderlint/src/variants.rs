@@ -129,9 +129,12 @@ impl Reading {
         files.map(|(number, _)| FileId(number)).collect()
     }
 
-    /// How often it takes in something between these bytes of an included file: once for each time that it includes it. Of
-    /// a file that is no unit by itself this is not known.
+    /// How often it takes in something between these bytes of a file: once for each time that it includes it, and once of its
+    /// own text. Of another file that is no unit by itself this is not known.
     fn times_taken(&self, file: FileId, start: u32, end: u32) -> Option<usize> {
+        if file == FileId(0) {
+            return Some(1);
+        }
         let known = self.extracts.iter().find(|(known, _)| *known == file);
         Some(known?.1.times(start, end))
     }

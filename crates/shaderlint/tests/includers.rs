@@ -404,6 +404,79 @@ fn an_includer_may_be_a_link_or_know_the_file_by_one() {
     }
 }
 
+/// By another of its names a kernel has the headers beside that, and `..` behind a linked folder is where the link leads.
+#[test]
+#[cfg(unix)]
+fn links_lead_to_other_headers() {
+    let with = |include: &str| {
+        let ladder = LADDER.replace("+=", "OP");
+        assert_ne!(ladder, LADDER);
+        format!("#include \"{include}\"\n{ladder}")
+    };
+    let [sum, other] = ["#define OP +=\n", "#define OP ^=\n"];
+    let (beside, behind, within) = (with("op.hlsli"), with("x/../op.hlsli"), with("x/in.hlsli"));
+    let up = "#include \"../op.hlsli\"\n";
+    let cases: [(&str, &[(&str, &str)], [&str; 2], &str); 4] = [
+        (
+            "links-kernel",
+            &[("a/k.hlsl", &beside), ("a/op.hlsli", sum), ("b/op.hlsli", other)],
+            ["../a/k.hlsl", "b/k.hlsl"],
+            "a/k.hlsl",
+        ),
+        (
+            "links-to-kernel",
+            &[("a/k.hlsl", &beside), ("a/op.hlsli", other), ("b/op.hlsli", sum)],
+            ["../a/k.hlsl", "b/k.hlsl"],
+            "b/k.hlsl",
+        ),
+        (
+            "links-behind",
+            &[
+                ("k.hlsl", &behind),
+                ("lib/op.hlsli", other),
+                ("op.hlsli", sum),
+                ("lib/in/a", ""),
+            ],
+            ["lib/in", "x"],
+            "k.hlsl",
+        ),
+        (
+            "links-within",
+            &[
+                ("k.hlsl", &within),
+                ("lib/op.hlsli", other),
+                ("op.hlsli", sum),
+                ("lib/in/in.hlsli", up),
+            ],
+            ["lib/in", "x"],
+            "k.hlsl",
+        ),
+    ];
+    for (name, files, [to, link], target) in cases {
+        let folder = files.iter().fold(
+            Folder::new(name).with("shaderlint.toml", ""),
+            |folder, (path, text)| folder.with(path, text),
+        );
+        std::os::unix::fs::symlink(to, folder.0.join(link)).unwrap();
+        folder.run(&["--fix", "--unsafe-fixes", target]);
+        assert_eq!(
+            fs::read_to_string(folder.0.join(target)).unwrap(),
+            files[0].1,
+            "{name}"
+        );
+        // Without the link, or with equal headers, there is a fix.
+        for (path, _) in files.iter().filter(|(path, _)| path.ends_with("op.hlsli")) {
+            fs::write(folder.0.join(path), sum).unwrap();
+        }
+        folder.run(&["--fix", "--unsafe-fixes", target]);
+        assert_ne!(
+            fs::read_to_string(folder.0.join(target)).unwrap(),
+            files[0].1,
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn what_is_found_in_a_header_is_said_of_a_kernel() {
     let header = "groupshared uint g[64];\nvoid Put(uint gi)\n{\n    g[gi] = gi;\n    g[63 - gi] = gi;\n}\n";

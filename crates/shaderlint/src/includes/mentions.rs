@@ -76,14 +76,16 @@ pub(crate) trait OfWorkspace {
 
 impl Files {
     /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
-    /// system. This compares names alone. The flag says that the file, or one it includes, spells the name; where it does not,
+    /// system; and the file itself by its other names, where there are links. This compares names alone. The flag says that the file, or one it includes, spells the name; where it does not,
     /// the file has an `#include` whose macro may be defined elsewhere. Each file asks `of_workspace` once.
     pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeMap<PathBuf, bool> {
         // Such as standard input is called.
         if name_of(file).is_none_or(|name| name.contains(['<', '>'])) {
             return BTreeMap::new();
         }
-        let by_name = self.mentions(&here(file), of_workspace);
+        let file = &here(file);
+        let real = file.canonicalize().ok();
+        let by_name = self.mentions(&[Some(file.clone()), real.clone()], of_workspace);
         let names_of = |path: &Path| {
             let real = path.canonicalize().ok();
             let links = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
@@ -91,7 +93,14 @@ impl Files {
             let paths = links.chain([path]).chain(real.as_deref());
             paths.filter_map(name_of).collect::<Vec<_>>()
         };
-        let mut found = BTreeMap::new();
+        // Beside another file of its own name a text may include other headers.
+        let names = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
+        let names = names.map(|(link, _)| link).chain(&real);
+        let place = |path: &Path| Some((path.parent()?.canonicalize().ok()?, path.file_name()?.to_owned()));
+        let mut found: BTreeMap<PathBuf, bool> = names
+            .filter(|other| place(other) != place(file))
+            .map(|other| (other.clone(), true))
+            .collect();
         let mut seen: HashSet<String> = HashSet::new();
         for (mut names, mut left, is_named) in [
             (names_of(file), Vec::new(), true),
@@ -115,7 +124,7 @@ impl Files {
 
     /// What the units of the workspace, and what these mention in turn, have in their `#include` lines, be it hidden or
     /// ignored. Of a file that is none of the workspace's, as one that git ignores, those of its folder are looked at too.
-    fn mentions(&self, of: &Path, of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
+    fn mentions(&self, of: &[Option<PathBuf>], of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
         let mut mentions = lock(&self.mentions);
         let Mentions {
             named,
@@ -138,10 +147,10 @@ impl Files {
             found.map(with_kind).collect()
         });
         // What git ignores no walk comes to, nor to what is beside it.
-        for path in units.iter().map(PathBuf::as_path).chain([of]) {
+        for path in units.iter().chain(of.iter().flatten()) {
             if !files.contains_key(path) {
                 let around = path.parent().into_iter().flat_map(walk::tree_with_links);
-                files.extend(around.chain([path.to_owned()]).map(with_kind));
+                files.extend(around.chain([path.clone()]).map(with_kind));
                 *by_name = None;
             }
         }
