@@ -404,6 +404,9 @@ fn an_includer_may_be_a_link_or_know_the_file_by_one() {
     }
 }
 
+/// A name, files, a link and where it leads, the file with the kernel.
+type Linked<'a> = (&'a str, &'a [(&'a str, &'a str)], [&'a str; 2], &'a str);
+
 /// By another of its names a kernel has the headers beside that, and `..` behind a linked folder is where the link leads.
 #[test]
 #[cfg(unix)]
@@ -416,7 +419,7 @@ fn links_lead_to_other_headers() {
     let [sum, other] = ["#define OP +=\n", "#define OP ^=\n"];
     let (beside, behind, within) = (with("op.hlsli"), with("x/../op.hlsli"), with("x/in.hlsli"));
     let up = "#include \"../op.hlsli\"\n";
-    let cases: [(&str, &[(&str, &str)], [&str; 2], &str); 4] = [
+    let cases: [Linked<'_>; 4] = [
         (
             "links-kernel",
             &[("a/k.hlsl", &beside), ("a/op.hlsli", sum), ("b/op.hlsli", other)],
