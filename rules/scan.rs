@@ -254,10 +254,10 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         String::new()
     };
-    let up_to = if scan.operator.is_exact() {
-        ""
-    } else {
-        ", up to rounding"
+    let up_to = match scan.operator.is_exact() {
+        _ if scan.needs_numbers => ", if none is NaN",
+        true => "",
+        false => ", up to rounding",
     };
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);

@@ -8,8 +8,8 @@
 use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator,
-    Outcome, Rewrite, WaveRun, compare, proved_of_itself,
+    Amid, Collective, Doubt, Elements, Floats, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle,
+    Operator, Outcome, Rewrite, WaveRun, compare_with, proved_of_itself,
 };
 
 use crate::configuration;
@@ -337,7 +337,11 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
 fn is_of_no_form(obstacle: Obstacle) -> bool {
     matches!(
         obstacle,
-        Obstacle::Reversed | Obstacle::Segmented(_) | Obstacle::Halves | Obstacle::ElementsPerThread
+        Obstacle::Reversed
+            | Obstacle::Segmented(_)
+            | Obstacle::Halves
+            | Obstacle::Companions
+            | Obstacle::ElementsPerThread
     )
 }
 
@@ -382,6 +386,10 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
             NoFix::new("segmented", text)
         }
         Obstacle::Halves => NoFix::new("halves", "no wave form is written for sums in halves of words"),
+        Obstacle::Companions => {
+            let text = "no wave form is written where other values, such as an index, are chosen with it";
+            NoFix::new("companions", text)
+        }
         Obstacle::ElementsPerThread => {
             let text = "wave forms of a scan are written for one or two elements a thread only";
             NoFix::new("elements-per-thread", text)
@@ -495,7 +503,12 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         text: form.block,
         expanded: form.expanded,
     });
-    let (proof, is_exact) = prove(context, &edits, form.maps)?;
+    let floats = if found.needs_numbers {
+        Floats::Numbers
+    } else {
+        Floats::Any
+    };
+    let (proof, is_exact) = prove(context, &edits, form.maps, floats)?;
     let is_safe = is_exact && !has_floats && is_as_one && holds_in_all;
     let of_fix = if !is_as_one {
         Some(AS_ONE)
@@ -614,12 +627,17 @@ fn replaced(shader: &Shader, statements: Span) -> Option<(Span, [String; 2])> {
 
 /// What is proved of the edits, and whether bit for bit. It ends with the first run that is not equal: most forms that cannot be proved fail the
 /// first, and those that take the most runs would take the longest in vain.
-fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<(String, bool), Refusal> {
+fn prove(
+    context: &Context<'_>,
+    edits: &[Edit],
+    maps: &[LaneMap],
+    floats: Floats,
+) -> Result<(String, bool), Refusal> {
     let fixed = fixed_shader(context.shader, context.entry, edits);
     let (fixed, entry) = fixed.ok_or_else(not_read)?;
     let flagged = (context.shader, context.entry);
     let mut runs = Vec::new();
-    for run in compare(flagged, (&fixed, entry), maps) {
+    for run in compare_with(floats, flagged, (&fixed, entry), maps) {
         if (context.is_stopped)() {
             return Err(Refusal::NotProved(too_long()));
         }
@@ -647,7 +665,11 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<(Str
         }
     }
     let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
-    Ok((proof(&runs, maps), is_exact))
+    let if_numbers = match floats {
+        Floats::Numbers => ", if no float is NaN",
+        Floats::Any => "",
+    };
+    Ok((proof(&runs, maps) + if_numbers, is_exact))
 }
 
 /// What equal runs say.

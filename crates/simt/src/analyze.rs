@@ -14,7 +14,7 @@ use crate::packing;
 use crate::replay::borne_out;
 use crate::shuffle;
 use crate::supposed::Supposed;
-use crate::terms::Terms;
+use crate::terms::{Floats, Terms};
 use crate::text::effects::{Effects, EffectsCache};
 use crate::text::named::Beginning;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
@@ -195,7 +195,7 @@ fn run(
     // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
     let mut budget = BUDGET;
     let mut skims = false;
-    let mut terms = Terms::default();
+    let mut terms = Terms::of(Floats::Numbers);
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
         let is_for_others =
             |found: &Collective| is_for_other_waves(shader, entry, (found.function, found.span), wave_size);

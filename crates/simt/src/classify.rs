@@ -67,9 +67,9 @@ impl Machine<'_> {
     }
 
     /// Whether something was worked out from elements, by comparing them perhaps, and is kept beside the least or
-    /// greatest: where it was, say. Of that a wave's minimum tells nothing. Everything was an atom when the candidate
+    /// greatest: where it was, say. A wave's minimum alone does not tell it. Everything was an atom when the candidate
     /// began, so what is an operation on atoms is its own.
-    fn carries_payload(&self, rows: &[Row<'_>]) -> bool {
+    fn has_companions(&self, rows: &[Row<'_>]) -> bool {
         let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
         let values = rows.iter().flat_map(|(_, _, row)| row.iter());
         values.flat_map(Value::runs).flatten().any(is_operation)
@@ -152,9 +152,7 @@ impl Machine<'_> {
             }
             patterns.remove(0)
         };
-        if main.operator.is_extremum() && self.carries_payload(&rows) {
-            return None;
-        }
+        let has_companions = main.operator.is_extremum() && self.has_companions(&rows);
         let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
         let main_output = main.output.clone();
         let total = (main.kind != Kind::Reduction).then(|| main.total());
@@ -194,6 +192,7 @@ impl Machine<'_> {
             instances: Vec::new(),
             windows: Vec::new(),
             presumes: false,
+            needs_numbers: self.terms.needs_numbers.get() && main.operator.is_on_floats(),
             amid: None,
             rewrite: Err(Obstacle::ElementsPerThread),
             leftovers: Leftovers::default(),
@@ -236,7 +235,8 @@ impl Machine<'_> {
             let mut result = self.places(watch, &mut |value| {
                 is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
             });
-            // The cells of a transform depend on all elements and not on their total: they are more than the total.
+            // The cells of a transform depend on all elements and not on their total: they are more than the total. What is
+            // chosen with it depends on all elements, too, and lies where the total does.
             let mut left = MAX_MADE_OF;
             let mut is_of_total = |(global, cell): &(GlobalId, u32)| {
                 let array = self.state.shared.iter().find(|array| array.global == *global);
@@ -244,9 +244,17 @@ impl Machine<'_> {
                 let mut ranges = ranges.iter();
                 value.is_none_or(|value| ranges.all(|range| self.is_of_total(value, *range, &mut left)))
             };
-            let (of_total, others) = result.cells.into_iter().partition(&mut is_of_total);
+            let (of_total, others): (Vec<_>, Vec<_>) = result.cells.into_iter().partition(&mut is_of_total);
+            let rank = |(global, cell): &(GlobalId, u32)| {
+                let layout = watch.layouts.array(*global);
+                layout.map(|layout| cell / u32::try_from(layout.width().max(1)).unwrap_or(1))
+            };
+            let ranks: FxHashSet<Option<u32>> = of_total.iter().map(rank).collect();
+            let is_companion = |cell: &(GlobalId, u32)| has_companions && ranks.contains(&rank(cell));
+            let (companions, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_companion);
             result.cells = of_total;
-            parts.cells.extend::<Vec<_>>(others);
+            result.cells.extend(companions);
+            parts.cells.extend(others);
             collective.leftovers.parts = parts;
             collective.leftovers.result = result;
         }
@@ -254,6 +262,8 @@ impl Machine<'_> {
         let is_scan = collective.kind != Kind::Reduction;
         collective.rewrite = if half.is_some() {
             Err(Obstacle::Halves)
+        } else if has_companions {
+            Err(Obstacle::Companions)
         } else if is_scan && collective.reversed {
             Err(Obstacle::Reversed)
         } else if is_scan && collective.segment != collective.count {

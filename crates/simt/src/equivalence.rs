@@ -25,7 +25,7 @@ use crate::steps::{Steps, are_served_alike};
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Doubt;
 use crate::terms::value::{Op, Value};
-use crate::terms::{Symbol, Term, Terms};
+use crate::terms::{Floats, Symbol, Term, Terms};
 use crate::text::custom::is_of_name;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 
@@ -109,6 +109,16 @@ pub fn compare<'a>(
     second: (&'a Shader, FunctionId),
     maps: &'a [LaneMap],
 ) -> impl Iterator<Item = WaveRun> + 'a {
+    compare_with(Floats::Any, first, second, maps)
+}
+
+/// As [`compare`], for inputs for which floats are these.
+pub fn compare_with<'a>(
+    floats: Floats,
+    first: (&'a Shader, FunctionId),
+    second: (&'a Shader, FunctionId),
+    maps: &'a [LaneMap],
+) -> impl Iterator<Item = WaveRun> + 'a {
     let allows = |(shader, entry): (&Shader, FunctionId), size: u32| {
         let function = shader.functions.get(entry.0 as usize);
         let allowed = function.and_then(|function| function.wave_size);
@@ -126,7 +136,7 @@ pub fn compare<'a>(
         .flat_map(move |map| sizes().map(move |size| (*map, size)));
     cases.map(move |(map, wave_size)| {
         let (outcome, presumes) = if have_common {
-            compare_at(first, second, wave_size, map)
+            compare_at(floats, first, second, (wave_size, map))
         } else {
             let why = "the two have no wave size in common".to_owned();
             (Outcome::NotProved(why), false)
@@ -185,12 +195,12 @@ struct Trace {
 }
 
 fn compare_at(
+    floats: Floats,
     first: (&Shader, FunctionId),
     second: (&Shader, FunctionId),
-    wave_size: u32,
-    map: LaneMap,
+    (wave_size, map): (u32, LaneMap),
 ) -> (Outcome, bool) {
-    let mut terms = Terms::default();
+    let mut terms = Terms::of(floats);
     terms.note_derivations();
     let expected = match trace(first, &mut terms, wave_size, map) {
         Ok(trace) => trace,

@@ -104,6 +104,8 @@ pub struct Collective {
     pub windows: Vec<Extent>,
     /// That is so for inputs for which all threads reach its barriers.
     pub presumes: bool,
+    /// That is so if none of the floats that it compares is NaN.
+    pub needs_numbers: bool,
     /// What may come meanwhile, as far as the run knows.
     pub amid: Option<Amid>,
     /// What code in its place has to know, or why there can be none.
@@ -325,6 +327,8 @@ pub enum Obstacle {
     Segmented(u32),
     /// Its elements are halves of words.
     Halves,
+    /// Of an extremum: what belongs to the least or greatest element is chosen with it, such as where that was.
+    Companions,
     /// Of a scan: it has neither one nor two elements for each thread.
     ElementsPerThread,
     /// A variable that it declares is named outside of it.

@@ -66,7 +66,7 @@ mod window;
 
 pub use analyze::{analyze, analyze_supposing};
 pub use difference::Difference;
-pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, proved_of_itself};
+pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, compare_with, proved_of_itself};
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
@@ -77,6 +77,7 @@ pub use finding::{
 pub use order::{Unordered, unordered};
 pub use served::serves_alike;
 pub use supposed::Supposed;
+pub use terms::Floats;
 pub use terms::halves::Half;
 pub use terms::operator::Operator;
 pub use terms::rounding::Doubt;

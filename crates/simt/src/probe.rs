@@ -539,6 +539,7 @@ impl<'a> Machine<'a> {
         }
         let mut best: Option<(Collective, usize)> = None;
         let mut so_far = Effects::default();
+        self.terms.needs_numbers.set(false);
         let work = self.terms.work();
         for (number, (statement, of_one)) in (1..).zip(statements.iter().zip(effects)) {
             if self.statement(statement).is_err() {

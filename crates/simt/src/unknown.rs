@@ -6,6 +6,7 @@ use shaderlint_hlsl::{BinaryOp, Expr, GlobalId, Scalar, Storage};
 
 use crate::handle::FROM_HEAP;
 use crate::machine::Machine;
+use crate::memory::Shared;
 use crate::terms::Symbol;
 use crate::terms::column::Column;
 use crate::terms::fold;
@@ -25,8 +26,20 @@ impl Machine<'_> {
     /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What
     /// they hold is then part of what it reads, with whether that was written since the last barrier, and what it leaves
     /// in them is not known. That it races with what the text does to them is not assumed.
+    ///
+    /// Where the uses of a result are sought, what the call reaches and is not given counts as a use of the result, and of no
+    /// partial result: that a call could name them is not to say that it does.
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
-        let reach = self.reach(is_macro);
+        let mut reach = self.reach(is_macro);
+        if !self.leftovers.is_empty() {
+            let arrays = self
+                .state
+                .shared
+                .iter()
+                .filter(|array| reach.contains(&array.global));
+            self.note_forgotten(arrays.flat_map(Shared::cells));
+            reach.clear();
+        }
         let held = Column::Uniform(self.held(&reach));
         let (history, arms) = (Value::Known(self.state.ordering.history), Value::Known(self.arms));
         let [history, arms] = [history, arms].map(Column::Uniform);

@@ -229,7 +229,7 @@ fn look_alikes() {
 }
 
 #[test]
-fn where_the_least_was_is_not_told_by_the_least() {
+fn what_is_chosen_with_the_least_does_not_hide_it() {
     let ladder = |payload: &str| {
         format!(
             "{LOAD} {{PAYLOAD}} for (uint s = 32; s > 0; s >>= 1) {{ if (gi < s && g[gi + s] < g[gi]) {{ {payload} g[gi] = g[gi + s]; }} SYNC; }} Out[gi] = g[0];"
@@ -244,20 +244,53 @@ fn where_the_least_was_is_not_told_by_the_least() {
         &with("", ""),
         &["reduction MinUint 64/64 Tree g+0 -> g[0]"],
     );
-    check("64, 1, 1", arrays, &with(payload, "h[gi] = gi; SYNC;"), &[]);
+    let least = ["reduction MinUint 64/64 Tree g+0 -> g[0]"];
+    check("64, 1, 1", arrays, &with(payload, "h[gi] = gi; SYNC;"), &least);
     check(
         "64, 1, 1",
         arrays,
         &with(payload, "h[gi] = Src[id.x + 1]; SYNC;"),
+        &least,
+    );
+    check(
+        "64, 1, 1",
+        arrays,
+        &with("own = gi + s;", "uint own = gi;"),
+        &least,
+    );
+    // Equal ones may be told apart: either is the least.
+    let ties = with(payload, "h[gi] = Src[id.x + 1]; SYNC;").replace(
+        "g[gi + s] < g[gi])",
+        "(g[gi + s] < g[gi] || g[gi + s] == g[gi] && h[gi + s] < h[gi]))",
+    );
+    check("64, 1, 1", arrays, &ties, &least);
+    check(
+        "64, 1, 1",
+        arrays,
+        &ties.replace("h[gi + s] < h[gi]))", "h[gi + s] < h[gi] || h[gi] > 9))"),
         &[],
     );
-    check("64, 1, 1", arrays, &with("own = gi + s;", "uint own = gi;"), &[]);
+    // The places of all elements in order are more than that of the least.
+    let sort = "uint k = g[gi] = Src[id.x]; h[gi] = gi; SYNC; for (uint s = 2; s <= 64; s <<= 1) for (uint d = s >> 1; d > 0; \
+         d >>= 1) { uint o = gi ^ d; if (o > gi) { bool up = (gi & s) == 0; if (up == (g[o] < g[gi])) { uint t = g[gi]; \
+         g[gi] = g[o]; g[o] = t; t = h[gi]; h[gi] = h[o]; h[o] = t; } } SYNC; } Out[gi] = h[gi];";
+    check("64, 1, 1", arrays, sort, &[]);
     // The choice may be made by masks.
     let masks = "g[gi] = Src[id.x]; h[gi] = gi; SYNC; for (uint s = 32; s > 0; s >>= 1) { if (gi < s) { uint a = g[gi], \
          b = g[gi + s], most = max(a, b); uint mask = most == a ? ~0u : 0; g[gi] = most; \
          h[gi] = (mask & h[gi]) | (~mask & h[gi + s]); } SYNC; } if (gi == 0) Out[0] = KEPT;";
-    check("64, 1, 1", arrays, &masks.replace("KEPT", "h[0]"), &[]);
-    check("64, 1, 1", arrays, &masks.replace("KEPT", "g[0]"), &[]);
+    check(
+        "64, 1, 1",
+        arrays,
+        &masks.replace("KEPT", "h[0]"),
+        &["reduction MaxUint 64/64 Tree g+0 -> g[0]"],
+    );
+    check(
+        "64, 1, 1",
+        arrays,
+        &masks.replace("KEPT", "g[0]"),
+        &["reduction MaxUint 64/64 Tree g+0 -> g[0]"],
+    );
 }
 
 const HALVING: &str =
@@ -539,4 +572,34 @@ fn a_ladder_beside_other_elements_is_one() {
             &[&format!("inclusive Add 64/64 Doubling g+{offset} -> g+{offset}")],
         );
     }
+}
+
+/// A choice between two floats is their minimum if neither is NaN, which the proof of a form supposes, and no other proof.
+#[test]
+fn floats_are_compared_as_numbers() {
+    let ladder = "g[gi] = Src[id.x]; SYNC; for (uint s = 32; s > 0; s >>= 1) { if (gi < s && g[gi + s] < g[gi]) \
+         g[gi] = g[gi + s]; SYNC; } if (gi == 0) Out[0] = g[0];";
+    check(
+        "64, 1, 1",
+        "groupshared float g[64];",
+        ladder,
+        &["reduction MinFloat 64/64 Tree g+0 -> g[0]"],
+    );
+    let shader = |body: &str| {
+        let text = format!(
+            "StructuredBuffer<float> A, B; RWStructuredBuffer<float> Out;
+[numthreads(64, 1, 1)] void main(uint i : SV_DispatchThreadID) {{ float a = A[i], b = B[i]; Out[i] = {body}; }}"
+        );
+        shaderlint_hlsl::parse(text.into_bytes()).0
+    };
+    let [chosen, least] = ["a < b ? a : b", "min(a, b)"].map(shader);
+    let entry = |shader: &shaderlint_hlsl::Shader| shader.entry_points().next().expect("a kernel").0;
+    let sides = [(&chosen, entry(&chosen)), (&least, entry(&least))];
+    let proved = |floats| {
+        let runs =
+            shaderlint_simt::compare_with(floats, sides[0], sides[1], &[shaderlint_simt::LaneMap::Linear]);
+        runs.into_iter().all(|run| run.outcome.is_equal())
+    };
+    assert!(proved(shaderlint_simt::Floats::Numbers));
+    assert!(!proved(shaderlint_simt::Floats::Any));
 }

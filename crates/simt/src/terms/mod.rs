@@ -99,8 +99,19 @@ pub(crate) struct Terms {
     pub inputs: FxHashMap<Symbol, Input>,
     /// What has happened to device memory, by the last step.
     pub moments: FxHashMap<Moment, u32>,
+    pub floats: Floats,
+    /// A choice between floats was taken for a minimum or maximum for that.
+    pub needs_numbers: Cell<bool>,
     /// How float sums and products were made, where that is asked for.
     pub derivations: Option<Derivations>,
+}
+
+/// Which floats there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Floats {
+    Any,
+    /// None is NaN, so that `a < b ? a : b` is a minimum.
+    Numbers,
 }
 
 /// What is to be known of an input for samples of it.
@@ -142,12 +153,22 @@ impl Default for Terms {
             shapes: RefCell::default(),
             inputs: FxHashMap::default(),
             moments: FxHashMap::default(),
+            floats: Floats::Any,
+            needs_numbers: Cell::new(false),
             derivations: None,
         }
     }
 }
 
 impl Terms {
+    /// Terms of such floats.
+    pub fn of(floats: Floats) -> Terms {
+        Terms {
+            floats,
+            ..Terms::default()
+        }
+    }
+
     /// Without atoms again, for another run: the memory is kept.
     pub fn clear(&mut self) {
         self.atoms.clear();

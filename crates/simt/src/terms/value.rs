@@ -15,6 +15,7 @@
 //! the order of operations, which [`Operator::is_exact`] tells. Whether they were made in one order only, and so are equal
 //! bit for bit, is told by [`crate::terms::rounding`].
 
+use std::cmp::Ordering;
 use std::ops::{Deref, Range};
 use std::rc::Rc;
 
@@ -24,7 +25,7 @@ use crate::terms::flow::Source;
 use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Way;
-use crate::terms::{Symbol, Term, Terms};
+use crate::terms::{Floats, Symbol, Term, Terms};
 
 /// A 32-bit word: known, or a term over atoms.
 ///
@@ -359,26 +360,80 @@ impl Terms {
         }
     }
 
-    /// The operator that `condition ? a : b` is where that compares just these two. Not of floats: one may be NaN.
+    /// The operator that `condition ? a : b` is where the order of these two decides that, whatever else it asks of equal ones:
+    /// as these are one word, it is no matter which is taken. Of floats it is one only if none is NaN, and of two zeros it may
+    /// be either.
     fn extremum(&self, condition: &Value, a: &Value, b: &Value) -> Option<Operator> {
-        let Some(Term::Apply(Op::Binary(op, scalar), operands)) = self.single(condition) else {
-            return None;
-        };
-        let [left, right] = operands else { return None };
-        let straight = (left, right) == (a, b);
-        if !straight && (left, right) != (b, a) {
-            return None;
-        }
-        let less = match op {
-            BinaryOp::Less | BinaryOp::LessEqual => straight,
-            BinaryOp::Greater | BinaryOp::GreaterEqual => !straight,
-            _ => return None,
-        };
-        match (scalar, less) {
+        let mut scalar = None;
+        let mut if_so = |order| self.holds_if((condition, DEEPEST), (a, b), order, &mut scalar);
+        let (less, greater) = (if_so(Ordering::Less)?, if_so(Ordering::Greater)?);
+        match (scalar?, less) {
+            _ if less == greater => None,
             (Scalar::Uint, true) => Some(Operator::MinUint),
             (Scalar::Uint, false) => Some(Operator::MaxUint),
             (Scalar::Int, true) => Some(Operator::MinInt),
             (Scalar::Int, false) => Some(Operator::MaxInt),
+            (Scalar::Float, _) if self.floats == Floats::Numbers => {
+                self.needs_numbers.set(true);
+                Some(if less {
+                    Operator::MinFloat
+                } else {
+                    Operator::MaxFloat
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a condition holds where two values are in this order; `None` if other things decide that. `scalar` is what they
+    /// are compared as.
+    fn holds_if(
+        &self,
+        (condition, depth): (&Value, u32),
+        values: (&Value, &Value),
+        order: Ordering,
+        scalar: &mut Option<Scalar>,
+    ) -> Option<bool> {
+        let Some(Term::Apply(op, operands)) = self.single(condition) else {
+            return None;
+        };
+        let depth = depth.checked_sub(1)?;
+        match (op, operands) {
+            (Op::Unary(UnaryOp::Not, _), [inner]) => self
+                .holds_if((inner, depth), values, order, scalar)
+                .map(|holds| !holds),
+            (Op::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), _), both) => {
+                let decides = *op == BinaryOp::LogicalOr;
+                let mut all = Some(!decides);
+                for one in both {
+                    match self.holds_if((one, depth), values, order, scalar) {
+                        Some(holds) if holds == decides => return Some(decides),
+                        Some(_) => {}
+                        None => all = None,
+                    }
+                }
+                all
+            }
+            (Op::Binary(op, of), [left, right]) => {
+                let order = match (left, right) {
+                    both if both == values => order,
+                    both if both == (values.1, values.0) => order.reverse(),
+                    _ => return None,
+                };
+                let holds = match op {
+                    BinaryOp::Less => order.is_lt(),
+                    BinaryOp::LessEqual => order.is_le(),
+                    BinaryOp::Greater => order.is_gt(),
+                    BinaryOp::GreaterEqual => order.is_ge(),
+                    // Of words of either type.
+                    BinaryOp::Equal if !of.is_float() => return Some(order.is_eq()),
+                    BinaryOp::NotEqual if !of.is_float() => return Some(order.is_ne()),
+                    BinaryOp::Equal => order.is_eq(),
+                    BinaryOp::NotEqual => order.is_ne(),
+                    _ => return None,
+                };
+                (*scalar.get_or_insert(*of) == *of).then_some(holds)
+            }
             _ => None,
         }
     }
@@ -445,6 +500,9 @@ impl Terms {
         }
     }
 }
+
+/// Conditions within conditions that are looked at for the order of two values.
+const DEEPEST: u32 = 8;
 
 fn is_product(value: &Value) -> bool {
     match value {
