@@ -422,6 +422,13 @@ impl Verification<'_> {
         let units = [&flagged, &other];
         self.unread += units.iter().filter(|unit| !unit.problems.is_empty()).count();
         let pair = || -> Result<Pair> {
+            for unit in units {
+                ensure!(
+                    !unit.shader.is_refused,
+                    "{} comes to an `#error`, at which every compiler stops; -D defines what the build does",
+                    kernel::path(unit)
+                );
+            }
             self.settings_are_of(&flagged)?;
             let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
             interface::check(&flagged, &other, &pair)?;
@@ -536,6 +543,10 @@ impl Verification<'_> {
                 seen.push(defines.clone());
                 let flagged = file.unit_under(text, &defines);
                 let fixed = other.0.unit_under(other.1, &defines);
+                // Nobody has kernels there.
+                if flagged.shader.is_refused && fixed.shader.is_refused {
+                    continue;
+                }
                 let is_compiled = |name: &str| {
                     let is_named = |kernels: &Vec<String>| kernels.iter().any(|one| one == name);
                     kernels.as_ref().is_none_or(is_named)

@@ -6,6 +6,7 @@ use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
 
 use super::evidence::{Cell, CellOutcome, MapRow, Proof};
 use super::pair::Pair;
+use crate::kernel;
 use crate::one_file::Unit;
 
 /// The lane maps that are unlike in such a group: in one row, rows and quads are the linear map.
@@ -15,10 +16,14 @@ pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {
         .collect()
 }
 
-/// Runs both kernels at every wave size under every map. Where nobody knows which text is read, nothing is proved of it.
+/// Runs both kernels at every wave size under every map. Where nobody knows which text is read, or where no compiler takes
+/// one of the two, nothing is proved of it.
 pub(super) fn prove([flagged, fixed]: [&Unit; 2], pair: &Pair) -> Proof {
     let mut problems = flagged.problems.iter().chain(&fixed.problems);
     let unread = problems.find(|problem| problem.cause.hides_text());
+    let refused = [flagged, fixed].into_iter().find(|unit| unit.shader.is_refused);
+    let refused = refused.map(|unit| format!("{} comes to an `#error`", kernel::path(unit)));
+    let in_doubt = unread.map(|problem| problem.message.clone()).or(refused);
     let (flagged, fixed) = (&flagged.shader, &fixed.shader);
     let mut proof = Proof::default();
     let mut from = (flagged, pair.flagged);
@@ -46,7 +51,7 @@ pub(super) fn prove([flagged, fixed]: [&Unit; 2], pair: &Pair) -> Proof {
             is_expected: pair.has_rows() || map == LaneMap::Linear,
             cells: of_map
                 .map(|run| {
-                    let in_doubt = unread.map(|problem| Outcome::NotProved(problem.message.clone()));
+                    let in_doubt = in_doubt.clone().map(Outcome::NotProved);
                     let known = in_doubt.as_ref().unwrap_or(&run.outcome);
                     Cell {
                         wave_size: run.wave_size,

@@ -385,6 +385,28 @@ fn a_verdict_names_the_configurations_it_holds_for() {
 }
 
 /// Devices run what we translate. Operands of `&&`, `||` and `?:` are cut short there, as they are from HLSL 2021 on alone.
+/// Where both files come to an `#error` nobody has kernels to compare, and where one does, nothing is equal to its kernel.
+#[test]
+fn builds_that_stop_at_an_error_are_none() {
+    let kernel = |head: &str| copying(&format!("{head}\n{BUFFERS}"), "", "Y[id.x] = X[id.x] + Z;");
+    let stops = "#if defined(A) && defined(B)\n#error one of both\n#endif\n";
+    let differs = format!("{stops}#if defined(A) && defined(B)\n#define Z 1\n#else\n#define Z 2\n#endif");
+    let plain = format!("{stops}#define Z 2");
+    let [differs, plain, free] = [&differs, &plain, "#define Z 2"].map(|head| kernel(head));
+    let said = |texts: [&str; 2], more: &[&str]| of_two("refused", texts, more);
+    let equal = said([&differs, &plain], &[]);
+    assert!(
+        equal.starts_with("0 ") && equal.contains("proved equal"),
+        "{equal}"
+    );
+    assert!(!equal.contains("NOT"), "{equal}");
+    let one = said([&plain, &free], &[]);
+    assert!(one.contains("not proved with -D A=1 -D B=1"), "{one}");
+    let both = said([&differs, &plain], &["-D", "A", "-D", "B"]);
+    let why = "a.hlsl comes to an `#error`, at which every compiler stops; -D defines what the build does";
+    assert!(both.starts_with("2 ") && unbroken(&both).contains(why), "{both}");
+}
+
 #[test]
 fn side_effects_that_not_every_version_has_are_not_translated() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("versions-of-effects.hlsl");
