@@ -2,7 +2,9 @@
 
 use shaderlint_hlsl::{Global, Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
-use shaderlint_simt::{Access, Amid, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
+use shaderlint_simt::{
+    Access, Amid, Collective, Elements, Half, Instance, Kind, Needs, Operator, Race, Shape,
+};
 
 use crate::unit::{Unit, words};
 use crate::wave_form::Refusal;
@@ -254,11 +256,12 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         String::new()
     };
-    let up_to = match scan.operator.is_exact() {
-        _ if scan.needs_numbers => ", if none is NaN",
-        true => "",
-        false => ", up to rounding",
+    let up_to = if scan.operator.is_exact() {
+        ""
+    } else {
+        ", up to rounding"
     };
+    let needs = needs(scan.needs);
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);
     let races = context.analysis.races.iter();
@@ -307,8 +310,18 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         _ => "ends as",
     };
     format!(
-        "proved: {output} {ends} {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{within}{given}{instances}{apart}"
+        "proved: {output} {ends} {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{needs}{within}{given}{instances}{apart}"
     )
+}
+
+/// What has to be so of floats.
+pub(crate) fn needs(needs: Needs) -> &'static str {
+    match (needs.numbers, needs.powers) {
+        (false, false) => "",
+        (true, false) => ", if no float is NaN",
+        (false, true) => ", if powers of whole numbers are exact",
+        (true, true) => ", if no float is NaN and powers of whole numbers are exact",
+    }
 }
 
 /// Whether an access of a race stands in the text of the construct, be it that of a macro of which it is a part.

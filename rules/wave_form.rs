@@ -8,7 +8,7 @@
 use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Amid, Collective, Doubt, Elements, Floats, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle,
+    Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Obstacle,
     Operator, Outcome, Rewrite, WaveRun, compare_with, proved_of_itself,
 };
 
@@ -17,7 +17,7 @@ use crate::element::{array_of_elements, element_name, row_of_elements};
 use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
 use crate::written::{has_literal_size, size_by_name};
-use crate::{wave_reduction, wave_scan, witness};
+use crate::{scan, wave_reduction, wave_scan, witness};
 
 /// The barrier that orders no more than groupshared memory.
 pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
@@ -150,7 +150,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         return Err(Refusal::NotProved(too_long()));
     }
     if !forms.is_empty() && found.kind != Kind::Reduction {
-        results_are_known(context)?;
+        results_are_known(context, found.needs)?;
     }
     let mut why_not = no_form(context, found, rewrite);
     for (number, form) in forms.into_iter().enumerate() {
@@ -171,14 +171,14 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     }
     // Of a reduction even a form that is not proved may show that it has other uses: that was tried first.
     if matches!(&why_not, Refusal::NotProved(why) if why.reason == NOT_PROVED) {
-        results_are_known(context)?;
+        results_are_known(context, found.needs)?;
     }
     Err(why_not)
 }
 
 /// What becomes of the kernel's results in a fix can only be proved if they are known of the kernel itself.
-fn results_are_known(context: &Context<'_>) -> Result<(), Refusal> {
-    proved_of_itself((context.shader, context.entry)).map_err(|reason| {
+fn results_are_known(context: &Context<'_>, needs: Needs) -> Result<(), Refusal> {
+    proved_of_itself(needs.floats(), (context.shader, context.entry)).map_err(|reason| {
         let text = format!(
             "no fix can be proved, as the results of the kernel itself are not fully known: {reason}"
         );
@@ -503,13 +503,9 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         text: form.block,
         expanded: form.expanded,
     });
-    let floats = if found.needs_numbers {
-        Floats::Numbers
-    } else {
-        Floats::Any
-    };
-    let (proof, is_exact) = prove(context, &edits, form.maps, floats)?;
-    let is_safe = is_exact && !has_floats && is_as_one && holds_in_all;
+    let (proof, is_exact) = prove(context, &edits, form.maps, found.needs)?;
+    let needs_nothing = found.needs == Needs::default();
+    let is_safe = is_exact && needs_nothing && !has_floats && is_as_one && holds_in_all;
     let of_fix = if !is_as_one {
         Some(AS_ONE)
     } else if !holds_in_all {
@@ -631,13 +627,13 @@ fn prove(
     context: &Context<'_>,
     edits: &[Edit],
     maps: &[LaneMap],
-    floats: Floats,
+    needs: Needs,
 ) -> Result<(String, bool), Refusal> {
     let fixed = fixed_shader(context.shader, context.entry, edits);
     let (fixed, entry) = fixed.ok_or_else(not_read)?;
     let flagged = (context.shader, context.entry);
     let mut runs = Vec::new();
-    for run in compare_with(floats, flagged, (&fixed, entry), maps) {
+    for run in compare_with(needs.floats(), flagged, (&fixed, entry), maps) {
         if (context.is_stopped)() {
             return Err(Refusal::NotProved(too_long()));
         }
@@ -665,11 +661,7 @@ fn prove(
         }
     }
     let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
-    let if_numbers = match floats {
-        Floats::Numbers => ", if no float is NaN",
-        Floats::Any => "",
-    };
-    Ok((proof(&runs, maps) + if_numbers, is_exact))
+    Ok((proof(&runs, maps) + scan::needs(needs), is_exact))
 }
 
 /// What equal runs say.

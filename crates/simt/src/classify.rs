@@ -192,7 +192,7 @@ impl Machine<'_> {
             instances: Vec::new(),
             windows: Vec::new(),
             presumes: false,
-            needs_numbers: self.terms.needs_numbers.get() && main.operator.is_on_floats(),
+            needs: self.terms.needs.get(),
             amid: None,
             rewrite: Err(Obstacle::ElementsPerThread),
             leftovers: Leftovers::default(),

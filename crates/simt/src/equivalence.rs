@@ -150,17 +150,17 @@ pub fn compare_with<'a>(
     })
 }
 
-/// Whether a kernel is proved equal to itself, which is less work than to look for how two differ: one with something
+/// Whether a kernel is proved equal to itself where floats are these, which is less work than to look for how two differ: one with something
 /// that is not understood has terms of which nothing is known, and is not proved equal to any other.
 ///
 /// # Errors
 ///
 /// Says why it is not.
-pub fn proved_of_itself((shader, entry): (&Shader, FunctionId)) -> Result<(), String> {
+pub fn proved_of_itself(floats: Floats, (shader, entry): (&Shader, FunctionId)) -> Result<(), String> {
     let function = shader.functions.get(entry.0 as usize);
     let allowed = function.and_then(|function| function.wave_size);
     let size = allowed.map_or(WAVE_SIZES[0], |(least, _)| least);
-    let mut terms = Terms::default();
+    let mut terms = Terms::of(floats);
     let mut run = || {
         let trace = trace((shader, entry), &mut terms, size, LaneMap::Linear);
         trace.map_err(|outcome| outcome.reason())

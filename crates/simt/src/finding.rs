@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Type};
 
 use crate::leftover::Leftovers;
+use crate::terms::Needs;
 use crate::terms::halves::Half;
 use crate::terms::operator::Operator;
 use crate::terms::sample::Inputs;
@@ -104,8 +105,8 @@ pub struct Collective {
     pub windows: Vec<Extent>,
     /// That is so for inputs for which all threads reach its barriers.
     pub presumes: bool,
-    /// That is so if none of the floats that it compares is NaN.
-    pub needs_numbers: bool,
+    /// What it needs of floats.
+    pub needs: Needs,
     /// What may come meanwhile, as far as the run knows.
     pub amid: Option<Amid>,
     /// What code in its place has to know, or why there can be none.

@@ -202,7 +202,11 @@ impl<'a> Machine<'a> {
                 };
                 self.map_all(&columns, |terms, values| {
                     let known: Option<Vec<u32>> = values.iter().map(Value::known).collect();
-                    match known.and_then(|known| fold::intrinsic(intrinsic, scalar, &known)) {
+                    let folded = known.and_then(|known| {
+                        let exact = fold::intrinsic(intrinsic, scalar, &known);
+                        exact.or_else(|| terms.power(intrinsic, &known))
+                    });
+                    match folded {
                         Some(word) => Value::Known(word),
                         None => terms.apply(op, values),
                     }

@@ -77,11 +77,11 @@ pub use finding::{
 pub use order::{Unordered, unordered};
 pub use served::serves_alike;
 pub use supposed::Supposed;
-pub use terms::Floats;
 pub use terms::halves::Half;
 pub use terms::operator::Operator;
 pub use terms::rounding::Doubt;
 pub use terms::sample::{BUFFER_END, Given};
+pub use terms::{Floats, Needs};
 pub use text::calls::Atomic;
 pub use text::effects::{calls_unknown, is_pure, uses_shared_memory};
 pub use text::unordered::{hangs_on_order, hangs_on_version};

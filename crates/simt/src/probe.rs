@@ -17,9 +17,9 @@ use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
 use crate::observe::Watch;
-use crate::terms::Terms;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
+use crate::terms::{Needs, Terms};
 use crate::text::effects::Effects;
 
 /// Statements tried as the start of a candidate, per entry point.
@@ -539,7 +539,7 @@ impl<'a> Machine<'a> {
         }
         let mut best: Option<(Collective, usize)> = None;
         let mut so_far = Effects::default();
-        self.terms.needs_numbers.set(false);
+        self.terms.needs.set(Needs::default());
         let work = self.terms.work();
         for (number, (statement, of_one)) in (1..).zip(statements.iter().zip(effects)) {
             if self.statement(statement).is_err() {

@@ -100,8 +100,8 @@ pub(crate) struct Terms {
     /// What has happened to device memory, by the last step.
     pub moments: FxHashMap<Moment, u32>,
     pub floats: Floats,
-    /// A choice between floats was taken for a minimum or maximum for that.
-    pub needs_numbers: Cell<bool>,
+    /// What was taken to be so for that.
+    pub needs: Cell<Needs>,
     /// How float sums and products were made, where that is asked for.
     pub derivations: Option<Derivations>,
 }
@@ -110,8 +110,29 @@ pub(crate) struct Terms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Floats {
     Any,
-    /// None is NaN, so that `a < b ? a : b` is a minimum.
+    /// None is NaN, so that `a < b ? a : b` is a minimum, and `exp2` and `pow` give the whole number that they should, as
+    /// hardware does and D3D does not promise.
     Numbers,
+}
+
+/// What something needs of floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// No float that it compares is NaN.
+    pub numbers: bool,
+    /// Powers that are whole numbers are exact.
+    pub powers: bool,
+}
+
+impl Needs {
+    #[must_use]
+    pub fn floats(self) -> Floats {
+        if self == Needs::default() {
+            Floats::Any
+        } else {
+            Floats::Numbers
+        }
+    }
 }
 
 /// What is to be known of an input for samples of it.
@@ -154,7 +175,7 @@ impl Default for Terms {
             inputs: FxHashMap::default(),
             moments: FxHashMap::default(),
             floats: Floats::Any,
-            needs_numbers: Cell::new(false),
+            needs: Cell::default(),
             derivations: None,
         }
     }

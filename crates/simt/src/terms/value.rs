@@ -25,7 +25,7 @@ use crate::terms::flow::Source;
 use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Way;
-use crate::terms::{Floats, Symbol, Term, Terms};
+use crate::terms::{Floats, Needs, Symbol, Term, Terms};
 
 /// A 32-bit word: known, or a term over atoms.
 ///
@@ -374,7 +374,10 @@ impl Terms {
             (Scalar::Int, true) => Some(Operator::MinInt),
             (Scalar::Int, false) => Some(Operator::MaxInt),
             (Scalar::Float, _) if self.floats == Floats::Numbers => {
-                self.needs_numbers.set(true);
+                self.needs.set(Needs {
+                    numbers: true,
+                    ..self.needs.get()
+                });
                 Some(if less {
                     Operator::MinFloat
                 } else {
@@ -383,6 +386,26 @@ impl Terms {
             }
             _ => None,
         }
+    }
+
+    /// The whole number that a power of known words is, where it may be taken for exact.
+    pub fn power(&self, intrinsic: Intrinsic, words: &[u32]) -> Option<u32> {
+        let floats: Vec<f32> = words.iter().map(|word| f32::from_bits(*word)).collect();
+        let (base, exponent) = match (intrinsic, floats.as_slice()) {
+            (Intrinsic::Exp2, [exponent]) => (2.0, *exponent),
+            (Intrinsic::Pow, [base, exponent]) => (*base, *exponent),
+            _ => return None,
+        };
+        let power = base.powf(exponent);
+        let is_small = |value: f32| value.fract() == 0.0 && (0.0..16_777_216.0).contains(&value);
+        if self.floats == Floats::Any || ![base, exponent, power].into_iter().all(is_small) {
+            return None;
+        }
+        self.needs.set(Needs {
+            powers: true,
+            ..self.needs.get()
+        });
+        Some(power.to_bits())
     }
 
     /// Whether a condition holds where two values are in this order; `None` if other things decide that. `scalar` is what they
