@@ -414,7 +414,7 @@ bool f(float3 at)
 {
     RayDesc ray;
     ray.Origin = at;
-    RayQuery<RAY_FLAG_CULL_OPAQUE> query;
+    RayQuery<(RAY_FLAG_CULL_OPAQUE | RAY_FLAG_SKIP_TRIANGLES) | 4> query;
     query.TraceRayInline(scene, RAY_FLAG_NONE, 0xFF, ray);
     while (query.Proceed()) query.CommitNonOpaqueTriangleHit();
     return query.CommittedStatus() == COMMITTED_TRIANGLE_HIT && query.CommittedRayT() < ray.TMax;

@@ -8,12 +8,16 @@ use ignore::{DirEntry, WalkBuilder};
 
 use crate::looked::Failure;
 use crate::paths;
+use crate::scan::names_entry;
 use crate::wording;
 
 /// What a folder is searched for. Files that are named are read whatever they are called.
 pub(crate) const EXTENSIONS: [&str; 12] = [
     "hlsl", "hlsli", "ihlsl", "fx", "fxh", "compute", "cginc", "usf", "ush", "csh", "azsl", "azsli",
 ];
+
+/// Endings that HLSL and GLSL share.
+pub(crate) const SHARED_EXTENSIONS: [&str; 6] = ["comp", "task", "mesh", "amp", "as", "ms"];
 
 /// A file to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,10 +224,15 @@ fn found(path: &Path) -> Input {
     }
 }
 
-/// Whether a file is called like a shader.
+/// Whether a file is called like a shader, or has a kernel of HLSL though it is called as GLSL is, which has no `[numthreads]`.
 pub(crate) fn is_shader(path: &Path) -> bool {
+    let has_kernel = || std::fs::read(path).is_ok_and(|bytes| names_entry(&bytes));
+    ends_in(path, &EXTENSIONS) || ends_in(path, &SHARED_EXTENSIONS) && has_kernel()
+}
+
+fn ends_in(path: &Path, endings: &[&str]) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()))
+    extension.is_some_and(|extension| endings.contains(&extension.to_ascii_lowercase().as_str()))
 }
 
 /// Whether a file with this ending may be compiled as a shader though it is called otherwise: engines keep kernels in them,
@@ -233,8 +242,7 @@ pub(crate) fn may_include_shaders(path: &Path) -> bool {
         "inc", "inl", "h", "hpp", "hh", "include", "hlslinc", "txt", "shader", "sl", "glsl", "comp", "mesh",
         "ms", "task", "amp", "as", "vert", "vs", "frag", "ps", "gs", "rt", "rgen", "rchit", "rmiss",
     ];
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| ENDINGS.contains(&extension.to_ascii_lowercase().as_str()))
+    ends_in(path, &ENDINGS)
 }
 
 fn is_pattern(argument: &Path) -> bool {

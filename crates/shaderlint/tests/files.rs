@@ -65,6 +65,21 @@ error: gone: no such file or folder
     );
 }
 
+/// GLSL ends in `.comp`, too, and has no `[numthreads]`.
+#[test]
+fn a_file_called_like_glsl_is_a_shader_if_it_has_a_kernel() {
+    let folder = Folder::new("shared-endings")
+        .with(
+            "a.comp",
+            "#include \"b.h\"\n[numthreads(64, 1, 1)]\nvoid main() {}\n",
+        )
+        .with("b.h", "[numthreads(64, 1, 1)] void other() {}")
+        .with("glsl.comp", "layout(local_size_x = 64) in;\nvoid main() {}\n")
+        .with("deep/c.MESH", "[NumThreads(32, 1, 1)]\nvoid main() {}\n");
+    let said = folder.said(&["--show-files"]);
+    assert_eq!(said.replace('\\', "/"), "0\na.comp\ndeep/c.MESH\n");
+}
+
 #[test]
 fn what_a_shader_is_called_is_configured() {
     let folder = Folder::new("include")

@@ -332,6 +332,11 @@ fn trace(
     if let Some(Stop { reason, .. }) = stopped {
         return Err(Outcome::NotProved(reason));
     }
+    if let Some(name) = machine.report.open_name {
+        let name = String::from_utf8_lossy(name.slice(&shader.text));
+        let why = format!("what `{}` stands for is not known", name.trim());
+        return Err(Outcome::NotProved(why));
+    }
     if machine.report.unproved {
         return Err(Outcome::NotProved(
             "not all accesses to groupshared memory are followed far enough to say that none of them race"

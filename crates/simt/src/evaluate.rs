@@ -59,6 +59,7 @@ fn is_followed(machine: &mut Machine<'_>) -> bool {
     stopped.is_none()
         && machine.state.unended.is_empty()
         && !report.unproved
+        && report.open_name.is_none()
         && report.out_of_bounds.is_empty()
 }
 

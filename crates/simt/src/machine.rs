@@ -187,6 +187,8 @@ pub(crate) struct Report {
     pub asked: FxHashMap<Places, u32>,
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
+    /// A name that may be a macro of anything, also of assignments to what is in reach of it.
+    pub open_name: Option<Span>,
     /// As in [`Analysis`](crate::Analysis).
     pub unsettled: FxHashSet<(Span, Span)>,
     pub divergences: Vec<Divergence>,

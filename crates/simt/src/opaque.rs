@@ -9,7 +9,7 @@ use crate::terms::column::Column;
 use crate::terms::shape::CONVERSION;
 use crate::terms::value::{Op, Value};
 use crate::text::calls::{Unknown, is_name, is_read, status_argument};
-use crate::text::custom::is_variable;
+use crate::text::custom::{is_named_as_macro, is_variable};
 use crate::text::meaning::{Meaning, is_told};
 use crate::transfer::resource_name;
 
@@ -33,6 +33,9 @@ impl<'a> Machine<'a> {
         }
         if let Some(element) = self.undeclared_element(operands, expr)? {
             return Ok(element);
+        }
+        if is_name(self.shader, expr) && is_named_as_macro(expr.span.slice(&self.shader.text)) {
+            self.report.open_name.get_or_insert(expr.span);
         }
         // Perhaps one thread of a wave does what such a macro is given.
         let is_macro = Unknown::of(self.shader, expr).is_some_and(|unknown| unknown.is_macro);

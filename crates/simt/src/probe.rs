@@ -552,6 +552,7 @@ impl<'a> Machine<'a> {
             so_far.add(of_one);
             let is_last = so_far.leaves;
             let clean = !self.report.unproved
+                && self.report.open_name.is_none()
                 && self.report.out_of_bounds.is_empty()
                 && !self.report.used_waves
                 && (is_last || self.state.active == self.all);

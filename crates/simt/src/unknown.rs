@@ -67,6 +67,10 @@ impl Machine<'_> {
     /// macro may have made some threads return. Which ones its data tell, if it was given any.
     pub fn pass_unknown(&mut self, expr: &Expr, value: &[Column]) {
         let by_name = Unknown::of_statement(self.shader, expr);
+        if by_name.is_some() {
+            // No variable is a statement: whatever it is called, it is a macro.
+            self.report.open_name.get_or_insert(expr.span);
+        }
         if self.claims.is_none() {
             if let Some(Unknown { is_macro }) = by_name {
                 let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text));

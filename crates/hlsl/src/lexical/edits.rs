@@ -226,6 +226,19 @@ impl Lexer<'_> {
         {
             self.insert_semicolon(close);
         }
+        if word == b"RayQuery"
+            && let Some(close) = self.flags_end(index + 1, walk.end)
+        {
+            // The flags tell nothing of the query, and the grammar reads no operators there: the first of them stays.
+            let is_flag = |at: &usize| {
+                let token = self.token(*at);
+                token.is_some_and(|token| matches!(token.kind, TokenKind::Word | TokenKind::Number))
+            };
+            let kept = (index + 2..close).find(is_flag).unwrap_or(close);
+            self.blank_tokens(index + 2, kept);
+            self.blank_tokens(kept + 1, close);
+            return close + 1;
+        }
         if self.is(index + 1, b'<')
             && let Some(close) = self.template_list(walk, index)
         {
@@ -319,6 +332,23 @@ impl Lexer<'_> {
             frame.name = Some(self.start(index));
         }
         end
+    }
+
+    /// The `>` behind the flags for which the `<` at `open` stands: an expression without comparisons.
+    fn flags_end(&self, open: usize, limit: usize) -> Option<usize> {
+        if !self.is(open, b'<') || self.is(open + 1, b'>') {
+            return None;
+        }
+        let mut index = open + 1;
+        while index < limit {
+            match self.token(index)?.kind {
+                TokenKind::Punct(b'>') => return Some(index),
+                TokenKind::Punct(b'(') => index = self.partner(index)? + 1,
+                TokenKind::Punct(b';' | b'{' | b'}') => return None,
+                _ => index += 1,
+            }
+        }
+        None
     }
 
     /// The `>` of the template list behind the name at `index`, if its `<` opens one.

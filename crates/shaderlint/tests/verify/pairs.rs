@@ -392,7 +392,7 @@ fn builds_that_stop_at_an_error_are_none() {
     let stops = "#if defined(A) && defined(B)\n#error one of both\n#endif\n";
     let differs = format!("{stops}#if defined(A) && defined(B)\n#define Z 1\n#else\n#define Z 2\n#endif");
     let plain = format!("{stops}#define Z 2");
-    let [differs, plain, free] = [&differs, &plain, "#define Z 2"].map(|head| kernel(head));
+    let [differs, plain, free] = [&differs, &plain, "#define Z 2"].map(kernel);
     let said = |texts: [&str; 2], more: &[&str]| of_two("refused", texts, more);
     let equal = said([&differs, &plain], &[]);
     assert!(

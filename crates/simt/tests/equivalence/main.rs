@@ -800,9 +800,23 @@ fn calls_of_what_is_not_there_are_kept_as_they_are() {
         "Put(id.x, 1); Y[id.x] = 1;",
         "s[gi] = X[id.x]; GroupMemoryBarrierWithGroupSync(); uint v = s[gi ^ 1]; Put(v); RETURN_IF(Y[0] > 3); Z[id.x] = s[gi];",
         "for (uint i = 0; i < Count; i++) Put(i, gi); Y[id.x] = 1;",
-        "if (gi < 7 && X[gi] > Count) { Put(gi < 5 ? X[0] : 1); } SYNC; Y[id.x] = 3;",
+        "if (gi < 7 && X[gi] > Count) { Put(gi < 5 ? X[0] : 1); } SYNC(); Y[id.x] = 3;",
     ] {
         assert_eq!(of("", [body, body]), "equal", "{body}");
+    }
+    // A macro may change a variable that it is not given, and a name that is a statement is a macro.
+    for body in [
+        "uint x = 1; FOO; Y[id.x] = x;",
+        "uint x = 1; Foo; Y[id.x] = x;",
+        "uint x = 1; if (Count == 3) Foo; Y[id.x] = x;",
+        "uint x = 1; FOO + 0; Y[id.x] = x;",
+        "uint x = 1; uint y = FOO; Y[id.x] = x;",
+        "uint x = 1; Count, FOO; Y[id.x] = x;",
+    ] {
+        let said = of("", [body, &body.replace("= x;", "= 1;")]);
+        let name = if body.contains("Foo") { "Foo" } else { "FOO" };
+        let why = format!("what `{name}` stands for is not known");
+        assert!(said.contains(&why), "{body}: {said}");
     }
     for pair in [
         ["Put(id.x, 1);", ""],

@@ -230,7 +230,12 @@ fn an_unknown_macro_before_a_keyword_is_a_statement() {
     assert_eq!(rewritable("", &halves("BRANCH")), [true]);
     assert_eq!(rewritable("", &halves("HALVE_AGAIN")), [false; 0]);
     let after = halves("").replace("if (gi == 0)", "UNKNOWN if (gi == 0)");
-    assert_eq!(rewritable("", &after), [false; 0]);
+    // The ladder is one, and what comes of its result is not known: no form is proved.
+    assert_eq!(rewritable("", &after), [true]);
+    let after = shader(&kernel("", &after));
+    let (entry, _) = after.entry_points().next().expect("a kernel");
+    let known = shaderlint_simt::proved_of_itself(shaderlint_simt::Floats::Any, (&after, entry));
+    assert_eq!(known, Err("what `UNKNOWN` stands for is not known".to_owned()));
 }
 
 /// A template among a struct's members may be what a call means, beside or instead of a function of its name.
