@@ -348,12 +348,17 @@ impl Advice {
             parts.extend((!spans.is_empty()).then(|| format!("{shows} then: {}", put(&spans, is_into))));
         }
         if let Some(first) = conditions.first() {
-            let barrier = if self.places.len() == 1 { "the" } else { "each" };
             let (count, _) = in_words(&conditions);
             let (plural, it) = if count == 1 { ("", "it") } else { ("s", "them") };
+            let are_all_within = self.places.iter().all(|place| !place.conditions.is_empty());
+            let barrier = match (self.places.len(), are_all_within) {
+                (1, _) => "the barrier".to_owned(),
+                (_, true) => "each barrier".to_owned(),
+                (_, false) => format!("the barriers inside {it}"),
+            };
             let at = on_lines(context, &conditions, *first);
             parts.push(format!(
-                "close the condition{plural} {at} before {barrier} barrier, and test {it} again after it"
+                "close the condition{plural} {at} before {barrier}, and test {it} again after it"
             ));
             if self.places.iter().any(|place| place.declares) {
                 parts.push("declare before the condition what both parts use".to_owned());

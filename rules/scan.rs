@@ -2,9 +2,7 @@
 
 use shaderlint_hlsl::{Global, Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
-use shaderlint_simt::{
-    Access, Amid, Collective, Elements, Half, Instance, Kind, Needs, Operator, Race, Shape,
-};
+use shaderlint_simt::{Access, Amid, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
 
 use crate::unit::{Unit, words};
 use crate::wave_form::Refusal;
@@ -261,7 +259,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ", up to rounding"
     };
-    let needs = needs(scan.needs);
+    let needs = wave_form::of_needs(scan.needs);
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);
     let races = context.analysis.races.iter();
@@ -312,16 +310,6 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     format!(
         "proved: {output} {ends} {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{needs}{within}{given}{instances}{apart}"
     )
-}
-
-/// What has to be so of floats.
-pub(crate) fn needs(needs: Needs) -> &'static str {
-    match (needs.numbers, needs.powers) {
-        (false, false) => "",
-        (true, false) => ", if no float is NaN",
-        (false, true) => ", if powers of whole numbers are exact",
-        (true, true) => ", if no float is NaN and powers of whole numbers are exact",
-    }
 }
 
 /// Whether an access of a race stands in the text of the construct, be it that of a macro of which it is a part.

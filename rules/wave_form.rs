@@ -17,7 +17,7 @@ use crate::element::{array_of_elements, element_name, row_of_elements};
 use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
 use crate::written::{has_literal_size, size_by_name};
-use crate::{scan, wave_reduction, wave_scan, witness};
+use crate::{wave_reduction, wave_scan, witness};
 
 /// The barrier that orders no more than groupshared memory.
 pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
@@ -661,7 +661,17 @@ fn prove(
         }
     }
     let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
-    Ok((proof(&runs, maps) + scan::needs(needs), is_exact))
+    Ok((proof(&runs, maps) + of_needs(needs), is_exact))
+}
+
+/// What has to be so of floats.
+pub(crate) fn of_needs(needs: Needs) -> &'static str {
+    match (needs.numbers, needs.powers) {
+        (false, false) => "",
+        (true, false) => ", if no float is NaN",
+        (false, true) => ", if powers of whole numbers are exact",
+        (true, true) => ", if no float is NaN and powers of whole numbers are exact",
+    }
 }
 
 /// What equal runs say.

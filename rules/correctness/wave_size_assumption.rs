@@ -62,7 +62,13 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
             if dependence.is_in_part {
                 "what becomes of it in other waves was not proved: they have 4 to 128 lanes".to_owned()
             } else if dependence.map == LaneMap::Linear {
-                "waves have 4 to 128 lanes: ask WaveGetLaneCount(), or say [WaveSize(...)]".to_owned()
+                let asks = context.shader.text.windows(ASKS.len()).any(|word| word == ASKS);
+                let all = if asks {
+                    "make this right for all of them"
+                } else {
+                    "ask WaveGetLaneCount()"
+                };
+                format!("waves have 4 to 128 lanes: {all}, or say [WaveSize(...)]")
             } else {
                 "nothing is promised of which threads of a group with rows share a wave".to_owned()
             },
@@ -71,6 +77,9 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         no_fix: None,
     }
 }
+
+/// Whoever asks for the size of waves knows that they are of several.
+const ASKS: &[u8] = b"WaveGetLaneCount";
 
 fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String, Span, String) {
     let element = witness::element(context, access.array, access.index);

@@ -25,7 +25,7 @@ use crate::text::custom::may_name_one;
 /// Pairs of threads that are tried.
 const MAX_PAIRS: usize = 24;
 /// Inputs that are sampled for each.
-const SAMPLES: u64 = 24;
+const SAMPLES: u64 = 64;
 /// Choices within choices that are followed.
 const MAX_CHOICES: usize = 8;
 
@@ -130,6 +130,8 @@ impl Terms {
                 let mut sample = Sample::new(self, seed);
                 // What passes of a loop add up to: often little, as in the first ones.
                 sample.has_few_passes = seed.is_multiple_of(2);
+                // A size is small beside what is divided by it.
+                sample.has_all_magnitudes = seed % 4 > 1;
                 rest.iter()
                     .all(|condition| (sample.value(&condition.value) != 0) == condition.holds)
             })

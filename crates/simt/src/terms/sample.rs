@@ -44,6 +44,8 @@ pub(crate) struct Sample<'t> {
     strict: bool,
     /// What is not known of any pass of a loop is less than 64.
     pub has_few_passes: bool,
+    /// Inputs are as often small numbers as large ones.
+    pub has_all_magnitudes: bool,
     /// What the kernel is given, where that is not at random.
     pub given: Option<&'t Given<'t>>,
     /// The group that is looked at, where inputs are given or unremarkable.
@@ -176,6 +178,7 @@ impl<'t> Sample<'t> {
             stand_ins: FxHashSet::default(),
             strict: false,
             has_few_passes: false,
+            has_all_magnitudes: false,
             given: None,
             group: [0; 3],
             depth: 0,
@@ -385,7 +388,10 @@ impl<'t> Sample<'t> {
         for word in words {
             hash.0 = hash.next() ^ u64::from(word);
         }
-        let word = (hash.next() >> 32) as u32;
+        let mut word = (hash.next() >> 32) as u32;
+        if self.has_all_magnitudes && is_input {
+            word >>= hash.next() >> 59;
+        }
         if self.strict && of_words == Words::Floats {
             return ((word % 63) as f32 - 31.0).to_bits();
         }

@@ -99,6 +99,9 @@ fn one_thread_is_no_claim() {
         "gi != 0",
         "C[id.x] != k",
         "(Src[gid.x] >> (gi & 31) & 1) != 0",
+        // What a size divides is large beside it.
+        "id.x < n / k && Src[id.x] != 0",
+        "id.x < (n + k - 1) / k * ((Src[0] + k - 1) / k)",
     ] {
         check("", &format!("if ({guard}) {claim}"), &["slot"]);
         check("", &format!("if (!({guard})) return; {claim}"), &["slot"]);
