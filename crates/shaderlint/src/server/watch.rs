@@ -14,13 +14,14 @@ use super::session::Session;
 use crate::config::shaderlint_toml::NAMES;
 use crate::config::{Project, shadertools};
 use crate::paths::here;
-use crate::walk::EXTENSIONS;
+use crate::walk::{EXTENSIONS, SHARED_EXTENSIONS};
 
 impl Session {
     /// Asks to be told of shaders, configurations and baselines as they are usually called.
     pub fn watch_workspace(&mut self) {
         let usual = EXTENSIONS
             .iter()
+            .chain(&SHARED_EXTENSIONS)
             .chain(&["toml"])
             .map(|ending| format!("*.{ending}"));
         self.watch(usual.chain([shadertools::NAME.to_owned()]).collect());

@@ -189,8 +189,8 @@ fn files_of_other_names_are_watched_and_include_headers() {
     let mut editor = Editor::open(&folder, capabilities);
     assert_eq!(
         watched(&mut editor),
-        "**/{*.azsl,*.azsli,*.cginc,*.compute,*.csh,*.fx,*.fxh,*.hlsl,*.hlsli,*.ihlsl,*.toml,*.usf,*.ush,\
-         shadertoolsconfig.json}"
+        "**/{*.amp,*.as,*.azsl,*.azsli,*.cginc,*.comp,*.compute,*.csh,*.fx,*.fxh,*.hlsl,*.hlsli,*.ihlsl,*.mesh,*.ms,*.task,\
+         *.toml,*.usf,*.ush,shadertoolsconfig.json}"
     );
     // A header is seen in a file that only the configuration calls a shader.
     editor.open_file("part.h", racy);
