@@ -4,6 +4,7 @@ use shaderlint_hlsl::Span;
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
 
+use crate::unit::Unit;
 use crate::{lines, races, witness};
 
 pub(crate) const RULE: Rule = Rule {
@@ -62,8 +63,8 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
             if dependence.is_in_part {
                 "what becomes of it in other waves was not proved: they have 4 to 128 lanes".to_owned()
             } else if dependence.map == LaneMap::Linear {
-                let asks = context.shader.text.windows(ASKS.len()).any(|word| word == ASKS);
-                let all = if asks {
+                // Whoever asks for the size of waves knows that they are of several.
+                let all = if Unit::of(context.shader).is_expanded(context.shader, b"WaveGetLaneCount") {
                     "make this right for all of them"
                 } else {
                     "ask WaveGetLaneCount()"
@@ -77,9 +78,6 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         no_fix: None,
     }
 }
-
-/// Whoever asks for the size of waves knows that they are of several.
-const ASKS: &[u8] = b"WaveGetLaneCount";
 
 fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String, Span, String) {
     let element = witness::element(context, access.array, access.index);

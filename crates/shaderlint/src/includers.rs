@@ -47,7 +47,8 @@ impl ByFolder<'_> {
 
 impl OfWorkspace for ByFolder<'_> {
     fn is_unit(&self, path: &Path) -> bool {
-        walk::is_shader(path) || walk::may_include_shaders(path) || self.project_of(path).includes(path)
+        // By its name first: `is_shader` may read the file.
+        walk::may_include_shaders(path) || walk::is_shader(path) || self.project_of(path).includes(path)
     }
 
     fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf> {

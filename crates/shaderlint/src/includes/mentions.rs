@@ -84,22 +84,24 @@ impl Files {
             return BTreeMap::new();
         }
         let file = &here(file);
-        let real = file.canonicalize().ok();
-        let by_name = self.mentions(&[Some(file.clone()), real.clone()], of_workspace);
-        let names_of = |path: &Path| {
+        let by_name = self.mentions(&[Some(file.clone()), file.canonicalize().ok()], of_workspace);
+        // The file where links lead, and those links.
+        let paths_of = |path: &Path| {
             let real = path.canonicalize().ok();
             let links = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
-            let links = links.map(|(link, _)| link.as_path());
-            let paths = links.chain([path]).chain(real.as_deref());
+            let links = links.map(|(link, _)| link.clone());
+            links.chain(real.clone()).collect::<Vec<PathBuf>>()
+        };
+        let names_of = |path: &Path| {
+            let paths = paths_of(path);
+            let paths = paths.iter().map(PathBuf::as_path).chain([path]);
             paths.filter_map(name_of).collect::<Vec<_>>()
         };
-        // Beside another file of its own name a text may include other headers.
-        let names = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
-        let names = names.map(|(link, _)| link).chain(&real);
+        // Under another name a text may stand beside other headers.
         let place = |path: &Path| Some((path.parent()?.canonicalize().ok()?, path.file_name()?.to_owned()));
-        let mut found: BTreeMap<PathBuf, bool> = names
+        let mut found: BTreeMap<PathBuf, bool> = (paths_of(file).into_iter())
             .filter(|other| place(other) != place(file))
-            .map(|other| (other.clone(), true))
+            .map(|other| (other, true))
             .collect();
         let mut seen: HashSet<String> = HashSet::new();
         for (mut names, mut left, is_named) in [

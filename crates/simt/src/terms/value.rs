@@ -374,10 +374,7 @@ impl Terms {
             (Scalar::Int, true) => Some(Operator::MinInt),
             (Scalar::Int, false) => Some(Operator::MaxInt),
             (Scalar::Float, _) if self.floats == Floats::Numbers => {
-                self.needs.set(Needs {
-                    numbers: true,
-                    ..self.needs.get()
-                });
+                self.note_need(|needs| needs.numbers = true);
                 Some(if less {
                     Operator::MinFloat
                 } else {
@@ -401,11 +398,14 @@ impl Terms {
         if self.floats == Floats::Any || ![base, exponent, power].into_iter().all(is_small) {
             return None;
         }
-        self.needs.set(Needs {
-            powers: true,
-            ..self.needs.get()
-        });
+        self.note_need(|needs| needs.powers = true);
         Some(power.to_bits())
+    }
+
+    fn note_need(&self, note: impl FnOnce(&mut Needs)) {
+        let mut needs = self.needs.get();
+        note(&mut needs);
+        self.needs.set(needs);
     }
 
     /// Whether a condition holds where two values are in this order; `None` if other things decide that. `scalar` is what they
@@ -524,7 +524,7 @@ impl Terms {
     }
 }
 
-/// Conditions within conditions that are looked at for the order of two values.
+/// So deep [`Terms::holds_if`] looks into conditions within conditions.
 const DEEPEST: u32 = 8;
 
 fn is_product(value: &Value) -> bool {

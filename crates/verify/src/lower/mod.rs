@@ -109,7 +109,7 @@ impl BindingKind {
         matches!(self, BindingKind::ReadWriteStorage | BindingKind::Counter)
     }
 
-    /// Whether it has elements, of which a host decides how many.
+    /// Whether it is a buffer or a texture: a host decides how many elements it has.
     #[must_use]
     pub fn is_array(&self) -> bool {
         matches!(self, BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage)

@@ -52,7 +52,7 @@ pub struct InputPlan {
     pub ample: BTreeSet<String>,
     /// Elements of a buffer for each thread of the dispatch.
     pub elements_per_thread: u32,
-    /// So many times that, by name, for buffers of which the kernels reach more
+    /// By name: [`make_inputs`] multiplies `elements_per_thread` by this where the kernels reach more elements
     /// ([`elements_reached`](crate::interpret::elements_reached)).
     pub reached: BTreeMap<String, u32>,
     /// Lengths in elements of buffers that should have another length, by name.

@@ -76,20 +76,19 @@ impl Trial {
         }
     }
 
-    /// Makes buffers as long as what the kernels reach, as far as that can be told, so that no thread is beyond the end: there
-    /// devices may do as they like, and some let all such threads write to the last element.
+    /// Makes each buffer as long as the kernels reach, where that is known. Beyond the end of a buffer devices differ: some let
+    /// all such threads write to the last element.
     pub fn fit(&mut self, (reached, are_known): (BTreeMap<String, u32>, bool)) {
         let all = self.cases.iter_mut().map(|case| &mut case.inputs);
         for inputs in all.chain([&mut self.timed_inputs]) {
             inputs.reached.clone_from(&reached);
         }
         let mut bindings = self.flagged.bindings.iter().chain(&self.fixed.bindings);
-        // Of textures nothing is said.
+        // `reached` has no textures.
         self.are_lengths_known = are_known && bindings.all(|binding| binding.dimensions.is_none());
     }
 
-    /// A case with more elements in the buffers and textures of which nothing says how large they are; none if that is said
-    /// of all.
+    /// The case with larger buffers and textures, where nobody gave their sizes; `None` if somebody gave them all.
     #[must_use]
     pub fn ample(&self, case: &Case) -> Option<Case> {
         let guessed = self.guessed_lengths(case);
