@@ -82,12 +82,13 @@ pub struct Problem {
 }
 
 impl Cause {
-    /// Whether something may be declared or defined that nobody looked at. All that is proved may be wrong then.
+    /// Whether there is text that was not read or not understood. It may declare or define anything: all that is proved may be
+    /// wrong then.
     #[must_use]
     pub fn hides_text(&self) -> bool {
         match self {
-            Cause::Missing(_) | Cause::Condition | Cause::Unread => true,
-            Cause::Ambiguous | Cause::Name(_) | Cause::Text | Cause::Run | Cause::Builds => false,
+            Cause::Missing(_) | Cause::Name(_) | Cause::Text | Cause::Condition | Cause::Unread => true,
+            Cause::Ambiguous | Cause::Run | Cause::Builds => false,
         }
     }
 }

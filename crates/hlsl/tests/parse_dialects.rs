@@ -560,6 +560,7 @@ cbuffer Known { PACKED_VALUES f; }
 ! unknown macro: SHARED
 ! unknown macro: LAYOUT(0)
 ! unknown macro: OTHER
+! unknown macro: ALIGNED(16)
 ! unknown macro: COHERENT
 ! unknown macro: EXPORTED
 ! unknown macro: GLOBAL_CBUFFER_START(Params)

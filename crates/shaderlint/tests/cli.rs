@@ -483,22 +483,21 @@ fn utf16_is_read_and_written() {
         folder.said(&["--output-format", "concise"]),
         str![[r#"
 1
-damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
+damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]
 ladder.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
 race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-3 findings in 5 files (2 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says where)
+3 findings in 5 files (1 fixable with --fix, 2 more with --unsafe-fixes); 1 file not understood in full (-v says where)
   1 file has text that is not understood
 
 "#]]
     );
     assert_data_eq!(
-        folder.said(&["--fix", "--output-format", "concise"]),
+        folder.said(&["--fix", "--unsafe-fixes", "--output-format", "concise"]),
         str![[r#"
 2
-damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
-race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]
 error: damaged.hlsl: not fixed: it is not all UTF-16
-1 fix made; 2 findings in 5 files (1 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says where)
+2 fixes made; 1 finding in 5 files (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
   1 file has text that is not understood
 
 "#]]

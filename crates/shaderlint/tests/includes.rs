@@ -168,6 +168,49 @@ fn a_fix_without_what_is_not_read_is_not_safe() {
     assert!(!said.contains("fix]"), "{said}");
 }
 
+/// A name that nothing declares may be a macro of anything, and `verify` proves nothing beside it.
+#[test]
+fn a_fix_beside_unknown_names_is_not_safe() {
+    let text = KERNEL.replace("op(g[gi], t)", "g[gi] + t");
+    let end = text.rfind('}').unwrap();
+    let behind = |statement: &str| format!("{}{statement}\n{}", &text[..end], &text[end..]);
+    // Nothing but the unknown name differs from what has a safe fix.
+    let all = [
+        (format!("HELPERS\n{text}"), "HELPERS"),
+        (
+            format!(
+                "uint f(float a) {{ return 1; }}\nHELPERS\n{}",
+                behind("Out[64 + gi] = f(gi);")
+            ),
+            "HELPERS",
+        ),
+        (behind("dump(gi);"), "dump"),
+        (behind("Dump(gi) if (gi > 3) Out[64 + gi] = 1;"), "Dump"),
+        (
+            behind("for (uint q = 0; q < last; q++) Out[64 + gi] = q;"),
+            "last",
+        ),
+        (behind("switch (kind) { case 1: Out[64 + gi] = 1; }"), "kind"),
+    ];
+    let folder = Folder::new("includes_unknown_names").with("a.hlsl", behind("Out[64 + gi] = 1;"));
+    let concise = ["--output-format", "concise"];
+    assert!(folder.printed(&concise).ends_with(&format!("{SCAN}\n")));
+    for (text, name) in all {
+        let folder = Folder::new("includes_unknown_name")
+            .with("a.hlsl", &text)
+            .with("b.hlsl", &text);
+        let said = folder.printed(&[&concise[..], &["a.hlsl"]].concat());
+        assert!(said.ends_with(&format!("{GUESSED}\n")), "{text}{said}");
+        let note = format!(
+            "the fix is proved without `{name}`, which nothing at hand declares; -D defines what the build does"
+        );
+        let report = folder.printed(&["--output-format", "json", "a.hlsl"]);
+        assert!(report.contains(&note), "{text}{report}");
+        let said = folder.said(&["verify", "-q", "--no-timing", "a.hlsl", "b.hlsl"]);
+        assert!(said.contains("not proved"), "{text}{said}");
+    }
+}
+
 /// Who tells `a` from `A`, or wants each folder of a path to be there, takes another file.
 #[test]
 #[cfg(target_os = "linux")]

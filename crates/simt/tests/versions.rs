@@ -537,3 +537,53 @@ fn reversed_bits_have_the_type_of_what_is_reversed() {
     leave_the_same(reversed, "Out[gi] = int(reversebits(gi)) >> 31;", [true; 3]);
     leave_the_same(reversed, "Out[gi] = reversebits(gi) >> 31;", [false; 3]);
 }
+
+#[test]
+fn literals_are_of_the_base_they_are_written_in() {
+    for (literal, value, other) in [
+        ("max(033, 0.5)", "27", "33"),
+        ("floor(010)", "8", "10"),
+        ("(07 + 0.5)", "7", "8"),
+    ] {
+        let made = format!("Out[gi] = uint({literal});");
+        leave_the_same(&made, &format!("Out[gi] = {value};"), [true; 3]);
+        leave_the_same(&made, &format!("Out[gi] = {other};"), [false; 3]);
+    }
+    // In 64 bits it is 16777217, as a float 16777216.
+    for value in ["16777216", "16777217"] {
+        let made = format!("Out[gi] = {value};");
+        leave_the_same("Out[gi] = uint(0x1000001 * 1.0);", &made, [false; 3]);
+        leave_the_same("Out[gi] = uint(max(0x1000001, 0.5));", &made, [false; 3]);
+    }
+}
+
+/// DXC takes an `enum` of a `uint` for an `int` beside a literal that fits no `int`.
+#[test]
+fn the_sign_of_an_enum_beside_a_large_literal_is_not_known() {
+    let declared = "enum U : uint { A = 4 };";
+    let equal = |one: &str, other: &str| proved(&kernel(declared, one), &kernel(declared, other));
+    for (made, unsigned) in [
+        ("Out[gi] = (A + 0x80000000) < 0;", "Out[gi] = 0;"),
+        ("Out[gi] = ((U)gi & 0xffffffff) / 3;", "Out[gi] = gi / 3;"),
+        (
+            "Out[gi] = ((U)gi | 0x80000000) >> 4;",
+            "Out[gi] = (gi | 0x80000000) >> 4;",
+        ),
+    ] {
+        assert_eq!(equal(made, unsigned), [false; 3], "{made}");
+    }
+}
+
+/// A width need not be a number that is written there.
+#[test]
+fn a_member_with_a_width_is_no_whole_word() {
+    let stored = "S s = (S)0; s.a = gi; Out[gi] = s.a;";
+    let equal = |width: &str| {
+        let declared = format!("struct S {{ uint a : {width}; }};");
+        proved(&kernel(&declared, stored), &kernel(&declared, "Out[gi] = gi;"))
+    };
+    for width in ["4", "sizeof(uint)", "BITS(8)", "WIDTH"] {
+        assert_eq!(equal(width), [false; 3], "{width}");
+    }
+    assert_eq!(equal("SV_VertexID"), [true; 3]);
+}

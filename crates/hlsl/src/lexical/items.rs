@@ -137,6 +137,7 @@ impl Lexer<'_> {
             };
             self.add_item(index, end, kind, around);
             if kind == ItemKind::Skipped && words::is_macro_like(self.word(index)) {
+                self.tell_macro(index, self.end_of_macro(index));
                 macros = macros_before.or(Some(self.start(index)));
             }
             index = end;
@@ -165,7 +166,7 @@ impl Lexer<'_> {
         let end = self.lone_name(first)?;
         let mut next = end;
         for _ in 0..MAX_MACROS {
-            if self.begins_declaration(next) {
+            if self.is(next, b'[') || self.begins_declaration(next) {
                 return Some(end);
             }
             next = self.lone_name(next)?;

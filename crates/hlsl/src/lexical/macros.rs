@@ -7,7 +7,7 @@ use crate::span::Span;
 
 impl Lexer<'_> {
     /// The last token of a macro with its arguments, if it has any.
-    fn end_of_macro(&self, index: usize) -> usize {
+    pub(super) fn end_of_macro(&self, index: usize) -> usize {
         let arguments = Some(index + 1).filter(|&open| self.is(open, b'('));
         arguments.and_then(|open| self.partner(open)).unwrap_or(index)
     }

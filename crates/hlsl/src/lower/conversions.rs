@@ -368,7 +368,7 @@ impl Lowering<'_> {
     pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
         if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
             let is_large = |expr: &Expr, scalar| scalar == Scalar::Uint && self.is_literal_int(expr);
-            let has_less = |scalar| matches!(scalar, Scalar::Int | Scalar::Bool | Scalar::Enum(_));
+            let has_less = |scalar: Scalar| scalar.is_enum() || matches!(scalar, Scalar::Int | Scalar::Bool);
             if is_large(a, s) && has_less(t) || is_large(b, t) && has_less(s) {
                 return None;
             }

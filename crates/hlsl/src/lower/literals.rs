@@ -2,6 +2,19 @@
 
 use crate::types::{Scalar, Type};
 
+/// The value of a literal without a suffix, integer or not.
+pub(super) fn number(text: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let integer = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => match text.strip_prefix('0') {
+            Some(digits) if !digits.is_empty() => u64::from_str_radix(digits, 8),
+            _ => text.parse(),
+        },
+    };
+    integer.map_or_else(|_| text.parse().ok(), |value| Some(value as f64))
+}
+
 /// A literal's type and, where it fits, its 32-bit pattern.
 pub(super) fn literal(text: &[u8]) -> (Type, Option<u32>) {
     match text {

@@ -154,6 +154,7 @@ impl<'a> Lowering<'a> {
         }
         self.namespace = outer;
         self.open_structs.pop();
+        self.hide_widths(&mut fields);
         let ty = self.declare_struct(node, name, fields, understood);
         if let Some(key) = instance {
             // Its methods may name it.
@@ -332,6 +333,33 @@ impl<'a> Lowering<'a> {
                     ty: if bitfield { Type::Unknown } else { declared.ty },
                     semantic: self.semantic(declared.name_span),
                 });
+            }
+        }
+    }
+
+    /// Whether a member is what a stage is given or gives: it has a semantic that is no width of a bit field.
+    fn is_of_stage(&self, field: &Field) -> bool {
+        let is_float = field.ty.scalar().is_some_and(Scalar::is_float);
+        match (&field.semantic, &field.ty) {
+            (Some(name), _) => is_float || name.to_ascii_lowercase().starts_with("sv_"),
+            (None, Type::Struct(id)) => {
+                let inner = self.shader.structs.get(id.0 as usize);
+                inner.is_some_and(|inner| inner.fields.iter().any(|field| self.is_of_stage(field)))
+            }
+            _ => false,
+        }
+    }
+
+    /// What stands behind a member may be the width of a bit field by way of a macro that nobody knows, or be computed. It is
+    /// a semantic if it is but a name, and others of the struct are for certain.
+    fn hide_widths(&self, fields: &mut [Field]) {
+        let is_of_stage = fields.iter().any(|field| self.is_of_stage(field));
+        for field in fields {
+            let is_integer = field.ty.scalar().is_some_and(|scalar| !scalar.is_float());
+            let semantic = field.semantic.as_deref().filter(|_| is_integer);
+            let may_be_width = |name: &str| !is_of_stage || name.contains('(');
+            if semantic.is_some_and(may_be_width) {
+                field.ty = Type::Unknown;
             }
         }
     }

@@ -207,7 +207,7 @@ impl Lowering<'_> {
                     _ if !is_free => None,
                     Constant::Int(value) => Some(Wide::Int(i64::from(value))),
                     Constant::Uint(value) => Some(Wide::Int(i64::from(value))),
-                    Constant::Float(_) => str::from_utf8(text).ok()?.parse().ok().map(Wide::Float),
+                    Constant::Float(_) => literals::number(text).map(Wide::Float),
                     Constant::Bool(_) => None,
                 }
             }

@@ -352,6 +352,9 @@ pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) ->
         Cause::Missing(name) => {
             format!("the fix is proved without `{name}`, which is not found{more}; -I says where to look")
         }
+        Cause::Name(name) => format!(
+            "the fix is proved without `{name}`, which nothing at hand declares{more}; -D defines what the build does"
+        ),
         _ => format!("the fix is proved of what could be read: {}{more}", first.message),
     })
 }
