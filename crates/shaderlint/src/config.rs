@@ -198,6 +198,14 @@ impl Projects {
         }
     }
 
+    /// What a configuration of this text says.
+    #[cfg(feature = "gpu")]
+    pub fn written(path: &Path, text: &str) -> Result<Project> {
+        let mut project = shaderlint_toml::parse(path, text)?;
+        Projects::within(&SourceArgs::default(), &[]).command_line_wins(&mut project);
+        Ok(project)
+    }
+
     /// What holds for the file `path`.
     pub fn of(&mut self, path: &Path) -> Result<Arc<Project>> {
         let configuration = match &self.args.config {
@@ -291,7 +299,7 @@ fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
 }
 
 /// Whether there is something to read, or to complain of: a folder, or a link that leads nowhere.
-fn is_meant(path: &Path) -> bool {
+pub(crate) fn is_meant(path: &Path) -> bool {
     path.is_file() || path.is_dir() || (path.is_symlink() && !path.exists())
 }
 

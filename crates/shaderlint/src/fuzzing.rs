@@ -1,7 +1,7 @@
 //! What takes text from outside in this package rather than in the libraries: for the targets in `crates/fuzz`.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -9,19 +9,16 @@ use lsp_server::Connection;
 use shaderlint_hlsl::Sources;
 use shaderlint_linter::Report;
 
-use crate::config::{Project, RuleArgs, definition, profile, shaderlint_toml, shadertools};
+use crate::config::{definition, profile, shaderlint_toml, shadertools};
 use crate::includes::Files;
 use crate::lint;
 use crate::looked::Looked;
 use crate::misconfigured::Misconfigured;
-use crate::options::{Options, Target};
+use crate::options::in_memory;
 use crate::report::OutputFormat;
 use crate::report::{self, Results};
-use crate::stop::Stop;
 use crate::terminal::Style;
-use crate::variants::DiskCache;
 use crate::variants::Role;
-use crate::walk::{Asked, Input};
 use crate::{Outcome, baseline, server, wording};
 
 /// The formats that machines read.
@@ -37,26 +34,8 @@ const FORMATS: [(&str, OutputFormat); 7] = [
 
 /// Looks at a file with these bytes, in all the readings that the program makes of it. Nothing is read from disk.
 fn look(bytes: &[u8]) -> Result<Looked> {
-    let path = PathBuf::from("fuzzed.hlsl");
-    let files = Files::within(&[]);
-    files.give(&path, Some(bytes.into()));
-    let options = Options {
-        files: files.into(),
-        readings: Arc::default(),
-        disk: DiskCache::Off,
-        project_of: Arc::new(|_| Ok(Arc::default())),
-        rules: RuleArgs::default(),
-        fix: None,
-        baseline: None,
-        stop: Stop::default(),
-    };
-    let target = Target {
-        input: Input {
-            path,
-            asked: Asked::Found,
-        },
-        project: Arc::new(Project::default()),
-    };
+    let files = Files::given("fuzzed.hlsl", bytes);
+    let (target, options) = in_memory(files, "fuzzed.hlsl", Arc::default());
     lint::look(&target, &options, Role::Unit)
 }
 

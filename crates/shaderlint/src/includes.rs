@@ -82,6 +82,13 @@ impl Files {
         }
     }
 
+    /// A file of this name and these bytes; there is no other.
+    pub fn given(name: &str, bytes: &[u8]) -> Self {
+        let files = Files::within(&[]);
+        files.give(Path::new(name), Some(bytes.into()));
+        files
+    }
+
     /// Allows to read in these folders, too.
     pub fn allow<'a>(&self, folders: impl IntoIterator<Item = &'a PathBuf>) {
         let mut fence = lock(&self.fence);

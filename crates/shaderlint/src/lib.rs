@@ -36,7 +36,11 @@ mod one_file;
 mod options;
 mod panics;
 mod paths;
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+pub mod playground;
 mod preprocess;
+#[cfg(not(target_family = "wasm"))]
 mod progress;
 mod report;
 mod rules;
@@ -48,6 +52,8 @@ mod snippets;
 mod source_text;
 mod stop;
 mod terminal;
+#[cfg(target_family = "wasm")]
+mod unseen;
 mod uri;
 mod variants;
 #[cfg(feature = "gpu")]
@@ -64,6 +70,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+#[cfg(target_family = "wasm")]
+use unseen as progress;
 
 /// What the process says to its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 /// Parse trees and terms are many small pieces, made and dropped by all threads.
+#[cfg(not(target_family = "wasm"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

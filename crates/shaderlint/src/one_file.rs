@@ -68,6 +68,17 @@ impl OneFile {
         })
     }
 
+    /// A file of this name and text, which is not on disk.
+    #[cfg(feature = "gpu")]
+    pub fn given(name: &str, text: &str, project: Arc<Project>) -> Self {
+        OneFile {
+            path: name.into(),
+            text: text.into(),
+            files: Files::given(name, text.as_bytes()),
+            project,
+        }
+    }
+
     pub fn search(&self) -> Search<'_> {
         Search::new(&self.files, &self.project)
     }

@@ -10,7 +10,7 @@ use crate::config::{Project, RuleArgs};
 use crate::includes::Files;
 use crate::stop::Stop;
 use crate::variants::{DiskCache, Reader, ReadingCache};
-use crate::walk::Input;
+use crate::walk::{Asked, Input};
 
 /// A file to look at, and what holds for it.
 pub(crate) struct Target {
@@ -44,6 +44,25 @@ pub(crate) struct FixMode {
     pub unsafe_too: bool,
     /// Write the file; else only say what would change.
     pub in_place: bool,
+}
+
+/// What holds for a run over one file, found in a folder, of which nothing is on disk.
+pub(crate) fn in_memory(files: Files, name: &str, project: Arc<Project>) -> (Target, Options) {
+    let options = Options {
+        files: files.into(),
+        readings: Arc::default(),
+        disk: DiskCache::Off,
+        project_of: Arc::new(|_| Ok(Arc::default())),
+        rules: RuleArgs::default(),
+        fix: None,
+        baseline: None,
+        stop: Stop::default(),
+    };
+    let input = Input {
+        path: name.into(),
+        asked: Asked::Found,
+    };
+    (Target { input, project }, options)
 }
 
 impl Options {

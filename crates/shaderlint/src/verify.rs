@@ -121,20 +121,35 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
             Outcome::Findings
         });
     }
-    let mut verification = Verification {
-        args,
-        devices: OnceCell::new(),
-        progress: Progress::new(args.quiet),
-        known: Vec::new(),
-        page: Page::default(),
-        could_not: false,
-        unread: 0,
-        mending: 0,
-    };
+    let mut verification = Verification::new(args);
     let done = verification.run();
     verification.progress.clear();
     done?;
     verification.finish()
+}
+
+/// What is known of the fixed kernels of a file without running them on a device, as the page of a report has it.
+pub(crate) fn on_page(file: &OneFile) -> Result<Vec<serde_json::Value>> {
+    let args = VerifyArgs {
+        path: file.path.clone(),
+        other: None,
+        entry: None,
+        set: Vec::new(),
+        adapter: None,
+        no_timing: false,
+        require_gpu: false,
+        output_format: Format::Json,
+        report: Some(PathBuf::new()),
+        evidence: false,
+        quiet: true,
+        source: SourceArgs::default(),
+    };
+    let mut verification = Verification {
+        devices: OnceCell::from(Vec::new()),
+        ..Verification::new(&args)
+    };
+    verification.one_file(file)?;
+    verification.page.kernels()
 }
 
 /// The adapters to run on.
@@ -255,7 +270,20 @@ struct Verification<'a> {
     mending: usize,
 }
 
-impl Verification<'_> {
+impl<'a> Verification<'a> {
+    fn new(args: &'a VerifyArgs) -> Self {
+        Verification {
+            args,
+            devices: OnceCell::new(),
+            progress: Progress::new(args.quiet),
+            known: Vec::new(),
+            page: Page::default(),
+            could_not: false,
+            unread: 0,
+            mending: 0,
+        }
+    }
+
     fn run(&mut self) -> Result<()> {
         let args = self.args;
         if let Some(other) = &args.other {
@@ -267,7 +295,7 @@ impl Verification<'_> {
             return self.two_files(&args.path, other);
         }
         if !args.path.is_dir() {
-            return self.one_file(&args.path);
+            return self.one_file(&OneFile::read(&args.path, &args.source)?);
         }
         let mut projects = Projects::new(&args.source);
         let mut is_shader = |path: &Path| match projects.of(path) {
@@ -291,7 +319,8 @@ impl Verification<'_> {
         // An adapter that there is not is told once.
         self.devices()?;
         for input in &inputs {
-            if let Err(error) = self.one_file(&input.path) {
+            let file = OneFile::read(&input.path, &args.source);
+            if let Err(error) = file.and_then(|file| self.one_file(&file)) {
                 // The others are still looked at.
                 self.progress.aside(|| snippets::failure(&error));
                 self.could_not = true;
@@ -319,9 +348,8 @@ impl Verification<'_> {
         Ok(self.devices.get_or_init(|| chosen))
     }
 
-    fn one_file(&mut self, path: &Path) -> Result<()> {
-        let args = self.args;
-        let file = OneFile::read(path, &args.source)?;
+    fn one_file(&mut self, file: &OneFile) -> Result<()> {
+        let (args, path) = (self.args, &file.path);
         let flagged = file.unit(&file.text);
         let is_one = !args.path.is_dir();
         self.unread += usize::from(!flagged.problems.is_empty());
@@ -337,12 +365,12 @@ impl Verification<'_> {
             mending,
         } = fixed_file(
             args.entry.as_deref(),
-            &file,
+            file,
             &flagged,
             &file.project.defines_of(&file.text),
         );
         self.mending += mending;
-        let others = self.in_other_configurations(&file, &file.text, (&file, &fixed_text), None)?;
+        let others = self.in_other_configurations(file, &file.text, (file, &fixed_text), None)?;
         // A kernel that only another configuration has is compared as it stands there.
         if is_one && pairs.is_empty() && others.read.iter().all(|other| other.pairs.is_empty()) {
             let nothing = nothing(mending);

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Packages by folder, and the packages of this workspace that each may use.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("crates/hlsl", &[]),
     ("crates/simt", &["shaderlint-hlsl"]),
     ("crates/linter", &["shaderlint-hlsl", "shaderlint-simt"]),
@@ -28,6 +28,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
             "shaderlint-verify",
         ],
     ),
+    ("crates/playground", &["shaderlint"]),
     (
         "crates/fuzz",
         &[
@@ -97,15 +98,14 @@ fn manifest(folder: &str) -> toml::Table {
         .unwrap()
 }
 
-/// The packages that a manifest names in `[dependencies]`.
+/// The packages that a manifest names in `[dependencies]`, on any platform.
 fn dependencies(folder: &str) -> BTreeSet<String> {
     let manifest = manifest(folder);
-    assert!(
-        !manifest.contains_key("target"),
-        "{folder}: dependencies by platform are not looked at here"
-    );
-    let table = manifest.get("dependencies").and_then(toml::Value::as_table);
-    table.into_iter().flat_map(toml::Table::keys).cloned().collect()
+    let by_platform = manifest.get("target").and_then(toml::Value::as_table);
+    let tables = by_platform.into_iter().flat_map(toml::Table::values);
+    let tables = tables.filter_map(toml::Value::as_table).chain([&manifest]);
+    let dependencies = tables.filter_map(|table| table.get("dependencies")?.as_table());
+    dependencies.flat_map(toml::Table::keys).cloned().collect()
 }
 
 /// Every `.rs` file below a folder but those of tests and benchmarks, with its text.

@@ -14,6 +14,9 @@ use std::process::Command;
 use snapbox::Data;
 use support::Folder;
 
+/// What is built into the book, if it is.
+const PLAYGROUND: &str = "playground/index.html";
+
 /// Where the repository is on the web, for what is not in the book.
 const REPOSITORY: &str = "https://github.com/shaderlint/shaderlint/";
 
@@ -203,6 +206,9 @@ fn links(text: &str) -> Vec<(String, usize)> {
 }
 
 fn problem_with(to: &str, from: &Path, base: &Path, is_page: bool) -> Option<&'static str> {
+    if to == PLAYGROUND {
+        return None;
+    }
     if let Some(path) = to.strip_prefix(REPOSITORY) {
         let inside = ["blob/main/", "tree/main/"]
             .iter()

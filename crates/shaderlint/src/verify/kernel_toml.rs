@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Storage, Type};
 use toml::Spanned;
 
+use crate::config::is_meant;
 use crate::likeness::most_like;
 use crate::misconfigured::{Misconfigured, misconfigured, text_of};
 use crate::walk;
@@ -98,10 +99,7 @@ impl Settings {
     pub fn of_file(path: &Path, shader: &Shader, set: &[(String, Vec<f64>)]) -> Result<Settings> {
         let beside = path.with_file_name(FILE);
         let mut file = KernelToml::default();
-        if beside
-            .try_exists()
-            .with_context(|| beside.display().to_string())?
-        {
+        if is_meant(&beside) {
             let text = text_of(&beside)?;
             file = parse(&beside, &text)?;
             let is_elsewhere = |name: &str| is_in_neighbour(path, name);

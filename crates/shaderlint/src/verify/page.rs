@@ -124,13 +124,18 @@ impl Page {
         }
     }
 
-    pub fn html(self) -> Result<String> {
-        if let Some(error) = self.problem {
-            return Err(error).context("the page could not be written");
+    /// What is drawn of each kernel.
+    pub fn kernels(self) -> Result<Vec<serde_json::Value>> {
+        match self.problem {
+            Some(error) => Err(error).context("the page could not be written"),
+            None => Ok(self.kernels),
         }
+    }
+
+    pub fn html(self) -> Result<String> {
         let data = serde_json::json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "kernels": self.kernels,
+            "kernels": self.kernels()?,
         });
         // In a script element, whatever is in it.
         let data = serde_json::to_string(&data)?.replace('<', "\\u003c");

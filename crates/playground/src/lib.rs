@@ -1,0 +1,33 @@
+//! shaderlint as a WebAssembly module that imports nothing. JavaScript calls [`question`] for a place, writes the bytes of
+//! a question there, calls [`answer`], and reads as many bytes as that says at [`answered`].
+
+use std::sync::{Mutex, PoisonError};
+
+/// Of the question before the call, of the answer after it.
+static BYTES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// A place for the bytes of a question.
+#[expect(unsafe_code, reason = "the name is exported, and no other is called so")]
+#[unsafe(no_mangle)]
+pub extern "C" fn question(length: usize) -> *mut u8 {
+    let mut bytes = BYTES.lock().unwrap_or_else(PoisonError::into_inner);
+    *bytes = vec![0; length];
+    bytes.as_mut_ptr()
+}
+
+/// Answers the question; the length of the answer.
+#[expect(unsafe_code, reason = "the name is exported, and no other is called so")]
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> usize {
+    let mut bytes = BYTES.lock().unwrap_or_else(PoisonError::into_inner);
+    let answer = shaderlint::playground::answer(&String::from_utf8_lossy(&bytes));
+    *bytes = answer.into_bytes();
+    bytes.len()
+}
+
+/// Where the answer is.
+#[expect(unsafe_code, reason = "the name is exported, and no other is called so")]
+#[unsafe(no_mangle)]
+pub extern "C" fn answered() -> *const u8 {
+    BYTES.lock().unwrap_or_else(PoisonError::into_inner).as_ptr()
+}

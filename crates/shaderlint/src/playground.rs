@@ -1,0 +1,128 @@
+//! The linter for a page: a question and its answer, both JSON, of a file that is nowhere on disk.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::config::Projects;
+use crate::includes::Files;
+use crate::lint;
+use crate::looked::Looked;
+use crate::misconfigured::Misconfigured;
+use crate::one_file::OneFile;
+use crate::options::{FixMode, in_memory};
+use crate::report::{self, OutputFormat, Results};
+use crate::terminal::Style;
+use crate::variants::Role;
+use crate::{verify, wording};
+
+/// What the file is called.
+const NAME: &str = "kernel.hlsl";
+/// What its settings are called.
+const SETTINGS: &str = "shaderlint.toml";
+
+#[derive(Deserialize)]
+struct Question {
+    /// HLSL.
+    text: String,
+    /// A `shaderlint.toml`.
+    #[serde(default)]
+    settings: String,
+    ask: Ask,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Ask {
+    /// What `shaderlint` finds.
+    Check,
+    /// The text after `shaderlint --fix`.
+    Fix {
+        /// With `--unsafe-fixes`.
+        #[serde(rename = "unsafe")]
+        unsafe_too: bool,
+    },
+    /// What `shaderlint verify` knows of the fixed kernels.
+    Verify,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    Check {
+        /// As `--output-format json`.
+        json: serde_json::Value,
+        /// As printed.
+        full: String,
+    },
+    Fix {
+        text: String,
+    },
+    Verify {
+        version: &'static str,
+        /// As on the page of `--report`.
+        kernels: Vec<serde_json::Value>,
+    },
+    Error {
+        message: String,
+        /// Where in the settings, in bytes.
+        place: Option<[usize; 2]>,
+    },
+}
+
+/// Answers a question.
+#[must_use]
+pub fn answer(question: &str) -> String {
+    let answer = serde_json::from_str(question)
+        .context("not a question")
+        .and_then(answer_to)
+        .unwrap_or_else(|error| Answer::Error {
+            message: wording::of_error(&error),
+            place: error
+                .downcast_ref()
+                .map(|wrong: &Misconfigured| [wrong.place.start, wrong.place.end]),
+        });
+    // Maps have text for keys, and writing text does not fail.
+    serde_json::to_string(&answer).unwrap_or_default()
+}
+
+fn answer_to(question: Question) -> Result<Answer> {
+    let Question { text, settings, ask } = question;
+    let project = Arc::new(Projects::written(Path::new(SETTINGS), &settings)?);
+    let look = |fix| -> Result<Looked> {
+        let (target, options) = in_memory(Files::given(NAME, text.as_bytes()), NAME, Arc::clone(&project));
+        lint::look(&target, &options.with(fix, &options.stop), Role::Unit)
+    };
+    Ok(match ask {
+        Ask::Check => {
+            let looked = [look(None)?];
+            let results = Results {
+                looked: &looked,
+                failures: &[],
+            };
+            let style = Style {
+                is_colored: false,
+                has_links: false,
+            };
+            let written = |format| report::findings(results, format, style);
+            Answer::Check {
+                json: serde_json::from_slice(&written(OutputFormat::Json)?)?,
+                full: String::from_utf8(written(OutputFormat::Full)?)?,
+            }
+        }
+        Ask::Fix { unsafe_too } => {
+            let in_place = false;
+            let looked = look(Some(FixMode { unsafe_too, in_place }))?;
+            let fixed = looked.fixed.diff.map(|(_, fixed)| String::from_utf8(fixed));
+            Answer::Fix {
+                text: fixed.transpose()?.unwrap_or(text),
+            }
+        }
+        Ask::Verify => Answer::Verify {
+            version: env!("CARGO_PKG_VERSION"),
+            kernels: verify::on_page(&OneFile::given(NAME, &text, project))?,
+        },
+    })
+}
