@@ -128,6 +128,7 @@ int count;
 ! unknown macro: DECLARE_LIGHT(a, b)
 ! unknown name `Elsewhere`: Elsewhere
 ! unknown name `ReturnType`: ReturnType
+! unknown name `Unknown`: Unknown
 ",
     );
 }

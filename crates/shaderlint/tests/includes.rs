@@ -184,6 +184,33 @@ fn a_fix_beside_unknown_names_is_not_safe() {
             ),
             "HELPERS",
         ),
+        (
+            format!("uint two(uint a) {{ return 2; }} uint FN(two)(int a) {{ return 3; }}\n{text}"),
+            "FN",
+        ),
+        (
+            format!(
+                "uint HELP two(uint a) {{ return 2; }}\n{}",
+                behind("Out[64 + gi] = two(gi);")
+            ),
+            "HELP",
+        ),
+        (
+            format!(
+                "uint two(uint a) BODY {{ return 2; }}\n{}",
+                behind("Out[64 + gi] = two(gi);")
+            ),
+            "BODY",
+        ),
+        (
+            format!(
+                "struct S {{ int n; foo(); }};\n{}",
+                behind("S s = (S)0; Out[64 + gi] = s.n;")
+            ),
+            "foo",
+        ),
+        (format!("template<typename T> FOO();\n{text}"), "FOO"),
+        (format!("typedef uint FN(U9);\n{text}"), "FN"),
         (behind("dump(gi);"), "dump"),
         (behind("Dump(gi) if (gi > 3) Out[64 + gi] = 1;"), "Dump"),
         (

@@ -549,6 +549,25 @@ fn literals_are_of_the_base_they_are_written_in() {
         leave_the_same(&made, &format!("Out[gi] = {value};"), [true; 3]);
         leave_the_same(&made, &format!("Out[gi] = {other};"), [false; 3]);
     }
+    // DXC has a `long` of 32 bits, in other bases than ten without a sign.
+    for (suffixed, plain) in [
+        ("int(gi) > 0L", "int(gi) > 0u"),
+        ("int(gi) / 0x2L", "int(gi) / 2u"),
+        ("int(gi) / 2L", "int(gi) / 2"),
+        ("int(gi) % 010L", "int(gi) % 8u"),
+        ("4294967295L / int(gi + 1)", "-1 / int(gi + 1)"),
+    ] {
+        leave_the_same(
+            &format!("Out[gi] = {suffixed};"),
+            &format!("Out[gi] = {plain};"),
+            [true; 3],
+        );
+    }
+    leave_the_same(
+        "Out[gi] = int(gi - 9) > 0L;",
+        "Out[gi] = int(gi - 9) > 0;",
+        [false; 3],
+    );
     // In 64 bits it is 16777217, as a float 16777216.
     for value in ["16777216", "16777217"] {
         let made = format!("Out[gi] = {value};");

@@ -222,7 +222,7 @@ pub(crate) fn is_macro_like(word: &[u8]) -> bool {
 }
 
 /// A sampler, whose declaration may have a block of settings.
-pub(super) fn is_sampler(word: &[u8]) -> bool {
+pub(crate) fn is_sampler(word: &[u8]) -> bool {
     matches!(
         word,
         b"SamplerState" | b"SamplerComparisonState" | b"Sampler" | b"sampler" | b"sampler2D"
@@ -231,10 +231,34 @@ pub(super) fn is_sampler(word: &[u8]) -> bool {
 
 /// Whether a macro by its name opens a buffer of constants or closes it, as Unity's `CBUFFER_START` and `CBUFFER_END`: it
 /// is no part of what follows. `None` for any other.
-pub(super) fn bracket_of_buffer(word: &[u8]) -> Option<bool> {
+pub(crate) fn bracket_of_buffer(word: &[u8]) -> Option<bool> {
     if !word.windows(6).any(|part| part == b"BUFFER") {
         return None;
     }
     let opens = word.ends_with(b"_START") || word.ends_with(b"_BEGIN");
     (opens || word.ends_with(b"_END")).then_some(opens)
+}
+
+/// Whether a declaration may have this word as the language's own: a type that takes another, a modifier, a keyword.
+pub(crate) fn is_language_word(word: &[u8]) -> bool {
+    is_template_type(word)
+        || is_foreign_keyword(word)
+        || is_modifier(word)
+        || is_keyword(word)
+        || is_sampler(word)
+        || word.starts_with(b"Texture")
+        || word.starts_with(b"texture")
+        || word.starts_with(b"sampler")
+        || matches!(
+            word,
+            b"vk"
+                | b"RayDesc"
+                | b"BuiltInTriangleIntersectionAttributes"
+                | b"tbuffer"
+                | b"interface"
+                | b"string"
+                | b"true"
+                | b"false"
+                | b"ByteAddressBuffer"
+        )
 }

@@ -35,7 +35,9 @@ pub(super) fn literal(text: &[u8]) -> (Type, Option<u32>) {
     }
     match text.strip_prefix('0') {
         Some(octal) if octal.starts_with(|c: char| c.is_ascii_digit()) => integer(octal, 8),
-        _ => integer(text, 10),
+        // It is octal, too, which a suffix shows.
+        Some(_) => integer(text, 8),
+        None => integer(text, 10),
     }
 }
 
@@ -49,6 +51,11 @@ fn integer(digits: &str, radix: u32) -> (Type, Option<u32>) {
     if suffix.matches(['l', 'L']).count() > 1 {
         let scalar = if unsigned { Scalar::Uint64 } else { Scalar::Int64 };
         return (Type::Scalar(scalar), None);
+    }
+    if suffix.contains(['l', 'L']) && !unsigned {
+        // DXC has a `long` of 32 bits, and in other bases than ten an unsigned one.
+        let ty = if radix == 10 { Type::INT } else { Type::UINT };
+        return (ty, u32::try_from(value).ok());
     }
     match u32::try_from(value) {
         Ok(bits) if unsigned || i32::try_from(value).is_err() => (Type::UINT, Some(bits)),

@@ -19,6 +19,7 @@ mod rays;
 mod scoping;
 mod statements;
 mod statics;
+mod strangers;
 mod structs;
 mod syntax;
 mod templates;
@@ -218,6 +219,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         lowering.top_level(&mut parser, item);
     }
     lowering.tell_gaps();
+    lowering.tell_strangers();
     (lowering.shader, lowering.problems)
 }
 

@@ -295,7 +295,9 @@ impl Terms {
 
     fn intern(&mut self, op: Op, operands: &[Value]) -> u32 {
         self.note_work(1 + operands.len());
-        let hash = (FxBuildHasher.hash_one((&op, operands)) >> 32) as u32;
+        let hash = FxBuildHasher.hash_one((&op, operands));
+        // Where addresses have 32 bits, so has the hash.
+        let hash = (hash >> 32 ^ hash) as u32;
         // Both ends of the word choose a place in the table.
         let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
         let is_same = |(known, atom): &(u32, u32)| {

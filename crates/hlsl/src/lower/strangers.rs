@@ -1,0 +1,194 @@
+//! Words among declarations that neither the text nor the language has.
+//!
+//! Of a declaration whose parse has no room for a word, the word is taken out, or the declaration is read without it. But
+//! it is a macro then: `uint NAME(f)(uint a)` declares a function that may be a better overload, and `uint f(uint a) IMPL {`
+//! may hand the body to another one. In bodies each name is looked up, and is told if it is not there.
+
+use rustc_hash::FxHashSet;
+
+use super::Lowering;
+use crate::lexical::{Item, ItemKind, Token, bracket_of_buffer, is_language_word, is_sampler};
+use crate::span::{Cause, Span};
+use crate::type_names;
+
+/// The most tokens that the head of a template, or a type, is taken to have.
+const MAX_HEAD: usize = 64;
+
+impl<'a> Lowering<'a> {
+    /// Reports the words outside of bodies that nothing declares.
+    pub(super) fn tell_strangers(&mut self) {
+        let outside: Vec<Vec<usize>> = self.lexed.items.iter().map(|item| self.outside(item)).collect();
+        let declared: FxHashSet<&'a [u8]> = (0..self.lexed.tokens.len())
+            .filter(|&at| self.declares(at))
+            .map(|at| self.word_at(at))
+            .collect();
+        let mut told: Vec<Span> = self.problems.iter().map(|problem| problem.span).collect();
+        told.sort_unstable_by_key(|span| span.start);
+        let names: FxHashSet<&str> = (self.problems.iter())
+            .filter_map(|problem| match &problem.cause {
+                Cause::Name(name) => Some(name.as_str()),
+                _ => None,
+            })
+            .collect();
+        let is_told = |word: &[u8], token: Token| {
+            let before = told.partition_point(|span| span.start <= token.start);
+            let mut around = told.get(..before).unwrap_or_default().iter().rev().take(MAX_HEAD);
+            around.any(|span| token.end <= span.end)
+                || std::str::from_utf8(word).is_ok_and(|word| names.contains(word))
+        };
+        let mut strangers = Vec::new();
+        let mut end_of_arguments = 0;
+        for at in outside.into_iter().flatten() {
+            let word = self.word_at(at);
+            // What stands behind a colon is a semantic, or a part of a name whose first part is looked at.
+            let is_behind_colon = at.checked_sub(1).is_some_and(|before| self.is_at(before, b':'));
+            let is_known = word.is_empty()
+                || is_behind_colon
+                || declared.contains(word)
+                || is_language_word(word)
+                || type_names::is_type_name(word)
+                || type_names::resource(word, None).is_some()
+                || self.enumerators.contains_key(word)
+                || self.lexed.member_templates.contains(word);
+            let is_bracket = bracket_of_buffer(word).is_some();
+            let (true, Some(token)) = (at >= end_of_arguments && !is_known, self.lexed.tokens.get(at)) else {
+                continue;
+            };
+            if !is_bracket && !is_told(word, *token) {
+                let (start, end) = (token.start, token.end);
+                strangers.push((word, Span { start, end }));
+            }
+            // A macro's arguments are what it makes of them.
+            if self.is_at(at + 1, b'(') {
+                end_of_arguments = self.partner_of(at + 1).unwrap_or(at);
+            }
+        }
+        for (word, span) in strangers {
+            self.unknown_name(word, span);
+        }
+    }
+
+    fn word_at(&self, at: usize) -> &'a [u8] {
+        let tokens: &'a [Token] = &self.lexed.tokens;
+        tokens.get(at).map_or(&[], |token| token.word(self.text))
+    }
+
+    fn is_at(&self, at: usize, punct: u8) -> bool {
+        self.lexed.tokens.get(at).is_some_and(|token| token.is(punct))
+    }
+
+    fn partner_of(&self, at: usize) -> Option<usize> {
+        let partner = self.lexed.partner.get(at).copied()?;
+        (partner != u32::MAX).then_some(partner as usize)
+    }
+
+    fn is_one_of(&self, at: usize, puncts: &[u8]) -> bool {
+        puncts.iter().any(|punct| self.is_at(at, *punct))
+    }
+
+    /// Whether a word stands where a declaration has its name: behind a type, and before what may follow a name.
+    fn declares(&self, at: usize) -> bool {
+        let Some(before) = at.checked_sub(1).filter(|_| !self.word_at(at).is_empty()) else {
+            return false;
+        };
+        match self.word_at(before) {
+            b"struct" | b"class" | b"interface" | b"enum" | b"namespace" | b"typename" | b"using" => {
+                return true;
+            }
+            b"return" | b"else" | b"case" | b"template" | b"static" | b"inline" | b"const" | b"do" => {
+                return false;
+            }
+            [] if self.is_at(before, b'>') && !self.ends_template_head(before) => {}
+            [] if self.is_at(at + 1, b'(') || !self.is_one_of(before, b"&*,]}{") => return false,
+            _ => {}
+        }
+        if !self.is_at(at + 1, b'(') {
+            return self.is_one_of(at + 1, b";,=[):{<>}");
+        }
+        // A function, not a macro that stands before the name of one.
+        let Some(close) = self.partner_of(at + 1) else {
+            return false;
+        };
+        let is_named = self.is_one_of(close + 1, b"{:")
+            || !self.word_at(close + 1).is_empty() && self.is_at(close + 2, b'{');
+        is_named || self.is_at(close + 1, b';') && !self.is_typedef(before)
+    }
+
+    /// Whether a `>` ends what stands behind `template`: that is no type.
+    fn ends_template_head(&self, close: usize) -> bool {
+        let mut depth = 0_usize;
+        for at in (0..=close).rev().take(MAX_HEAD) {
+            if self.is_at(at, b'>') {
+                depth += 1;
+            } else if self.is_at(at, b'<') {
+                depth -= 1;
+                if depth == 0 {
+                    return at
+                        .checked_sub(1)
+                        .is_some_and(|before| self.word_at(before) == b"template");
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether the declaration at hand is a `typedef`: of no function, in HLSL.
+    fn is_typedef(&self, at: usize) -> bool {
+        let words = (0..=at)
+            .rev()
+            .take(MAX_HEAD)
+            .take_while(|&at| !self.is_one_of(at, b";{}"));
+        words.map(|at| self.word_at(at)).any(|word| word == b"typedef")
+    }
+
+    /// The tokens of an item that stand in no body, initialiser, attribute or binding.
+    fn outside(&self, item: &Item) -> Vec<usize> {
+        let tokens = &self.lexed.tokens;
+        let first = tokens.partition_point(|token| token.start < item.span.start);
+        let end = tokens.partition_point(|token| token.start < item.span.end);
+        let end = match item.kind {
+            ItemKind::Function { body } => tokens.partition_point(|token| token.end < body.0),
+            _ => end,
+        };
+        let mut outside = Vec::new();
+        let mut at = first;
+        while at < end {
+            let before = at.wrapping_sub(1);
+            let is_body = self.is_at(at, b'{')
+                && (self.is_at(before, b')')
+                    || self.word_at(before) == b"const"
+                    || is_sampler(self.word_at(before.wrapping_sub(1))))
+                || self.is_at(at, b'[')
+                || self.is_at(at, b'(') && matches!(self.word_at(before), b"register" | b"packoffset");
+            if is_body && let Some(close) = self.partner_of(at) {
+                at = close + 1;
+            } else if self.is_at(at, b'=') {
+                at = self.end_of_value(at + 1, end);
+            } else {
+                outside.push(at);
+                at += 1;
+            }
+        }
+        outside
+    }
+
+    /// Where a value ends that begins here.
+    fn end_of_value(&self, first: usize, end: usize) -> usize {
+        let mut at = first;
+        while at < end {
+            let is_end = [b';', b',', b')', b'}', b'>']
+                .into_iter()
+                .any(|punct| self.is_at(at, punct));
+            if is_end {
+                return at;
+            }
+            let opens = [b'(', b'[', b'{'].into_iter().any(|punct| self.is_at(at, punct));
+            at = self
+                .partner_of(at)
+                .filter(|close| opens && *close > at)
+                .unwrap_or(at)
+                + 1;
+        }
+        end
+    }
+}
