@@ -1,6 +1,8 @@
 //! shaderlint as a WebAssembly module that imports nothing. JavaScript calls [`question`] for a place, writes the bytes of
 //! a question there, calls [`answer`], and reads as many bytes as that says at [`answered`].
 
+#![cfg(target_family = "wasm")]
+
 use std::sync::{Mutex, PoisonError};
 
 /// Of the question before the call, of the answer after it.
