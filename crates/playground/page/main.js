@@ -60,7 +60,7 @@ function tabs(list, onShow) {
 const showFile = tabs(document.querySelector("#source .tabs"), (name) => {
   (name === "kernel" ? kernel : settings).requestMeasure();
 });
-// What a tab shows is made when it is looked at, and again when the kernel has changed.
+// A tab is drawn when it is opened, and again once the kernel has changed.
 const drawn = { findings: null, fixed: null, verified: null, printed: null };
 let shown = "findings";
 const showResult = tabs(document.querySelector("#result .tabs"), (name) => {

@@ -1,4 +1,4 @@
-// The page of `shaderlint verify --report`, in a frame: it draws itself once it is told what of.
+// The page of `shaderlint verify --report` in a frame. It draws itself once the playground has sent the data.
 
 addEventListener("message", ({ origin, data }) => {
   if (origin !== location.origin) return;

@@ -130,7 +130,7 @@ test("nothing is asked of any other place, and nothing goes wrong on the way", {
   const elsewhere = asked.filter((url) => !url.startsWith(address) && !/^(data|blob|about):/.test(url));
   assert.deepEqual(elsewhere, []);
   assert.ok(asked.some((url) => url.endsWith("shaderlint.wasm")));
-  // Where a key replaces a selection, Chromium writes styles of its own into the text, of which the editor reads the text alone.
+  // When a key replaces a selection, Chromium inserts styles of its own. The editor reads only the text.
   const refused = browser.events("Log.entryAdded").map(({ entry }) => entry.text);
   const isRefused = (text) => /Content.Security.Policy/i.test(text) && !text.startsWith("Applying inline style");
   assert.deepEqual(refused.filter(isRefused), []);

@@ -58,11 +58,7 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
         looked: &looked,
         failures: &[],
     };
-    let style = Style {
-        is_colored: false,
-        has_links: false,
-    };
-    let report = |(name, format)| Ok((name, report::findings(results, format, style)?));
+    let report = |(name, format)| Ok((name, report::findings(results, format, Style::PLAIN)?));
     FORMATS.into_iter().map(report).collect()
 }
 

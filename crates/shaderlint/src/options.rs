@@ -46,7 +46,7 @@ pub(crate) struct FixMode {
     pub in_place: bool,
 }
 
-/// What holds for a run over one file, found in a folder, of which nothing is on disk.
+/// The options of a run over one file that exists in memory only. The run treats it as a file found in a folder.
 pub(crate) fn in_memory(files: Files, name: &str, project: Arc<Project>) -> (Target, Options) {
     let options = Options {
         files: files.into(),

@@ -12,7 +12,7 @@ use crate::lint;
 use crate::looked::Looked;
 use crate::misconfigured::Misconfigured;
 use crate::one_file::OneFile;
-use crate::options::{FixMode, in_memory};
+use crate::options::{FixMode, Options, in_memory};
 use crate::report::{self, OutputFormat, Results};
 use crate::terminal::Style;
 use crate::variants::Role;
@@ -93,7 +93,7 @@ fn answer_to(question: Question) -> Result<Answer> {
     let project = Arc::new(Projects::written(Path::new(SETTINGS), &settings)?);
     let look = |fix| -> Result<Looked> {
         let (target, options) = in_memory(Files::given(NAME, text.as_bytes()), NAME, Arc::clone(&project));
-        lint::look(&target, &options.with(fix, &options.stop), Role::Unit)
+        lint::look(&target, &Options { fix, ..options }, Role::Unit)
     };
     Ok(match ask {
         Ask::Check => {
@@ -102,11 +102,7 @@ fn answer_to(question: Question) -> Result<Answer> {
                 looked: &looked,
                 failures: &[],
             };
-            let style = Style {
-                is_colored: false,
-                has_links: false,
-            };
-            let written = |format| report::findings(results, format, style);
+            let written = |format| report::findings(results, format, Style::PLAIN);
             Answer::Check {
                 json: serde_json::from_slice(&written(OutputFormat::Json)?)?,
                 full: String::from_utf8(written(OutputFormat::Full)?)?,

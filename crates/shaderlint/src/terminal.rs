@@ -65,6 +65,12 @@ pub(crate) struct Style {
 }
 
 impl Style {
+    /// Text alone.
+    pub const PLAIN: Style = Style {
+        is_colored: false,
+        has_links: false,
+    };
+
     /// What standard output can show.
     pub fn of_stdout(choice: ColorChoice) -> Style {
         let is_colored = is_colored(choice, &io::stdout());

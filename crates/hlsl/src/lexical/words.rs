@@ -246,7 +246,6 @@ pub(crate) fn is_language_word(word: &[u8]) -> bool {
         || is_modifier(word)
         || is_keyword(word)
         || is_sampler(word)
-        || word.starts_with(b"Texture")
         || word.starts_with(b"texture")
         || word.starts_with(b"sampler")
         || matches!(
@@ -259,6 +258,5 @@ pub(crate) fn is_language_word(word: &[u8]) -> bool {
                 | b"string"
                 | b"true"
                 | b"false"
-                | b"ByteAddressBuffer"
         )
 }

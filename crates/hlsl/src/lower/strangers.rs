@@ -2,7 +2,7 @@
 //!
 //! Of a declaration whose parse has no room for a word, the word is taken out, or the declaration is read without it. But
 //! it is a macro then: `uint NAME(f)(uint a)` declares a function that may be a better overload, and `uint f(uint a) IMPL {`
-//! may hand the body to another one. In bodies each name is looked up, and is told if it is not there.
+//! may hand the body to another one. In bodies the lowering looks up each name, and reports those that it does not find.
 
 use rustc_hash::FxHashSet;
 
@@ -40,7 +40,7 @@ impl<'a> Lowering<'a> {
         let mut end_of_arguments = 0;
         for at in outside.into_iter().flatten() {
             let word = self.word_at(at);
-            // What stands behind a colon is a semantic, or a part of a name whose first part is looked at.
+            // A colon precedes a semantic, or a later part of a name, whose first part is checked here.
             let is_behind_colon = at.checked_sub(1).is_some_and(|before| self.is_at(before, b':'));
             let is_known = word.is_empty()
                 || is_behind_colon
@@ -58,7 +58,7 @@ impl<'a> Lowering<'a> {
                 let (start, end) = (token.start, token.end);
                 strangers.push((word, Span { start, end }));
             }
-            // A macro's arguments are what it makes of them.
+            // Nobody knows what a macro makes of its arguments.
             if self.is_at(at + 1, b'(') {
                 end_of_arguments = self.partner_of(at + 1).unwrap_or(at);
             }
