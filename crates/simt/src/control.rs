@@ -383,7 +383,18 @@ impl<'a> Machine<'a> {
         let value = self.condition(value)?;
         let active = self.state.active;
         self.uses(&value);
-        if active.threads().any(|thread| value.at(thread).known().is_none()) {
+        // A label has no value here if its type has none, as `2ull` and a constant of 16 bits. It is no label that differs.
+        let mut labels = Vec::with_capacity(cases.len());
+        for case in cases {
+            labels.push(
+                case.label
+                    .as_ref()
+                    .map(|label| self.condition(label))
+                    .transpose()?,
+            );
+        }
+        let is_open = |column: &Column| active.threads().any(|thread| column.at(thread).known().is_none());
+        if is_open(&value) || labels.iter().flatten().any(is_open) {
             if self.claims.is_some() {
                 self.any_case(&value, cases);
             }
@@ -416,15 +427,13 @@ impl<'a> Machine<'a> {
         let mut waiting = active;
         let mut default = None;
         let mut entries = vec![Mask::EMPTY; cases.len()];
-        for (index, case) in cases.iter().enumerate() {
-            let Some(label) = &case.label else {
+        for (index, label) in labels.iter().enumerate() {
+            let Some(label) = label else {
                 default = Some(index);
                 continue;
             };
-            self.state.active = active;
-            let label = self.condition(label)?;
             for thread in waiting.threads() {
-                if value.at(thread) == label.at(thread) {
+                if value.at(thread).known() == label.at(thread).known() {
                     entries[index].insert(thread);
                 }
             }

@@ -3,12 +3,12 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{convert, to_condition, to_index};
+use super::conversions::{as_value, convert, opaque, to_condition, to_index};
 use super::parts::{Part, part};
 use crate::preprocess::NOT_FOUND;
 use crate::span::Span;
 use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
-use crate::types::Type;
+use crate::types::{Scalar, Type};
 
 impl Lowering<'_> {
     /// The span of a statement with the attributes before it.
@@ -341,9 +341,30 @@ impl Lowering<'_> {
         });
     }
 
+    /// What a `switch` selects by, as an `int` or a `uint`, which its labels become.
+    ///
+    /// In DXC a label takes the selector's type before the two are compared: by a `bool`, 3 and 1 are one label, and by a
+    /// literal, which has 64 bits, -1 and 0xffffffff are two. Such a selector is open, but for a literal that is an `int`
+    /// and not negative, which equals the same labels in both.
+    fn selector(&self, value: Expr) -> Expr {
+        let is_literal = self.is_literal_int(&value);
+        let is_compared_in_32_bits = match value.ty.scalar() {
+            Some(Scalar::Int | Scalar::Uint) if is_literal => {
+                { self.evaluate(&value) }.is_some_and(|constant| constant.bits().cast_signed() >= 0)
+            }
+            Some(Scalar::Int | Scalar::Uint | Scalar::Enum(_)) => true,
+            _ => false,
+        };
+        if is_compared_in_32_bits {
+            return to_index(value);
+        }
+        let span = value.span;
+        opaque(vec![as_value(value)], Type::UINT, span)
+    }
+
     fn switch_statement(&mut self, node: Node) -> StmtKind {
         let value = self.value_of(node);
-        let value = to_index(value);
+        let value = self.selector(value);
         let mut cases = Vec::new();
         let Some(body) = part(node, Part::Body) else {
             let span = self.span(node);

@@ -100,6 +100,70 @@ fn a_loop_that_may_not_end_is_proved_of_nothing_but_itself() {
     check("equal", &[["while (true) {} Y[id.x] = X[id.x];", copy]]);
 }
 
+/// A label that has no value here may be any, and selectors that have not 32 bits give labels another.
+#[test]
+fn a_switch_is_followed_only_where_its_labels_are_known() {
+    let select = |selector: &str, label: &str| {
+        let before =
+            "static const min16uint HALF = 3; static const uint64_t WIDE = 3; static const uint PLAIN = 3;
+            static const bool YES = true;";
+        let body = format!(
+            "bool yes = gi < 64; uint r; switch ({selector}) {{ case {label}: r = 4; break; default: r = 5; }} Y[id.x] = r;"
+        );
+        kernel("", before, &body)
+    };
+    let [labelled, default] = ["4", "5"].map(|r| kernel("", "", &format!("Y[id.x] = {r};")));
+    for (selector, label, is_labelled) in [
+        ("3", "3", true),
+        ("3", "PLAIN", true),
+        ("PLAIN", "1 + 2", true),
+        ("3", "-1", false),
+        ("3", "0xffffffff", false),
+        ("int(-1)", "0xffffffff", true),
+    ] {
+        let (taken, other) = if is_labelled {
+            (&labelled, &default)
+        } else {
+            (&default, &labelled)
+        };
+        let kernel = select(selector, label);
+        assert_eq!(
+            words(&runs_of([&kernel, taken])),
+            "equal",
+            "switch ({selector}) case {label}"
+        );
+        let said = words(&runs_of([&kernel, other]));
+        assert!(
+            !said.contains("equal"),
+            "switch ({selector}) case {label}: {said}"
+        );
+    }
+    for (selector, label) in [
+        ("3", "HALF"),
+        ("3", "WIDE"),
+        ("3", "3ull"),
+        ("3", "0b11"),
+        ("3", "int(3ll)"),
+        ("-1", "0xffffffff"),
+        ("true", "3"),
+        ("YES", "1"),
+        ("yes", "3"),
+        ("HALF", "3"),
+        ("WIDE", "3"),
+    ] {
+        let kernel = select(selector, label);
+        for plain in [&labelled, &default] {
+            for pair in [[&kernel, plain], [plain, &kernel]] {
+                let said = words(&runs_of(pair.map(String::as_str)));
+                assert!(
+                    said.starts_with("not proved"),
+                    "switch ({selector}) case {label}: {said}"
+                );
+            }
+        }
+    }
+}
+
 /// Who leaves a function early leaves its outputs and the statics as they were then.
 #[test]
 fn early_returns_keep_what_was_written_by_then() {
