@@ -17,7 +17,7 @@ use crate::missing_barrier::{
 use crate::moved::Kept;
 use crate::unit::{Unit, words};
 use crate::wave_form::BARRIER;
-use crate::written::{free, on_one_line};
+use crate::written::{free, on_one_line_and_comments};
 
 /// Barriers of one fix: more are no diff that anybody reads.
 const MAX_BARRIERS: usize = 16;
@@ -186,11 +186,12 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
     }
     let expanded = String::from_utf8_lossy(statement.slice(&shader.text)).into_owned();
     let target_text = String::from_utf8_lossy(target.span.slice(&shader.text)).into_owned();
-    let written = on_one_line(shader, statement)?;
-    let written_place = on_one_line(shader, target.span)?;
-    let in_file = conditions.iter().map(|condition| on_one_line(shader, *condition));
+    let without_comments = |span| Some(on_one_line_and_comments(shader, span)?.0);
+    let written = without_comments(statement)?;
+    let written_place = without_comments(target.span)?;
+    let in_file = conditions.iter().map(|condition| without_comments(*condition));
     let in_file: Vec<String> = in_file.collect::<Option<_>>()?;
-    let all = on_one_line(shader, outermost.span)?;
+    let (all, comments) = on_one_line_and_comments(shader, outermost.span)?;
     let unit = Unit::of(shader);
     if !is_all(&all, &in_file, &written) {
         return None;
@@ -211,6 +212,8 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
         is_before,
     };
     let (text, _) = form.of(&in_file, &written, &written_place)?;
+    // What they say is of all of it.
+    let above: String = comments.iter().map(|comment| format!("{comment}\n")).collect();
     let conditions = conditions.iter().map(|condition| {
         let text = String::from_utf8_lossy(condition.slice(&shader.text));
         text.trim_end().to_owned()
@@ -223,7 +226,7 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
     };
     let edit = Edit {
         at: At::Over(outermost.span),
-        text,
+        text: above + &text,
         expanded: Some(expanded),
     };
     Some(Parted {

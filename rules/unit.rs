@@ -728,23 +728,33 @@ fn ends_before(text: &[u8]) -> Vec<&[u8]> {
 
 /// A text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.
 pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
+    let mut kept = text.to_vec();
+    for comment in comments(text) {
+        if let Some(comment) = kept.get_mut(comment) {
+            comment.fill(b' ');
+        }
+    }
+    kept
+}
+
+/// Where the comments of a text are, without the line breaks at their ends.
+pub(crate) fn comments(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let end = if rest.starts_with(b"//") {
             rest.iter().position(|byte| *byte == b'\n')
         } else if rest.starts_with(b"/*") {
             rest.windows(2).position(|pair| pair == b"*/").map(|at| at + 2)
         } else {
-            kept.push(*first);
-            rest = after;
+            at += 1;
             continue;
         };
-        let end = end.unwrap_or(rest.len());
-        kept.resize(kept.len() + end, b' ');
-        rest = rest.get(end..).unwrap_or_default();
+        let end = end.map_or(text.len(), |end| at + end);
+        found.push(at..end);
+        at = end;
     }
-    kept
+    found
 }
 
 /// What stands between the parentheses that a text begins with.

@@ -6,7 +6,7 @@ use shaderlint_hlsl::{FileId, Global, Local, Shader, Span};
 use shaderlint_linter::Context;
 use shaderlint_simt::Collective;
 
-use crate::unit::{Unit, words};
+use crate::unit::{Unit, comments, without_comments, words};
 
 /// The arguments of `numthreads` as the file has them; `None` where they are a macro's, or not plain to tell apart.
 pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
@@ -131,12 +131,23 @@ pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
 /// Text as the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it
 /// along.
 pub(crate) fn on_one_line(shader: &Shader, span: Span) -> Option<String> {
+    let (text, comments) = on_one_line_and_comments(shader, span)?;
+    comments.is_empty().then_some(text)
+}
+
+/// The same without the comments in it, and these.
+pub(crate) fn on_one_line_and_comments(shader: &Shader, span: Span) -> Option<(String, Vec<String>)> {
     let place = shader.origins.editable(span)?;
     let text = &shader.sources.get(place.file)?.text;
-    let text = text.get(place.start as usize..place.end as usize)?;
-    let text = std::str::from_utf8(text).ok()?;
-    let is_plain = !text.contains("//") && !text.contains("/*") && !text.contains('\\');
-    is_plain.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    let text = std::str::from_utf8(text.get(place.start as usize..place.end as usize)?).ok()?;
+    if text.contains('\\') {
+        return None;
+    }
+    let comments = comments(text.as_bytes());
+    let comments = comments.into_iter().filter_map(|comment| text.get(comment));
+    let comments = comments.map(|comment| comment.trim_end().to_owned()).collect();
+    let text = String::from_utf8(without_comments(text.as_bytes())).ok()?;
+    Some((text.split_whitespace().collect::<Vec<_>>().join(" "), comments))
 }
 
 /// Whether a variable may be known at this place of its function, or be declared later on in a block around it: no brace

@@ -486,7 +486,6 @@ fn a_statement_that_reads_what_it_writes_is_parted() {
     }
     // What would be lost, or be there twice.
     for statement in [
-        "if (gi > 3) { /* keep */ g[gi] = g[63 - gi]; }",
         "if (gi > 3) { LOG(gi) g[gi] = g[63 - gi]; }",
         "if (gi > 3) { g[gi] = g[63 - gi]; LOG(gi) }",
         "if (gi > 3) LOG(gi) g[gi] = g[63 - gi];",
@@ -558,6 +557,33 @@ fn a_memory_barrier_between_becomes_one_that_threads_wait_at() {
         some.contains("GroupMemoryBarrier(); GroupMemoryBarrierWithGroupSync(); Out"),
         "{some}"
     );
+}
+
+#[test]
+fn comments_of_a_statement_that_is_parted_stand_above_it() {
+    let body = |comments: [&str; 3]| {
+        let [before, within, behind] = comments;
+        format!(
+            "g[gi] = Src[gi];\n{BARRIER}\nif (gi >= 4) {{ {before}\ng[gi] += {within} g[gi - 4]; {behind}\n}}\n{BARRIER}\n\
+             Out[gi] = g[gi];"
+        )
+    };
+    let plain = fixed(&body([""; 3]));
+    for comments in [
+        ["// Not the first.", "", "// The left one."],
+        ["", "/* g[gi - 4] = 7; */", "// a = b; if (x) {"],
+        ["// } else", "/* two\nlines */", "/**/"],
+    ] {
+        let with = fixed(&body(comments));
+        let above = comments.iter().filter(|comment| !comment.is_empty());
+        let above: String = above.map(|comment| comment.replace('\n', " ") + " ").collect();
+        let block = plain.find("{     uint value").expect("the statement is parted");
+        let [start, rest] = [&plain[..block], &plain[block..]];
+        assert_eq!(with, format!("{start}{above}{rest}"));
+    }
+    // Whose end is no end.
+    let continued = body(["", "", "// to \\"]);
+    assert!(fixed(&continued).contains("g[gi] += "), "{continued}");
 }
 
 /// What is said of how to end a race is tried out, and nothing is said where it was not.

@@ -352,8 +352,8 @@ impl Lowering<'_> {
             Some(Scalar::Int | Scalar::Uint) if is_literal => {
                 { self.evaluate(&value) }.is_some_and(|constant| constant.bits().cast_signed() >= 0)
             }
-            Some(Scalar::Int | Scalar::Uint | Scalar::Enum(_)) => true,
-            _ => false,
+            Some(Scalar::Int | Scalar::Uint) => true,
+            scalar => scalar.is_some_and(Scalar::is_enum),
         };
         if is_compared_in_32_bits {
             return to_index(value);
