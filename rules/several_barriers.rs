@@ -213,7 +213,7 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
     };
     let (text, _) = form.of(&in_file, &written, &written_place)?;
     // What they say is of all of it.
-    let above: String = comments.iter().map(|comment| format!("{comment}\n")).collect();
+    let above: String = comments.iter().flat_map(|comment| [comment, "\n"]).collect();
     let conditions = conditions.iter().map(|condition| {
         let text = String::from_utf8_lossy(condition.slice(&shader.text));
         text.trim_end().to_owned()
