@@ -83,8 +83,11 @@ fn a_fix_follows_the_macro_for_the_size() {
 #[test]
 fn what_cannot_be_verified_is_said() {
     assert_data_eq!(
-        verify(&["fixtures/rules/groupshared-race/bad.hlsl"], NO_ADAPTER),
-        "0\nfixtures/rules/groupshared-race/bad.hlsl: no kernel has a finding with a fix\n"
+        verify(
+            &["fixtures/rules/groupshared-race/bad-last-wave.hlsl"],
+            NO_ADAPTER
+        ),
+        "0\nfixtures/rules/groupshared-race/bad-last-wave.hlsl: no kernel has a finding with a fix\n"
     );
     assert_data_eq!(
         verify(&["fixtures/scan/ladder-64.hlsl", "--entry", "Nope"], NO_ADAPTER),
