@@ -212,7 +212,7 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
         is_before,
     };
     let (text, _) = form.of(&in_file, &written, &written_place)?;
-    // What they say is of all of it.
+    // They are about the whole statement, which becomes two.
     let above: String = comments.iter().flat_map(|comment| [comment, "\n"]).collect();
     let conditions = conditions.iter().map(|condition| {
         let text = String::from_utf8_lossy(condition.slice(&shader.text));

@@ -9,7 +9,7 @@ use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
     Definition, Definitions, Derived, Directive, Directives, FileId, FileSpan, FunctionId, Intrinsic, Reach,
-    Shader, Span, Storage, Text, directives, include_guard, is_type_name, without_dead_arms,
+    Shader, Span, Storage, Text, comments, directives, include_guard, is_type_name, without_dead_arms,
 };
 use shaderlint_linter::NoFix;
 
@@ -735,26 +735,6 @@ pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
         }
     }
     kept
-}
-
-/// Where the comments of a text are, without the line breaks at their ends.
-pub(crate) fn comments(text: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let end = if rest.starts_with(b"//") {
-            rest.iter().position(|byte| *byte == b'\n')
-        } else if rest.starts_with(b"/*") {
-            rest.windows(2).position(|pair| pair == b"*/").map(|at| at + 2)
-        } else {
-            at += 1;
-            continue;
-        };
-        let end = end.map_or(text.len(), |end| at + end);
-        found.push(at..end);
-        at = end;
-    }
-    found
 }
 
 /// What stands between the parentheses that a text begins with.

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{FileId, Global, Local, Shader, Span};
+use shaderlint_hlsl::{FileId, Global, Local, Shader, Span, comments};
 use shaderlint_linter::Context;
 use shaderlint_simt::Collective;
 
-use crate::unit::{Unit, comments, without_comments, words};
+use crate::unit::{Unit, without_comments, words};
 
 /// The arguments of `numthreads` as the file has them; `None` where they are a macro's, or not plain to tell apart.
 pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
@@ -135,7 +135,7 @@ pub(crate) fn on_one_line(shader: &Shader, span: Span) -> Option<String> {
     comments.is_empty().then_some(text)
 }
 
-/// The same without the comments in it, and these.
+/// The same text without its comments, and the comments.
 pub(crate) fn on_one_line_and_comments(shader: &Shader, span: Span) -> Option<(String, Vec<String>)> {
     let place = shader.origins.editable(span)?;
     let text = &shader.sources.get(place.file)?.text;

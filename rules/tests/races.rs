@@ -484,6 +484,11 @@ fn a_statement_that_reads_what_it_writes_is_parted() {
             if is_whole { &parts } else { "" },
         );
     }
+    // A comment stands above both parts.
+    parted(
+        "if (gi > 3) { /* keep */ g[gi] = g[63 - gi]; }",
+        &format!("/* keep */ {}", conditional("gi > 3", "value", "g[63 - gi]")),
+    );
     // What would be lost, or be there twice.
     for statement in [
         "if (gi > 3) { LOG(gi) g[gi] = g[63 - gi]; }",
@@ -573,6 +578,7 @@ fn comments_of_a_statement_that_is_parted_stand_above_it() {
         ["// Not the first.", "", "// The left one."],
         ["", "/* g[gi - 4] = 7; */", "// a = b; if (x) {"],
         ["// } else", "/* two\nlines */", "/**/"],
+        ["", "/*/ 7 + /*/", ""],
     ] {
         let with = fixed(&body(comments));
         let above = comments.iter().filter(|comment| !comment.is_empty());

@@ -33,7 +33,7 @@ pub use lower::parse;
 pub use memo::Memo;
 pub use preprocess::{
     Branch, Definition, Definitions, Directive, Directives, Extracts, Inactive, KernelVariant, KeywordSet,
-    Origins, Preprocessed, Reach, TARGET_STAGE, Taken, decode, directives, include_guard, is_cpp,
+    Origins, Preprocessed, Reach, TARGET_STAGE, Taken, comments, decode, directives, include_guard, is_cpp,
     keyword_sets, may_spell, predefined, preprocess, unity_defines, without_dead_arms,
 };
 pub use print::outline;

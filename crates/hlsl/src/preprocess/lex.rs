@@ -4,6 +4,8 @@
 //! directive needs to know about backslash-newline. Bytes above 127 count as letters: a macro is never found inside
 //! a word of an encoding this crate does not know.
 
+use std::ops::Range;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Ident,
@@ -161,26 +163,37 @@ pub(super) fn comment(bytes: &[u8], at: usize) -> Option<(Comment, usize)> {
     }
 }
 
-/// The text with a blank in the place of each comment. Literals count as text: a comment may not begin in one.
-pub(super) fn without_comments(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(bytes.len());
+/// Where the comments are, without the newline at the end of a line comment. Literals count as text: a comment may not begin
+/// in one.
+pub fn comments(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let end = match class(byte) {
+        at = match class(byte) {
             Class::Quote => literal_end(bytes, at).0,
             Class::Slash => match comment(bytes, at) {
                 Some((_, end)) => {
-                    plain.push(b' ');
-                    at = end;
-                    continue;
+                    found.push(at..end);
+                    end
                 }
                 None => at + 1,
             },
             _ => at + 1,
         };
-        plain.extend_from_slice(bytes.get(at..end).unwrap_or_default());
-        at = end;
     }
+    found
+}
+
+/// The text with a blank in the place of each comment.
+pub(super) fn without_comments(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for comment in comments(bytes) {
+        plain.extend_from_slice(bytes.get(at..comment.start).unwrap_or_default());
+        plain.push(b' ');
+        at = comment.end;
+    }
+    plain.extend_from_slice(bytes.get(at..).unwrap_or_default());
     plain
 }
 
