@@ -383,16 +383,10 @@ impl<'a> Machine<'a> {
         let value = self.condition(value)?;
         let active = self.state.active;
         self.uses(&value);
-        // A label has no value here if its type has none, as `2ull` and a constant of 16 bits. It is no label that differs.
-        let mut labels = Vec::with_capacity(cases.len());
-        for case in cases {
-            labels.push(
-                case.label
-                    .as_ref()
-                    .map(|label| self.condition(label))
-                    .transpose()?,
-            );
-        }
+        // The engine cannot evaluate some labels, as `2ull` and constants of 16 bits: they may equal the selector or not.
+        let labels =
+            { cases.iter() }.map(|case| case.label.as_ref().map(|label| self.condition(label)).transpose());
+        let labels: Vec<Option<Column>> = labels.collect::<Run<_>>()?;
         let is_open = |column: &Column| active.threads().any(|thread| column.at(thread).known().is_none());
         if is_open(&value) || labels.iter().flatten().any(is_open) {
             if self.claims.is_some() {

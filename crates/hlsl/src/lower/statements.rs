@@ -341,18 +341,15 @@ impl Lowering<'_> {
         });
     }
 
-    /// What a `switch` selects by, as an `int` or a `uint`, which its labels become.
+    /// The value that a `switch` compares with its labels, as an `int` or a `uint`; open where it is compared otherwise.
     ///
-    /// In DXC a label takes the selector's type before the two are compared: by a `bool`, 3 and 1 are one label, and by a
-    /// literal, which has 64 bits, -1 and 0xffffffff are two. Such a selector is open, but for a literal that is an `int`
-    /// and not negative, which equals the same labels in both.
+    /// DXC converts each label to the selector's type before it compares them. To a `bool`, 3 and 1 become one label; to a
+    /// literal, which has 64 bits, -1 and 0xffffffff stay two. A literal from 0 to 2^31 - 1 equals the same labels in 32 bits.
     fn selector(&self, value: Expr) -> Expr {
-        let is_literal = self.is_literal_int(&value);
+        let is_small =
+            |value| { self.evaluate(value) }.is_some_and(|constant| constant.bits().cast_signed() >= 0);
         let is_compared_in_32_bits = match value.ty.scalar() {
-            Some(Scalar::Int | Scalar::Uint) if is_literal => {
-                { self.evaluate(&value) }.is_some_and(|constant| constant.bits().cast_signed() >= 0)
-            }
-            Some(Scalar::Int | Scalar::Uint) => true,
+            Some(Scalar::Int | Scalar::Uint) => !self.is_literal_int(&value) || is_small(&value),
             scalar => scalar.is_some_and(Scalar::is_enum),
         };
         if is_compared_in_32_bits {

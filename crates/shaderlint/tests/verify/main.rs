@@ -83,6 +83,11 @@ fn a_fix_follows_the_macro_for_the_size() {
 #[test]
 fn what_cannot_be_verified_is_said() {
     assert_data_eq!(
+        verify(&["fixtures/rules/groupshared-race/bad.hlsl"], NO_ADAPTER),
+        "0\nfixtures/rules/groupshared-race/bad.hlsl: 1 finding with a fix is a mistake: a kernel that is wrong has no results \
+         to compare with\n"
+    );
+    assert_data_eq!(
         verify(
             &["fixtures/rules/groupshared-race/bad-last-wave.hlsl"],
             NO_ADAPTER

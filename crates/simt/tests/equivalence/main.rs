@@ -100,7 +100,7 @@ fn a_loop_that_may_not_end_is_proved_of_nothing_but_itself() {
     check("equal", &[["while (true) {} Y[id.x] = X[id.x];", copy]]);
 }
 
-/// A label that has no value here may be any, and selectors that have not 32 bits give labels another.
+/// A label that the engine cannot evaluate may match. A selector that is not of 32 bits gives labels another value.
 #[test]
 fn a_switch_is_followed_only_where_its_labels_are_known() {
     let select = |selector: &str, label: &str| {
