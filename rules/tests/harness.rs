@@ -502,9 +502,6 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         called("#define SHMEM(n, c) groupshared uint n[c]\n", &second("SHMEM(g_Big, 8128);")),
         ladder(&format!("#define WRAP(f) uint f(uint x) {{ return x; }}\n{}", second("WRAP(WavePrefixSum)")), array),
         ladder(&format!("#define NAME WavePrefixSum\n{}", second("uint NAME(uint x) { return x; }")), array),
-        // What looks like a comment, and begins in one or in a literal.
-        ladder(&second("/*/ // */ uint WavePrefixSum(uint x) { return x; }"), array),
-        ladder(&second("static string s = \"//\"; uint WavePrefixSum(uint x) { return x; }"), array),
         // What a macro is given is compiled as a choice has it.
         called("#ifdef X\n#define MAYBE(x) x\n#else\n#define MAYBE(x)\n#endif\n", &format!("MAYBE({})\n", kernel.trim_end().replace("(e)", "(63 - gi)"))),
         called("#ifdef X\n#define MAYBE(x) x\n#else\n#define MAYBE(x)\n#endif\n#define ALSO(x) MAYBE(x)\n", "void Other(uint gi) { ALSO(Ladder(63 - gi);) }\n"),

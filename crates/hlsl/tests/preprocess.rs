@@ -719,3 +719,20 @@ fn the_order_of_matrices_may_be_a_macro() {
     );
     assert_eq!(orders("#pragma pack_matrix(O)\n"), []);
 }
+
+#[test]
+fn comments_begin_neither_in_comments_nor_in_literals() {
+    for (text, expected) in [
+        ("a /* b */ c // d\ne", vec!["/* b */", "// d"]),
+        ("a /*/ b /*/ c /*/ // */ d", vec!["/*/ b /*/", "/*/ // */"]),
+        (
+            "\"//\" a '/*' b // \" /*\n/**/ c / d */ e",
+            vec!["// \" /*", "/**/"],
+        ),
+        ("a /* b // c\nd", vec!["/* b // c\nd"]),
+    ] {
+        let found = shaderlint_hlsl::comments(text.as_bytes());
+        let found: Vec<&str> = found.into_iter().map(|comment| &text[comment]).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
