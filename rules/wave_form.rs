@@ -8,12 +8,12 @@
 use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Obstacle,
+    Amid, Change, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Obstacle,
     Operator, Outcome, Rewrite, WaveRun, compare_with, proved_of_itself,
 };
 
 use crate::configuration;
-use crate::element::{array_of_elements, element_name, row_of_elements};
+use crate::element::{self, array_of_elements, element_name, row_of_elements};
 use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
 use crate::written::{has_literal_size, size_by_name};
@@ -127,6 +127,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         .rewrite
         .as_ref()
         .map_err(|obstacle| not_replaceable(context, found, *obstacle))?;
+    let collectives = context.analysis.collectives.iter();
+    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
+    let found = &found.replaced();
     let rewrite = &with_what_others_read(context.shader, found, rewrite)
         .map_err(|obstacle| not_replaceable(context, found, obstacle))?;
     let write = |totals: &str| {
@@ -144,8 +147,6 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     if let Some(why) = slower {
         return Err(Refusal::because(SLOWER, why));
     }
-    let collectives = context.analysis.collectives.iter();
-    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
         return Err(Refusal::NotProved(too_long()));
     }
@@ -168,6 +169,10 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
             Err(_) => {}
             fix => return fix,
         }
+    }
+    // What reads an element where the total is left now may be no use of a partial result.
+    if why_not == Refusal::HasOtherUses && rewrite.last_step.is_some() {
+        return Err(Refusal::NotProved(why_not.no_fix()));
     }
     // Of a reduction even a form that is not proved may show that it has other uses: that was tried first.
     if matches!(&why_not, Refusal::NotProved(why) if why.reason == NOT_PROVED) {
@@ -460,7 +465,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         }
     }
     let others = context.analysis.collectives.iter();
-    let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
+    let others = others.filter(|other| other.span.start != found.span.start && other.windows.is_empty());
     let words = |of: &Collective| u32::from(of.vector.unwrap_or(1));
     let slots = others.map(|other| other.count.div_ceil(4) * words(other));
     let own: u32 = form
@@ -476,11 +481,15 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     }
     // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
     // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
+    let of_last_step = last_step(context, found);
+    let whole = of_last_step
+        .iter()
+        .fold(found.span, |whole, edit| whole.to(edit.at.span()));
     let holds_in_all = configuration::holds_in_all(
         shader,
         context.entry,
         found.function,
-        found.span,
+        whole,
         (&form.block, !form.totals.is_empty()),
     );
     let is_as_one = context.analysis.divergences.is_empty();
@@ -503,6 +512,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         text: form.block,
         expanded: form.expanded,
     });
+    edits.extend(of_last_step);
     let (proof, is_exact) = prove(context, &edits, form.maps, found.needs)?;
     let needs_nothing = found.needs == Needs::default();
     let is_safe = is_exact && needs_nothing && !has_floats && is_as_one && holds_in_all;
@@ -524,6 +534,49 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         fix,
         is_linear: form.maps == [LaneMap::Linear],
     })
+}
+
+/// What becomes of the last step of a reduction, where it stays in the text: it reads the total that the form leaves, or has nothing to
+/// store any more.
+fn last_step(context: &Context<'_>, found: &Collective) -> Vec<Edit> {
+    let step = found
+        .rewrite
+        .as_ref()
+        .ok()
+        .and_then(|rewrite| rewrite.last_step.as_ref());
+    let Some(step) = step else {
+        return Vec::new();
+    };
+    let read = element::text(context, found, &step.cell, "");
+    let edit = |at: Span, text: &str| Edit {
+        at: At::Over(at),
+        text: text.to_owned(),
+        expanded: None,
+    };
+    let edits = step.changes.iter().map(|change| match *change {
+        Change::Reads(total) => edit(in_parentheses(context.shader, total), &read),
+        Change::Goes(statement) => edit(statement, ""),
+    });
+    edits.collect()
+}
+
+/// An expression with the parentheses around it, and those that a macro has there.
+fn in_parentheses(shader: &Shader, expression: Span) -> Span {
+    let before = shader.text.get(..expression.start as usize).unwrap_or_default();
+    let behind = shader.text.get(expression.end as usize..).unwrap_or_default();
+    let (outer, inner) = (before.trim_ascii_end(), behind.trim_ascii_start());
+    let Some((outer, inner)) = outer.strip_suffix(b"(").zip(inner.strip_prefix(b")")) else {
+        return expression;
+    };
+    let names_call = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'>');
+    if outer.trim_ascii_end().last().is_some_and(names_call) {
+        return expression;
+    }
+    let whole = Span {
+        start: outer.len() as u32,
+        end: (shader.text.len() - inner.len()) as u32,
+    };
+    in_parentheses(shader, whole)
 }
 
 /// What the wave form that is offered needs: what it was proved under.

@@ -621,6 +621,43 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
 }
 
 /// Other libraries call what is exported, from whichever threads they like.
+/// The statement that makes it stays in the text, and may be another one in another build.
+#[test]
+fn no_safe_fix_where_a_build_has_another_last_step() {
+    let kernel = |last: &str| {
+        format!(
+            "RWStructuredBuffer<uint> Out; groupshared uint g[64];\n\
+             [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{{\n\
+             g[gi] = Out[id.x];\nGroupMemoryBarrierWithGroupSync();\n\
+             for (uint s = 32; s > 1; s >>= 1)\n{{\n\
+             if (gi < s)\ng[gi] += g[gi + s];\nGroupMemoryBarrierWithGroupSync();\n}}\n{last}\n}}\n"
+        )
+    };
+    let fix = |last: &str| {
+        let found = lint(kernel(last).as_bytes());
+        let fix = found.into_iter().find_map(|found| found.fix);
+        fix.map(|fix| (fix.safety, fix.edits.len()))
+    };
+    let stored = "if (gi == 0)\nOut[id.x] = g[0] + g[1];";
+    assert_eq!(fix(stored), Some((Safety::Safe, 2)));
+    let chosen = |other: &str| format!("#ifdef OTHER\n{other}\n#else\n{stored}\n#endif");
+    for other in ["if (gi == 0)\nOut[id.x] = g[0] * g[1];", "Out[id.x] = g[gi];"] {
+        assert_eq!(fix(&chosen(other)), Some((Safety::Unsafe, 2)), "{other}");
+        let within = stored.replace("Out", &format!("\n#ifdef OTHER\n{other}\n#else\nOut")) + "\n#endif";
+        assert_eq!(fix(&within), Some((Safety::Unsafe, 2)), "{other}");
+    }
+    // Partial results that are read besides are results, and so is what the last step makes of others.
+    for more in [
+        "if (gi == 0) { Out[id.x] = g[0] + g[1]; Out[id.x + 1] = g[1]; }",
+        "if (gi == 0) { uint sum = g[0] + g[1]; Out[id.x] = sum * g[1]; }",
+        "if (gi == 0) { g[0] += g[1]; Out[id.x] = g[0] + g[1]; }",
+        "if (gi == 0) { g[0] += g[1]; g[1] = 7; Out[id.x] = g[0] + g[1]; }",
+        "if (gi < 2) { uint sum = g[gi] + g[1]; Out[id.x] = sum; }",
+    ] {
+        assert_eq!(fix(more), None, "{more}");
+    }
+}
+
 #[test]
 fn no_fix_in_what_is_exported() {
     let has_fix = |function: &str, kernel: &str| {

@@ -105,6 +105,10 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     };
     Some(match edit.at {
         At::Over(_) if edit.text.starts_with("{\n") => block(text, place, &style, &edit.text),
+        At::Over(_) if edit.text.is_empty() => FileEdit {
+            place: with_its_lines(text, place),
+            text: String::new(),
+        },
         At::Over(_) => FileEdit {
             place,
             text: style.lay_out(&edit.text),
@@ -118,6 +122,27 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
             text: style.lay_out(&format!("\n{}", edit.text)),
         },
     })
+}
+
+/// What is taken away, with its lines where nothing else stands on them.
+fn with_its_lines(text: &[u8], place: FileSpan) -> FileSpan {
+    let before = text.get(..place.start as usize).unwrap_or_default();
+    let behind = text.get(place.end as usize..).unwrap_or_default();
+    let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let indent = before.iter().rev().take_while(is_blank).count();
+    let rest = behind.iter().take_while(is_blank).count();
+    let begins_line = matches!(
+        before.len().checked_sub(indent + 1).map(|at| before[at]),
+        None | Some(b'\n')
+    );
+    if !begins_line || behind.get(rest) != Some(&b'\n') {
+        return place;
+    }
+    FileSpan {
+        start: (before.len() - indent) as u32,
+        end: place.end + rest as u32 + 1,
+        ..place
+    }
 }
 
 /// A block in the place of a statement. It does not begin behind another statement, and stands where the braces of the `if` do whose

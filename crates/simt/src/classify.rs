@@ -1,7 +1,7 @@
 //! What a candidate turns out to be: the scan or the total that its elements were seen to end in.
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{GlobalId, Scalar, Span};
+use shaderlint_hlsl::{GlobalId, Scalar};
 
 use crate::atoms::Atoms;
 use crate::finding::{Collective, Elements, Kind, Obstacle, Shape};
@@ -9,6 +9,7 @@ use crate::leftover::{Leftovers, Place, Places};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::{Row, Watch, borrowed, row_length};
+use crate::rewrite::Ran;
 use crate::row::{self, Scan};
 use crate::several::Several;
 use crate::terms::Term;
@@ -52,7 +53,7 @@ impl Pattern {
 
 impl Machine<'_> {
     /// What the places hold after the candidate's statements, if it has a name.
-    pub fn classify(&mut self, atoms: &Atoms, effects: &Effects, span: Span) -> Option<Collective> {
+    pub fn classify(&mut self, atoms: &Atoms, ran: Ran<'_>, effects: &Effects) -> Option<Collective> {
         let watch = self.prober.watch.take()?;
         let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
             &[None, Some(Half::High), Some(Half::Low)]
@@ -61,7 +62,7 @@ impl Machine<'_> {
         };
         let collective = halves
             .iter()
-            .find_map(|half| self.classify_watched((&watch, *half), atoms, effects, span));
+            .find_map(|half| self.classify_watched((&watch, *half), atoms, ran, effects));
         self.prober.watch = Some(watch);
         collective
     }
@@ -128,8 +129,8 @@ impl Machine<'_> {
         &mut self,
         (watch, half): (&Watch, Option<Half>),
         atoms: &Atoms,
+        ran: Ran<'_>,
         effects: &Effects,
-        span: Span,
     ) -> Option<Collective> {
         let lanes = self.lanes as u32;
         let halved = half.map(|half| self.rows_in_half(watch, half));
@@ -155,7 +156,7 @@ impl Machine<'_> {
         let has_companions = main.operator.is_extremum() && self.has_companions(&rows);
         let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
         let main_output = main.output.clone();
-        let total = (main.kind != Kind::Reduction).then(|| main.total());
+        let total = main.total();
         let whole = |place: Elements| match several.vector {
             Some(_) => place.with_component(None),
             None => place,
@@ -187,7 +188,7 @@ impl Machine<'_> {
                 .copied()
                 .collect(),
             beside: several.beside,
-            span,
+            span: ran.span(),
             function: self.state.frame.function,
             instances: Vec::new(),
             windows: Vec::new(),
@@ -271,14 +272,14 @@ impl Machine<'_> {
         } else if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {
             Err(Obstacle::ElementsPerThread)
         } else {
-            self.rewrite(
-                watch,
-                effects,
-                &collective.output,
-                several.also,
-                total.as_ref(),
-                span,
-            )
+            let of_scan = Some(&total).filter(|_| is_scan);
+            let rewrite = self.rewrite(watch, ran, &collective.output, several.also, of_scan);
+            rewrite.or_else(|obstacle| {
+                let found = (&collective.input, &collective.output, &total);
+                let is_one = !is_scan && collective.beside.is_empty();
+                let before = is_one.then(|| self.rewrite_before_last_step(watch, ran, found));
+                before.flatten().ok_or(obstacle)
+            })
         };
         Some(collective)
     }

@@ -132,6 +132,21 @@ impl Collective {
         }
     }
 
+    /// What other code takes the place of: all of it, or what comes before its last step.
+    #[must_use]
+    pub fn replaced(&self) -> Collective {
+        let mut replaced = self.clone();
+        if let Ok(Rewrite {
+            last_step: Some(step),
+            ..
+        }) = &self.rewrite
+        {
+            replaced.span = step.before;
+            replaced.output = step.cell.clone();
+        }
+        replaced
+    }
+
     /// The same of a further result of its statements, if its elements, of type `element`, begin where it is left.
     #[must_use]
     pub fn further(&self, result: &Beside, element: Scalar) -> Collective {
@@ -293,9 +308,31 @@ impl Elements {
     }
 }
 
+/// The step with which a reduction comes to its total, where its statement does something else as well: it stores what it makes
+/// of the total, say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastStep {
+    /// The statements before it, which leave partial results.
+    pub before: Span,
+    /// What becomes of the text of the step if the total is in the cell already.
+    pub changes: Vec<Change>,
+    /// Where the statements before would have to leave it: the first of the elements.
+    pub cell: Elements,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// An expression is the total, and reads it from the cell.
+    Reads(Span),
+    /// A statement is not needed any more.
+    Goes(Span),
+}
+
 /// What a replacement in place has to know of the construct's surroundings.
 #[derive(Clone, Debug)]
 pub struct Rewrite {
+    /// The last step, if it stays in the text, and the rest is replaced.
+    pub last_step: Option<LastStep>,
     /// An expression in scope whose value is the thread's element index, e.g. `gi` or `tid.x`.
     pub lane: String,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.

@@ -69,10 +69,10 @@ pub use difference::Difference;
 pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, compare_with, proved_of_itself};
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
-    Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
-    Found, Holders, Instance, Iteration, Kind, Meanwhile, NamedValue, NotCombined, Obstacle, OutOfBounds,
-    Parts, Point, Quantity, Race, Rewrite, Shape, Stop, Stored, Under, Uninitialised, WaveDependence,
-    WaveEffect, WaveLadder, element_text,
+    Access, Amid, Amount, Analysis, Around, Beside, Cells, Change, Claim, Collective, Divergence, Elements,
+    Extent, Found, Holders, Instance, Iteration, Kind, LastStep, Meanwhile, NamedValue, NotCombined,
+    Obstacle, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, Stop, Stored, Under, Uninitialised,
+    WaveDependence, WaveEffect, WaveLadder, element_text,
 };
 pub use order::{Unordered, unordered};
 pub use served::serves_alike;

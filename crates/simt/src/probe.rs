@@ -17,6 +17,7 @@ use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
 use crate::observe::Watch;
+use crate::rewrite::Ran;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::terms::{Needs, Terms};
@@ -538,7 +539,7 @@ impl<'a> Machine<'a> {
             watch.first = atoms.first;
         }
         let mut best: Option<(Collective, usize)> = None;
-        let mut so_far = Effects::default();
+        let (mut so_far, mut events) = (Effects::default(), Vec::new());
         self.terms.needs.set(Needs::default());
         let work = self.terms.work();
         for (number, (statement, of_one)) in (1..).zip(statements.iter().zip(effects)) {
@@ -548,6 +549,7 @@ impl<'a> Machine<'a> {
             if self.skims && self.terms.work() - work > MAX_WORK / 16 {
                 break;
             }
+            events.push(self.state.events);
             let is_first_barrier = of_one.barrier && !so_far.barrier;
             so_far.add(of_one);
             let is_last = so_far.leaves;
@@ -569,8 +571,12 @@ impl<'a> Machine<'a> {
                 continue;
             }
             self.observe_partial_results();
-            let span = statements[0].span.to(statement.span);
-            let Some(mut found) = self.classify(&atoms, &so_far, span) else {
+            let ran = Ran {
+                statements: &statements[..number],
+                effects: &effects[..number],
+                events: &events,
+            };
+            let Some(mut found) = self.classify(&atoms, ran, &so_far) else {
                 continue;
             };
             if is_last && !is_of_one(&found.output) {

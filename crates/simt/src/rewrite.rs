@@ -7,7 +7,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::control::root;
-use crate::finding::{Elements, Obstacle, Rewrite, Stored};
+use crate::finding::{Change, Elements, LastStep, Obstacle, Rewrite, Stored};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::Watch;
@@ -15,19 +15,62 @@ use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::text::effects::Effects;
 
+/// Statements of a construct that have run.
+#[derive(Clone, Copy)]
+pub(crate) struct Ran<'s> {
+    pub statements: &'s [Stmt],
+    /// Of each of them.
+    pub effects: &'s [Effects],
+    /// What had happened behind each that another thread or the device could have had a part in.
+    pub events: &'s [u32],
+}
+
+impl Ran<'_> {
+    pub fn span(self) -> Span {
+        let spans = self.statements.iter().map(|statement| statement.span);
+        spans.reduce(Span::to).unwrap_or_default()
+    }
+
+    pub fn all_effects(self) -> Effects {
+        let mut all = Effects::default();
+        for of_one in self.effects {
+            all.add(of_one);
+        }
+        all
+    }
+
+    /// The first `count` of them, and the others.
+    fn parted(self, count: usize) -> Option<(Self, Self)> {
+        let (statements, effects, events) = (
+            self.statements.split_at_checked(count)?,
+            self.effects.split_at_checked(count)?,
+            self.events.split_at_checked(count)?,
+        );
+        let part = |statements, effects, events| Ran {
+            statements,
+            effects,
+            events,
+        };
+        Some((
+            part(statements.0, effects.0, events.0),
+            part(statements.1, effects.1, events.1),
+        ))
+    }
+}
+
 impl Machine<'_> {
-    /// What code in the place of the statements under `span` has to know. `total` is what all elements of a scan come to; `None` for
+    /// What code in the place of the statements has to know. `total` is what all elements of a scan come to; `None` for
     /// a reduction.
     pub fn rewrite(
         &mut self,
         watch: &Watch,
-        effects: &Effects,
+        ran: Ran<'_>,
         output: &Elements,
         also: Vec<Elements>,
         total: Option<&Value>,
-        span: Span,
     ) -> Result<Rewrite, Obstacle> {
-        let stored = self.stored(watch, effects, total, span)?;
+        let (effects, span) = (&ran.all_effects(), ran.span());
+        let stored = self.stored(watch, ran, effects, total)?;
         let function = self.function().ok_or(Obstacle::Unfollowed)?;
         let body = function.body.as_deref().unwrap_or_default();
         let outside = self.effects.of_statements_outside(self.shader, body, span);
@@ -90,6 +133,7 @@ impl Machine<'_> {
             .min_by_key(String::len)
             .ok_or(Obstacle::NoIndex)?;
         Ok(Rewrite {
+            last_step: None,
             lane,
             settled,
             unread,
@@ -99,16 +143,128 @@ impl Machine<'_> {
         })
     }
 
+    /// What code in the place of a reduction's statements has to know if it ends before the step that comes to the total, which
+    /// stays where it is, and reads the total instead. Whether nothing else in the statements that stay reads partial
+    /// results is for the proof of the replacement to find out.
+    pub fn rewrite_before_last_step(
+        &mut self,
+        watch: &Watch,
+        ran: Ran<'_>,
+        (input, output, total): (&Elements, &Elements, &Value),
+    ) -> Option<Rewrite> {
+        let &Elements::Array {
+            global,
+            offset,
+            component: None,
+            axis,
+        } = input
+        else {
+            return None;
+        };
+        let makes_steps = |effects: &Effects| effects.barrier || !effects.shared_written.is_empty();
+        let (_, earlier) = ran.effects.split_last()?;
+        let (before, last) = ran.parted(earlier.iter().rposition(makes_steps)? + 1)?;
+        let cell = Elements::Cell {
+            global,
+            index: offset,
+            component: None,
+            axis,
+        };
+        // Where the total is to be besides, and what becomes of the last step.
+        let (also, changes) = match output {
+            Elements::Cell { .. } if *output != cell => return None,
+            Elements::Cell { .. } => {
+                let stores = |effects: &Effects| effects.shared_written.contains(&global);
+                let store = self.only_writer(last.statements, &stores)?;
+                (None, vec![Change::Goes(store)])
+            }
+            Elements::OneRegister {
+                local,
+                component: None,
+                ..
+            }
+            | Elements::Register {
+                local,
+                component: None,
+            } => match total_expressions(watch, last.span(), total) {
+                reads if reads.is_empty() => {
+                    let gives = |effects: &Effects| effects.written.contains(local);
+                    let goes = Change::Goes(self.only_writer(last.statements, &gives)?);
+                    match initial_value(last.statements, *local) {
+                        Some(value) => (None, vec![Change::Reads(value), goes]),
+                        None => (Some(*local), vec![goes]),
+                    }
+                }
+                reads => (None, reads),
+            },
+            _ => (None, total_expressions(watch, last.span(), total)),
+        };
+        if changes.is_empty() {
+            return None;
+        }
+        // What other variables hold before the last step is not known any more.
+        let written = |ran: Ran<'_>| ran.all_effects().written;
+        let (of_before, of_last) = (written(before), written(last));
+        if of_before.intersection(&of_last).any(|local| Some(*local) != also) {
+            return None;
+        }
+        let also = also.into_iter().map(|local| Elements::Register {
+            local,
+            component: None,
+        });
+        let rewrite = self.rewrite(watch, before, &cell, also.collect(), None).ok()?;
+        Some(Rewrite {
+            last_step: Some(LastStep {
+                before: before.span(),
+                changes,
+                cell,
+            }),
+            ends_with_barrier: false,
+            ..rewrite
+        })
+    }
+
+    /// The one loop or assignment among these statements, or in blocks of them, that writes what is asked for, but for
+    /// declarations; or the `if` around it, where it is all that this guards.
+    fn only_writer(&mut self, statements: &[Stmt], writes: &dyn Fn(&Effects) -> bool) -> Option<Span> {
+        let mut writers = statements.iter().filter(|statement| {
+            let effects = self
+                .effects
+                .of_statements(self.shader, std::slice::from_ref(statement));
+            !matches!(statement.kind, StmtKind::Declare { .. }) && writes(&effects)
+        });
+        let (writer, None) = (writers.next()?, writers.next()) else {
+            return None;
+        };
+        match &writer.kind {
+            StmtKind::Block(body) => self.only_writer(body, writes),
+            StmtKind::If {
+                condition,
+                then,
+                otherwise: None,
+            } => match &then.kind {
+                StmtKind::Block(body) if body.len() > 1 => self.only_writer(body, writes),
+                _ => {
+                    let goes = !self.effects.has_side_effects(self.shader, condition);
+                    goes.then_some(writer.span)
+                }
+            },
+            StmtKind::Expr(_) | StmtKind::Loop(_) => Some(writer.span),
+            _ => None,
+        }
+    }
+
     /// What under `span` gives places the total of the construct's elements: those in device memory, and variables in groupshared
     /// memory. Other code can take the place of statements that change nothing else but the construct's arrays
     /// and variables.
     fn stored(
         &self,
         watch: &Watch,
+        ran: Ran<'_>,
         effects: &Effects,
         total: Option<&Value>,
-        span: Span,
     ) -> Result<Vec<Stored>, Obstacle> {
+        let span = ran.span();
         let is_total = |value: &Value| Some(value) == total;
         let given =
             |array: &Shared| matches!(array.cells(), [cell] if is_total(cell)).then_some(array.global);
@@ -161,7 +317,7 @@ impl Machine<'_> {
             Err(Obstacle::Unfollowed)
         } else if effects.handle_written {
             Err(Obstacle::WritesHandle)
-        } else if self.state.events - watch.events_before != on_device {
+        } else if ran.events.last().copied().unwrap_or(self.state.events) - watch.events_before != on_device {
             Err(Obstacle::SharesMemory)
         } else {
             Ok(stored)
@@ -228,6 +384,33 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// The outermost expressions under `span` that were seen to be the total.
+fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<Change> {
+    let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
+    let noticed = watch.noticed.iter().filter(|(.., value)| value == total);
+    let spans = noticed.filter_map(|(place, ..)| match place {
+        Elements::Expression { span: own, .. } if holds(span, *own) => Some(*own),
+        _ => None,
+    });
+    let spans: BTreeSet<Span> = spans.collect();
+    let is_outermost = |own: &&Span| !spans.iter().any(|other| other != *own && holds(*other, **own));
+    spans
+        .iter()
+        .filter(is_outermost)
+        .map(|own| Change::Reads(*own))
+        .collect()
+}
+
+/// The value that a variable is declared with in these statements or blocks of them.
+fn initial_value(statements: &[Stmt], wanted: LocalId) -> Option<Span> {
+    statements.iter().find_map(|statement| match &statement.kind {
+        StmtKind::Declare { local, init } if *local == wanted => init.as_ref().map(|init| init.span),
+        StmtKind::Block(body) => initial_value(body, wanted),
+        StmtKind::If { then, .. } => initial_value(std::slice::from_ref(then), wanted),
+        _ => None,
+    })
 }
 
 /// A word as HLSL text of its type.

@@ -43,6 +43,13 @@ pub(super) fn arithmetic(ty: &Type) -> Type {
     }
 }
 
+/// Whether an expression of unknown type is made of a bit field. Such a field has a type, which is not looked at: beside an `int` it
+/// may be the wider one, and then choose the overload of a function.
+fn has_bit_field(expr: &Expr) -> bool {
+    let is_field = matches!(expr.kind, ExprKind::Field(..));
+    expr.ty == Type::Unknown && (is_field || expr.children().any(has_bit_field))
+}
+
 /// The type two operands are converted to; `None` where HLSL has none.
 pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
     if a == b {
@@ -384,6 +391,9 @@ impl Lowering<'_> {
             if let Some(scalar) = scalar {
                 return Some(shape(&a.ty, &b.ty)?.with_scalar(scalar));
             }
+        }
+        if has_bit_field(a) || has_bit_field(b) {
+            return Some(Type::Unknown);
         }
         common(&a.ty, &b.ty)
     }
