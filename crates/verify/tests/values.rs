@@ -394,6 +394,22 @@ fn math_intrinsics() {
     );
 }
 
+/// `f != 0` and `bool(f)` are one comparison, of NaN as well; `lerp` is what DXIL has for it, bit for bit.
+#[test]
+fn forms_that_dxil_does_not_tell_apart() {
+    check_lane(
+        "",
+        "float nan = asfloat(0x7fc00000 | x), zero = asfloat(x & 0);
+         r = (nan ? 1u : 0u) + (nan != 0 ? 2u : 0u) + (bool(nan) ? 4u : 0u) + (zero ? 8u : 0u) + (zero != 0 ? 16u : 0u);",
+        |_, _| 7,
+    );
+    check_lane(
+        "",
+        "float a = 3 + (x & 63), b = 1.1 * gi, t = 0.3; r = asuint(lerp(a, b, t)) == asuint(a + t * (b - a));",
+        |_, _| 1,
+    );
+}
+
 #[test]
 fn uniforms_and_byte_addresses() {
     let source = "cbuffer Settings { uint count; float3 scale; uint table[3]; bool flag; };

@@ -5,6 +5,7 @@
 //! where others are tested, too, it takes two for each set of these. Every other macro always has further values. This module may name more macros than matter, never fewer, but for those that no
 //! condition tests: a build that sets those changes the text itself.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use shaderlint_hlsl::{Definition, Directive, Directives, Text, Version, include_guard, without_dead_arms};
@@ -70,6 +71,17 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
     names.filter(|name| !is_fixed(name) && !is_read(name)).collect()
 }
 
+/// A directive's text, of a condition without its character constants, which name nothing.
+fn without_characters(line: &Directive) -> Cow<'_, [u8]> {
+    let parts: Vec<&[u8]> = line.argument.split(|byte| *byte == b'\'').collect();
+    let is_condition = matches!(&line.keyword[..], b"if" | b"elif");
+    if !is_condition || parts.len().is_multiple_of(2) || parts.len() == 1 {
+        return Cow::from(&line.argument[..]);
+    }
+    let code: Vec<&[u8]> = parts.into_iter().step_by(2).collect();
+    Cow::from(code.join(&b' '))
+}
+
 impl Asked {
     fn of(files: &[Text]) -> Asked {
         let mut asked = Asked::default();
@@ -95,7 +107,8 @@ impl Asked {
     }
 
     fn note(&mut self, line: &Directive, is_met_by_all: bool) {
-        let all: Vec<&[u8]> = words(&line.argument).collect();
+        let argument = without_characters(line);
+        let all: Vec<&[u8]> = words(&argument).collect();
         match &line.keyword[..] {
             b"if" | b"elif" => {
                 for pair in all.windows(2).filter(|pair| pair[0] == b"defined") {

@@ -301,7 +301,7 @@ void Main(uint3 id : SV_DispatchThreadID) {
             moved,
             "differs at Raw[4] (thread 0): expected Src[0].y, got 7",
             "differs at Raw[4]:",
-            "differs: Raw[4] is 7, should be 0, in 1 group, where all inputs are 0",
+            "differs: Raw[4] is 7, should be 0, in 1 group, where all that is only read is 0",
         ),
     ] {
         let files = [("a.hlsl", kernel), (name, other.as_str())].map(|(file, text)| {
@@ -566,6 +566,11 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
             "__HLSL_VERSION",
         ),
         ("", "Y[id.x] = 1;\n#if !defined(X)\nY[id.x] = 2;\n#endif", "X"),
+        (
+            "",
+            "Y[id.x] = 1;\n#if X == 'a' || X == 'b'\nY[id.x] = 2;\n#endif",
+            "X",
+        ),
         (
             "#define HAS(x) HAS_##x",
             "Y[id.x] = 1;\n#if HAS(MODE)\nY[id.x] = 2;\n#endif",

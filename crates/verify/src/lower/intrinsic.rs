@@ -116,6 +116,14 @@ impl Body<'_, '_> {
                 let power = self.call_math(MathFunction::Exp2, &[b]);
                 self.binary(BinaryOp::Mul, a, power, ty, span)
             }
+            // As DXIL has it. WGSL's `mix` may be `a * (1 - t) + b * t`, which rounds otherwise.
+            (I::Lerp, [a, b, t]) => {
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                let t = self.value_as(t, ty)?;
+                let whole = self.binary(BinaryOp::Sub, b, a, ty, span)?;
+                let part = self.binary(BinaryOp::Mul, t, whole, ty, span)?;
+                self.binary(BinaryOp::Add, a, part, ty, span)
+            }
             (I::Modf, [a, whole]) => {
                 let a = self.value_as(a, ty)?;
                 let truncated = self.call_math(MathFunction::Trunc, &[a]);
@@ -193,7 +201,6 @@ impl Body<'_, '_> {
             I::FaceForward => (M::FaceForward, 3),
             I::Floor => (M::Floor, 1),
             I::Frac => (M::Fract, 1),
-            I::Lerp => (M::Mix, 3),
             I::Log => (M::Log, 1),
             I::Log2 => (M::Log2, 1),
             I::Max => (M::Max, 2),

@@ -73,6 +73,14 @@ impl Body<'_, '_> {
             };
         }
         let is_bool = scalar == Scalar::Bool;
+        // `f != 0` is what `bool(f)` is, of NaN as well: naga's `!=` of floats is false of NaN in SPIR-V (`OpFOrdNotEqual`).
+        if op == BinaryOp::NotEqual && scalar.is_float() {
+            let expr = self.binary(BinaryOp::Equal, left, right, &ty, span)?;
+            return Ok(self.add(Expression::Unary {
+                op: UnaryOperator::LogicalNot,
+                expr,
+            }));
+        }
         let op = match op {
             BinaryOp::Xor if is_bool => BinaryOperator::NotEqual,
             BinaryOp::And | BinaryOp::LogicalAnd => BinaryOperator::And,
