@@ -8,8 +8,8 @@
 use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Amid, Change, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Obstacle,
-    Operator, Outcome, Rewrite, WaveRun, compare_with, proved_of_itself,
+    Amid, Change, Collective, Doubt, Elements, Instance, Kind, LaneMap, Left, NOT_SEEN_TO_DIFFER, Needs,
+    Obstacle, Operator, Outcome, Rewrite, WaveRun, compare_with, proved_of_itself,
 };
 
 use crate::configuration;
@@ -207,14 +207,20 @@ fn with_what_others_read(
     let behind = function.and_then(|function| unit.text_behind(shader, found.span, function.span));
     let choices = unit.choices.iter().filter(|choice| !choice.is_guard);
     let chosen: Vec<&[u8]> = choices.map(|choice| unit.text_of(choice)).collect();
-    for (local, value) in std::mem::take(&mut rewrite.unread) {
+    for (local, left) in std::mem::take(&mut rewrite.unread) {
         let name = function.and_then(|function| function.locals.get(local.0 as usize));
         let name = name.map(|local| local.name.as_bytes());
         let names_it = |text: &&[u8]| words(text).any(|word| Some(word) == name || word == b"include");
         if behind.is_none_or(|behind| names_it(&behind)) || chosen.iter().any(names_it) {
-            rewrite
-                .settled
-                .push((local, value.ok_or(Obstacle::Leaves(local))?));
+            match left {
+                Left::Number(value) => rewrite.settled.push((local, value)),
+                Left::Result(None) => rewrite.also.push(Elements::Register {
+                    local,
+                    component: None,
+                }),
+                Left::Result(Some(number)) => rewrite.further.push((local, number)),
+                Left::Other => return Err(Obstacle::Leaves(local)),
+            }
         }
     }
     Ok(rewrite)

@@ -30,7 +30,7 @@ use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
-use crate::element::{array_of_elements, element_name, part_of, scalar_part};
+use crate::element::{self, array_of_elements, element_name, part_of, scalar_part};
 use crate::lines;
 use crate::totals::{Totals, goes_with_size, length_by_name};
 use crate::wave_form::{WaveForm, barrier_of, neutral};
@@ -263,9 +263,6 @@ fn by_one_wave(
     } else {
         None
     };
-    if cell.is_none() && !registers.is_empty() {
-        return None;
-    }
     let is_fixed = has_literal_size(context);
     let is_of_all = |part: &Part| part.offset == 0 && part.index == 0;
     let is_right_for_any_size =
@@ -347,7 +344,21 @@ fn by_one_wave(
     };
     let mut end = match &cell {
         Some(cell) => left(shader, reduction, rewrite, registers, cell)?,
-        None => left_settled(shader, reduction, rewrite)?,
+        None => {
+            let function = context.function(reduction.function)?;
+            let own = registers.iter().map(|local| (*local, stored(&parts[0])));
+            let further = rewrite.further.iter().map(|(local, number)| {
+                let place = reduction.beside.get(*number).map(|beside| &beside.output);
+                let place = place.map(|place| element::text(context, reduction, place, ""));
+                (*local, place.unwrap_or_default())
+            });
+            let mut text = String::new();
+            for (local, place) in own.chain(further) {
+                let name = &function.locals.get(local.0 as usize)?.name;
+                let _ = writeln!(text, "    {name} = {place};");
+            }
+            text + &left_settled(shader, reduction, rewrite)?
+        }
     };
     if last {
         let _ = writeln!(end, "    {barrier}();");

@@ -82,15 +82,20 @@ impl Machine<'_> {
     pub fn free(&mut self, layouts: Layouts, effects: &Effects, frees_known_cells: bool) -> Atoms {
         let is_free = |cell: &Value| frees_known_cells || cell.known().is_none();
         let mut origins: Vec<(Home, u32)> = Vec::new();
-        let mut known: FxHashMap<Value, u32> = FxHashMap::default();
+        // By value: the first cell of each row that holds it.
+        let mut known: FxHashMap<Value, Vec<(Home, u32)>> = FxHashMap::default();
         for array in &self.state.shared {
             let Some(layout) = layouts.array(array.global) else {
                 continue;
             };
             for (component, rank, cell) in layout.cells(array.cells().len()) {
                 if let Some(cell) = array.cells().get(cell).filter(|cell| is_free(cell)) {
-                    known.entry(cell.clone()).or_insert(origins.len() as u32);
-                    origins.push((Home::Cells(array.global, component), rank));
+                    let home = Home::Cells(array.global, component);
+                    let holders = known.entry(cell.clone()).or_default();
+                    if !holders.iter().any(|(other, _)| *other == home) {
+                        holders.push((home, origins.len() as u32));
+                    }
+                    origins.push((home, rank));
                 }
             }
         }
@@ -98,6 +103,7 @@ impl Machine<'_> {
         let mut registers: Vec<(LocalId, usize, Vec<u32>)> = Vec::new();
         let mut mixed: Vec<(LocalId, usize)> = Vec::new();
         let mut twins: Vec<Twin> = Vec::new();
+        let mut torn = 0;
         let locals: BTreeSet<&LocalId> = effects.read.iter().chain(&effects.written).collect();
         for local in locals {
             let columns = self.state.frame.locals.get(local.0 as usize);
@@ -112,7 +118,7 @@ impl Machine<'_> {
                     }
                     continue;
                 }
-                let shared: Option<Vec<u32>> = values.iter().map(|value| known.get(value).copied()).collect();
+                let shared = shared_cells(&known, values, &mut torn);
                 if let Some(atoms) = &shared {
                     let cells = atoms.iter().map(|atom| cell_of(&layouts, &origins, *atom));
                     twins.push(Twin {
@@ -168,17 +174,16 @@ impl Machine<'_> {
                     _ => false,
                 };
                 let mut cells = vec![None; values.len()];
-                let freed = values
-                    .iter()
-                    .enumerate()
-                    .map(|(thread, value)| match known.get(value) {
+                let freed = values.iter().enumerate().map(|(thread, value)| {
+                    match known.get(value).and_then(|holders| holders.first()) {
                         _ if self.terms.is_place(value) => value.clone(),
-                        Some(atom) if is_own(*atom, thread) => {
+                        Some((_, atom)) if is_own(*atom, thread) => {
                             cells[thread] = cell_of(&layouts, &origins, *atom);
                             Value::atom(first + atom)
                         }
                         _ => self.terms.fresh(),
-                    });
+                    }
+                });
                 *values = freed.collect();
                 twins.push(Twin {
                     local,
@@ -194,6 +199,31 @@ impl Machine<'_> {
             twins,
         }
     }
+}
+
+/// The cells that hold the values of a variable. Where several rows hold all of them, as where `lo` and `hi` begin as one value and each
+/// is stored in an array of its own, the variables take these rows in turn: whichever they take, it holds what they hold.
+fn shared_cells(
+    known: &FxHashMap<Value, Vec<(Home, u32)>>,
+    values: &[Value],
+    torn: &mut usize,
+) -> Option<Vec<u32>> {
+    let in_row = |home: &Home| {
+        let cells = values.iter().map(|value| {
+            let (_, atom) = known.get(value)?.iter().find(|(own, _)| own == home)?;
+            Some(*atom)
+        });
+        cells.collect::<Option<Vec<u32>>>()
+    };
+    let homes = known.get(values.first()?)?.iter();
+    let mut rows: Vec<Vec<u32>> = homes.filter_map(|(home, _)| in_row(home)).collect();
+    if rows.is_empty() {
+        let firsts = values.iter().map(|value| Some(known.get(value)?.first()?.1));
+        return firsts.collect();
+    }
+    let number = *torn % rows.len();
+    *torn += usize::from(rows.len() > 1);
+    Some(rows.swap_remove(number))
 }
 
 fn cell_of(layouts: &Layouts, origins: &[(Home, u32)], atom: u32) -> Option<(GlobalId, usize)> {

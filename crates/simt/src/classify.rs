@@ -273,7 +273,8 @@ impl Machine<'_> {
             Err(Obstacle::ElementsPerThread)
         } else {
             let of_scan = Some(&total).filter(|_| is_scan);
-            let rewrite = self.rewrite(watch, ran, &collective.output, several.also, of_scan);
+            let results = (several.also, &*collective.beside);
+            let rewrite = self.rewrite(watch, ran, &collective.output, results, of_scan);
             rewrite.or_else(|obstacle| {
                 let found = (&collective.input, &collective.output, &total);
                 let is_one = !is_scan && collective.beside.is_empty();

@@ -120,6 +120,8 @@ pub struct Collective {
 pub struct Beside {
     pub operator: Operator,
     pub output: Elements,
+    /// Other places of the same result.
+    pub(crate) also: Vec<Elements>,
 }
 
 impl Collective {
@@ -337,8 +339,10 @@ pub struct Rewrite {
     pub lane: String,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
-    /// Those of which nothing that is compiled reads that value; `None` where it is not one number in all threads.
-    pub unread: Vec<(LocalId, Option<String>)>,
+    /// Those of which nothing that is compiled reads what it leaves.
+    pub unread: Vec<(LocalId, Left)>,
+    /// Variables that hold a further result of a reduction, by its number.
+    pub further: Vec<(LocalId, usize)>,
     /// Other places in which the construct leaves the same result. What else it leaves in its arrays, or a reduction in
     /// the variables of the other threads, is for the replacement's proof to rule out.
     pub also: Vec<Elements>,
@@ -346,6 +350,16 @@ pub struct Rewrite {
     pub stored: Vec<Stored>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,
+}
+
+/// What a construct leaves in a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// One number in all threads, as HLSL text.
+    Number(String),
+    /// Its result, or the further one of this number.
+    Result(Option<usize>),
+    Other,
 }
 
 /// An assignment, or a call of `Store`, in a construct's text.

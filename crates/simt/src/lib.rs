@@ -70,7 +70,7 @@ pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, compare_wit
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amid, Amount, Analysis, Around, Beside, Cells, Change, Claim, Collective, Divergence, Elements,
-    Extent, Found, Holders, Instance, Iteration, Kind, LastStep, Meanwhile, NamedValue, NotCombined,
+    Extent, Found, Holders, Instance, Iteration, Kind, LastStep, Left, Meanwhile, NamedValue, NotCombined,
     Obstacle, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, Stop, Stored, Under, Uninitialised,
     WaveDependence, WaveEffect, WaveLadder, element_text,
 };

@@ -7,7 +7,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::control::root;
-use crate::finding::{Change, Elements, LastStep, Obstacle, Rewrite, Stored};
+use crate::finding::{Beside, Change, Elements, LastStep, Left, Obstacle, Rewrite, Stored};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::Watch;
@@ -66,7 +66,7 @@ impl Machine<'_> {
         watch: &Watch,
         ran: Ran<'_>,
         output: &Elements,
-        also: Vec<Elements>,
+        (mut also, beside): (Vec<Elements>, &[Beside]),
         total: Option<&Value>,
     ) -> Result<Rewrite, Obstacle> {
         let (effects, span) = (&ran.all_effects(), ran.span());
@@ -95,28 +95,42 @@ impl Machine<'_> {
         if matches!(output, Elements::Expression { .. }) {
             return Err(Obstacle::NoPlace);
         }
-        let (mut settled, mut unread) = (Vec::new(), Vec::new());
+        let (mut settled, mut unread, mut further) = (Vec::new(), Vec::new(), Vec::new());
         for local in effects.written.difference(&effects.declared) {
-            let is_result = |elements: &Elements| match elements {
+            let is_in = |elements: &Elements| match elements {
                 Elements::Register {
                     local: own,
-                    component,
-                } => own == local && component.is_none(),
-                Elements::OneRegister {
+                    component: None,
+                }
+                | Elements::OneRegister {
                     local: own,
-                    component,
+                    component: None,
                     ..
-                } => own == local && component.is_none(),
+                } => own == local,
                 _ => false,
             };
-            if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
+            if !used_outside.contains(local) || is_in(output) {
                 continue;
             }
-            let value = self.value_left(*local);
-            if is_read(local) {
-                settled.push((*local, value.ok_or(Obstacle::Leaves(*local))?));
-            } else {
-                unread.push((*local, value));
+            let is_own = also.iter().any(is_in);
+            // Scans are written anew for one result at a time.
+            let mut others = beside.iter().filter(|_| total.is_none());
+            let other = others.position(|other| other.also.iter().any(is_in));
+            let left = match (is_own, other, self.value_left(*local)) {
+                (true, ..) => Left::Result(None),
+                (_, Some(other), _) => Left::Result(Some(other)),
+                (_, None, Some(number)) => Left::Number(number),
+                (_, None, None) => Left::Other,
+            };
+            match left {
+                left if !is_read(local) => {
+                    also.retain(|place| !is_in(place));
+                    unread.push((*local, left));
+                }
+                Left::Result(None) => {}
+                Left::Result(Some(other)) => further.push((*local, other)),
+                Left::Number(number) => settled.push((*local, number)),
+                Left::Other => return Err(Obstacle::Leaves(*local)),
             }
         }
         let mut scope = Vec::new();
@@ -137,6 +151,7 @@ impl Machine<'_> {
             lane,
             settled,
             unread,
+            further,
             also,
             stored,
             ends_with_barrier: watch.settled,
@@ -212,7 +227,9 @@ impl Machine<'_> {
             local,
             component: None,
         });
-        let rewrite = self.rewrite(watch, before, &cell, also.collect(), None).ok()?;
+        let rewrite = self
+            .rewrite(watch, before, &cell, (also.collect(), &[]), None)
+            .ok()?;
         Some(Rewrite {
             last_step: Some(LastStep {
                 before: before.span(),

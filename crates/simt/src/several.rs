@@ -59,6 +59,7 @@ impl Several {
                 beside.push(Beside {
                     operator: other.operator,
                     output: other.output.clone(),
+                    also: also(other),
                 });
             }
         }
