@@ -265,12 +265,17 @@ fn by_one_wave(
     };
     let is_fixed = has_literal_size(context);
     let is_of_all = |part: &Part| part.offset == 0 && part.index == 0;
-    let is_right_for_any_size =
-        reduction.count == lanes && parts.iter().all(is_of_all) && goes_with_size(rewrite).is_none();
+    let is_right_for_any_size = reduction.count.is_multiple_of(lanes)
+        && parts.iter().all(is_of_all)
+        && goes_with_size(rewrite).is_none();
     let count = if is_fixed {
         reduction.count.to_string()
     } else {
-        all_threads_by_name(context, reduction).filter(|_| is_right_for_any_size)?
+        let size = all_threads_by_name(context, reduction).filter(|_| is_right_for_any_size)?;
+        match reduction.count / lanes {
+            1 => size,
+            each => format!("{each} * {size}"),
+        }
     };
     let [element, of_wave_lanes] =
         ["waveElement", "waveLanes"].map(|wanted| local_name(shader, reduction, wanted));
@@ -366,7 +371,7 @@ fn by_one_wave(
     end.push('}');
     Some(WaveForm {
         block: text(&count) + &end,
-        expanded: (!is_fixed).then(|| text(&lanes.to_string()) + &end),
+        expanded: (!is_fixed).then(|| text(&reduction.count.to_string()) + &end),
         totals: Vec::new(),
         maps: &LaneMap::ALL,
     })
@@ -454,11 +459,18 @@ fn write(
     let cell = cell(shader, reduction, lanes)?;
     let is_fixed = has_literal_size(context);
     let is_right_for_any_size =
-        reduction.count == lanes && cell.index == 0 && goes_with_size(rewrite).is_none();
+        reduction.count.is_multiple_of(lanes) && cell.index == 0 && goes_with_size(rewrite).is_none();
     if !is_fixed && !is_right_for_any_size {
         return None;
     }
-    let own = own_elements(shader, reduction, rewrite, lanes)?;
+    let in_figures = own_elements(shader, reduction, rewrite, (lanes, None))?;
+    let has_name = !is_fixed && reduction.count > lanes;
+    let own = if has_name {
+        let size = all_threads_by_name(context, reduction)?;
+        own_elements(shader, reduction, rewrite, (lanes, Some(&size)))?
+    } else {
+        in_figures.clone()
+    };
     let total = local_name(shader, reduction, "waveTotal");
     let ty = element_name(shader, reduction)?;
     let index = &rewrite.lane;
@@ -477,19 +489,22 @@ fn write(
     };
     let block = &mut form.block;
     if let Some(atomic) = atomic(reduction) {
-        let _ = write!(
-            block,
-            "{{\n    // {what} by waves, whichever threads they hold.\n\
-             \x20   {ty} {total} = {of_own};\n\
-             \x20   if ({index} == {owner})\n\
-             \x20       {place} = {neutral};\n\
-             \x20   {barrier}();\n\
-             \x20   if (WaveIsFirstLane())\n\
-             \x20       {atomic}({place}, {total});\n\
-             \x20   {barrier}();\n",
-            what = operator.what,
-            of_own = of_wave(reduction, &own),
-        );
+        let text = |own: &str| {
+            format!(
+                "{{\n    // {what} by waves, whichever threads they hold.\n\
+                 \x20   {ty} {total} = {of_own};\n\
+                 \x20   if ({index} == {owner})\n\
+                 \x20       {place} = {neutral};\n\
+                 \x20   {barrier}();\n\
+                 \x20   if (WaveIsFirstLane())\n\
+                 \x20       {atomic}({place}, {total});\n\
+                 \x20   {barrier}();\n",
+                what = operator.what,
+                of_own = of_wave(reduction, own),
+            )
+        };
+        *block = text(&own);
+        form.expanded = has_name.then(|| text(&in_figures));
     } else {
         if context.has_rows() {
             return None;
@@ -507,7 +522,7 @@ fn write(
             reduction,
             &format!("{next} < {waves} ? {totals}[{next}] : {neutral}"),
         );
-        let text = |size: &str| {
+        let text = |size: &str, own: &str| {
             format!(
                 "{{\n    // {what} by waves; assumes a 1-D group packed into waves in order.\n\
                  \x20   {ty} {total} = {of_own};\n\
@@ -527,12 +542,12 @@ fn write(
                  \x20   }}\n\
                  \x20   {barrier}();\n",
                 what = operator.what,
-                of_own = of_wave(reduction, &own),
+                of_own = of_wave(reduction, own),
                 combined = accumulated(reduction.operator, &total, &of_totals),
             )
         };
-        *block = text(&size);
-        form.expanded = (!is_fixed).then(|| text(&lanes.to_string()));
+        *block = text(&size, &own);
+        form.expanded = (!is_fixed).then(|| text(&lanes.to_string(), &in_figures));
         form.totals.push(Totals {
             declaration: format!("groupshared {ty} {totals}"),
             length: if is_fixed {
@@ -666,8 +681,13 @@ fn cell(shader: &Shader, reduction: &Collective, lanes: u32) -> Option<Cell> {
     })
 }
 
-/// All that one thread takes part with.
-fn own_elements(shader: &Shader, reduction: &Collective, rewrite: &Rewrite, lanes: u32) -> Option<String> {
+/// All that one thread takes part with, the number of the group's threads in figures or by its name.
+fn own_elements(
+    shader: &Shader,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    (lanes, size): (u32, Option<&str>),
+) -> Option<String> {
     let index = &rewrite.lane;
     match reduction.input {
         Elements::Register {
@@ -697,9 +717,16 @@ fn own_elements(shader: &Shader, reduction: &Collective, rewrite: &Rewrite, lane
             if !reduction.count.is_multiple_of(lanes) || elements > MOST_A_THREAD {
                 return None;
             }
-            let first = element(offset);
-            Some((1..elements).fold(first, |all, number| {
-                combined(reduction.operator, &all, &element(offset + number * lanes))
+            if size.is_some() && offset > 0 {
+                return None;
+            }
+            let further = |number: u32| match (size, number) {
+                (None, _) => element(offset + number * lanes),
+                (Some(size), 1) => format!("{name}[{index} + {size}]"),
+                (Some(size), _) => format!("{name}[{index} + {number} * {size}]"),
+            };
+            Some((1..elements).fold(element(offset), |all, number| {
+                combined(reduction.operator, &all, &further(number))
             }))
         }
         _ => None,

@@ -99,7 +99,7 @@ pub(crate) fn operand(shader: &Shader, text: &str) -> String {
         || is_word(text.as_bytes())
             && if unit.is_macro(text.as_bytes()) {
                 let mut definitions = unit.definitions(text.as_bytes()).iter();
-                definitions.all(|definition| is_word(&definition.body))
+                definitions.all(|definition| is_word(&definition.body) || is_enclosed(&definition.body))
             } else {
                 shader.globals.iter().any(|global| global.own_name() == text)
             };
@@ -108,6 +108,17 @@ pub(crate) fn operand(shader: &Shader, text: &str) -> String {
     } else {
         format!("({text})")
     }
+}
+
+/// Whether one pair of parentheses is around all of a text.
+fn is_enclosed(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let mut depth = 0;
+    let closes = text.iter().position(|byte| {
+        depth += i32::from(*byte == b'(') - i32::from(*byte == b')');
+        depth == 0
+    });
+    text.starts_with(b"(") && closes.is_some_and(|at| at + 1 == text.len())
 }
 
 /// Whether the file says in figures how many threads the group has: what holds for this many is all there is to prove.
