@@ -8,15 +8,15 @@
 use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Amid, Change, Collective, Doubt, Elements, Instance, Kind, LaneMap, Left, NOT_SEEN_TO_DIFFER, Needs,
-    Obstacle, Operator, Outcome, Rewrite, WaveRun, compare_with, proved_of_itself,
+    Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, Left, NOT_SEEN_TO_DIFFER, Needs, Obstacle,
+    Operator, Outcome, Rewrite, StepEdit, WaveRun, compare_with, proved_of_itself,
 };
 
 use crate::configuration;
 use crate::element::{self, array_of_elements, element_name, row_of_elements};
 use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
-use crate::written::{has_literal_size, size_by_name};
+use crate::written::{has_literal_size, local_name, size_by_name};
 use crate::{wave_reduction, wave_scan, witness};
 
 /// The barrier that orders no more than groupshared memory.
@@ -96,6 +96,13 @@ fn not_read() -> Refusal {
     )
 }
 
+/// No variable holds the thread's index, and the group's width has a name that means nothing here.
+fn no_index() -> Refusal {
+    Refusal::because("no-thread-index", NO_INDEX)
+}
+
+const NO_INDEX: &str = "no variable here holds the thread's number in its group";
+
 /// The form would leave out what the construct makes besides.
 fn other_results() -> Refusal {
     let text = "the same statements make other results, which the wave form of one would leave out";
@@ -128,16 +135,28 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         .as_ref()
         .map_err(|obstacle| not_replaceable(context, found, *obstacle))?;
     let collectives = context.analysis.collectives.iter();
-    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
-    let found = &found.replaced();
+    let is_other = |other: &&Collective| other.span.start != found.span.start;
+    let proofs = 1 + collectives.take_while(is_other).count() as u64;
+    let found = &found.without_last_step();
     let rewrite = &with_what_others_read(context.shader, found, rewrite)
         .map_err(|obstacle| not_replaceable(context, found, obstacle))?;
+    let (rewrite, index) = &match &rewrite.row {
+        Some(row) => with_index(context, found, rewrite, row).ok_or_else(no_index)?,
+        None => (rewrite.clone(), None),
+    };
     let write = |totals: &str| {
-        if found.kind == Kind::Reduction {
+        let mut forms = if found.kind == Kind::Reduction {
             wave_reduction::forms(context, found, rewrite, totals)
         } else {
             wave_scan::forms(context, found, rewrite, totals)
+        };
+        for (form, [index, in_figures]) in forms.iter_mut().zip(index.iter().cycle()) {
+            let expanded = form.expanded.as_ref().unwrap_or(&form.block);
+            let expanded = expanded.replacen("{\n", &format!("{{\n{in_figures}"), 1);
+            form.expanded = (index != in_figures || form.expanded.is_some()).then_some(expanded);
+            form.block = form.block.replacen("{\n", &format!("{{\n{index}"), 1);
         }
+        forms
     };
     let forms = write(&totals_name(context.shader, found));
     if forms.is_empty() && !found.beside.is_empty() {
@@ -170,15 +189,42 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
             fix => return fix,
         }
     }
-    // What reads an element where the total is left now may be no use of a partial result.
+    // A form that leaves the total in an element shows nothing of who reads that element for itself.
     if why_not == Refusal::HasOtherUses && rewrite.last_step.is_some() {
-        return Err(Refusal::NotProved(why_not.no_fix()));
+        let text = "its last step, or what comes after it, reads more than the total";
+        return Err(Refusal::because("other-uses", text));
     }
     // Of a reduction even a form that is not proved may show that it has other uses: that was tried first.
     if matches!(&why_not, Refusal::NotProved(why) if why.reason == NOT_PROVED) {
         results_are_known(context, found.needs)?;
     }
     Err(why_not)
+}
+
+/// A rewrite whose form works the thread's index out first, and that declaration: with the width of the group as the file calls it,
+/// and in figures.
+fn with_index(
+    context: &Context<'_>,
+    found: &Collective,
+    rewrite: &Rewrite,
+    row: &str,
+) -> Option<(Rewrite, Option<[String; 2]>)> {
+    let name = local_name(context.shader, found, "waveThread");
+    let lane = &rewrite.lane;
+    let declared = |width: &str| format!("    uint {name} = {row} * {width} + {lane};\n");
+    let [width, ..] = context.analysis.group_size;
+    let in_figures = declared(&width.to_string());
+    let by_name = if has_literal_size(context) {
+        in_figures.clone()
+    } else {
+        declared(&size_by_name(context, found)?)
+    };
+    let rewrite = Rewrite {
+        lane: name,
+        row: None,
+        ..rewrite.clone()
+    };
+    Some((rewrite, Some([by_name, in_figures])))
 }
 
 /// What becomes of the kernel's results in a fix can only be proved if they are known of the kernel itself.
@@ -274,7 +320,12 @@ fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Op
         _ if array_of_elements(shader, found, global).is_none() => "an array of another type",
         _ => return None,
     };
-    let text = format!("no wave form is written for elements in `{name}`, {of_what}");
+    let text = match array.ty {
+        Type::Array(..) | Type::Resource(..) => {
+            format!("no wave form is written for elements in `{name}`, {of_what}")
+        }
+        _ => format!("no wave form is written that leaves its result in `{name}`, which is no array"),
+    };
     Some(NoFix::new("array", text).named(name))
 }
 
@@ -418,10 +469,7 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
                 "{name}, which these statements leave, is used after them, and not one number in all threads"
             )
         }),
-        Obstacle::NoIndex => NoFix::new(
-            "no-thread-index",
-            "no variable here holds the thread's number in its group",
-        ),
+        Obstacle::NoIndex => NoFix::new("no-thread-index", NO_INDEX),
         Obstacle::MayLeave => NoFix::new("may-return", "threads may return from among these statements"),
         Obstacle::Writes(id) => match shader.globals.get(id.0 as usize) {
             Some(written) => {
@@ -559,9 +607,9 @@ fn last_step(context: &Context<'_>, found: &Collective) -> Vec<Edit> {
         text: text.to_owned(),
         expanded: None,
     };
-    let edits = step.changes.iter().map(|change| match *change {
-        Change::Reads(total) => edit(in_parentheses(context.shader, total), &read),
-        Change::Goes(statement) => edit(statement, ""),
+    let edits = step.edits.iter().map(|step| match *step {
+        StepEdit::ReadTotal(total) => edit(in_parentheses(context.shader, total), &read),
+        StepEdit::Remove(statement) => edit(statement, ""),
     });
     edits.collect()
 }

@@ -349,21 +349,7 @@ fn by_one_wave(
     };
     let mut end = match &cell {
         Some(cell) => left(shader, reduction, rewrite, registers, cell)?,
-        None => {
-            let function = context.function(reduction.function)?;
-            let own = registers.iter().map(|local| (*local, stored(&parts[0])));
-            let further = rewrite.further.iter().map(|(local, number)| {
-                let place = reduction.beside.get(*number).map(|beside| &beside.output);
-                let place = place.map(|place| element::text(context, reduction, place, ""));
-                (*local, place.unwrap_or_default())
-            });
-            let mut text = String::new();
-            for (local, place) in own.chain(further) {
-                let name = &function.locals.get(local.0 as usize)?.name;
-                let _ = writeln!(text, "    {name} = {place};");
-            }
-            text + &left_settled(shader, reduction, rewrite)?
-        }
+        None => left_of_several(context, reduction, rewrite, registers)?,
     };
     if last {
         let _ = writeln!(end, "    {barrier}();");
@@ -413,6 +399,28 @@ fn left(
         let _ = writeln!(text, "    {} = {}[{}];", name(*local)?, cell.array, cell.index);
     }
     Some(text + &left_settled(shader, reduction, rewrite)?)
+}
+
+/// Statements that leave each of several results, and what else the ladder leaves, in variables.
+fn left_of_several(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    registers: &[LocalId],
+) -> Option<String> {
+    let function = context.function(reduction.function)?;
+    let own = registers.iter().map(|local| (*local, Some(&reduction.output)));
+    let further = rewrite.further.iter().map(|(local, number)| {
+        let beside = reduction.beside.get(*number);
+        (*local, beside.map(|beside| &beside.output))
+    });
+    let mut text = String::new();
+    for (local, place) in own.chain(further) {
+        let name = &function.locals.get(local.0 as usize)?.name;
+        let place = element::text(context, reduction, place?, "");
+        let _ = writeln!(text, "    {name} = {place};");
+    }
+    Some(text + &left_settled(context.shader, reduction, rewrite)?)
 }
 
 /// Statements that leave in variables what does not depend on the elements.

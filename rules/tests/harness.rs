@@ -620,8 +620,7 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
     }
 }
 
-/// Other libraries call what is exported, from whichever threads they like.
-/// The statement that makes it stays in the text, and may be another one in another build.
+/// The last step stays in the text, and another build may compile another one.
 #[test]
 fn no_safe_fix_where_a_build_has_another_last_step() {
     let kernel = |last: &str| {
@@ -656,8 +655,23 @@ fn no_safe_fix_where_a_build_has_another_last_step() {
     ] {
         assert_eq!(fix(more), None, "{more}");
     }
+    // What stands beside the step stays, and a variable may be declared without a value.
+    let beside = "if (gi == 0) { { g[0] += g[1]; Out[1] = 3; } Out[id.x] = g[0]; }";
+    assert_eq!(fix(beside), Some((Safety::Safe, 2)));
+    let late = "if (gi == 0) { uint sum; sum = g[0]; sum += g[1]; Out[id.x] = sum; }";
+    assert_eq!(fix(late), None);
+    let index = "uint i = gi; if (i == 0) { Out[id.x] = g[0] + g[1]; }";
+    assert_eq!(fix(index), Some((Safety::Safe, 2)));
+    let scalar =
+        kernel("if (gi == 0) total = g[0] + g[1];\nGroupMemoryBarrierWithGroupSync();\nOut[id.x] = total;");
+    let scalar = scalar.replace("groupshared", "groupshared uint total; groupshared");
+    let why = lint(scalar.as_bytes()).into_iter().find_map(|found| found.no_fix);
+    let why = why.as_ref().map(shaderlint_linter::NoFix::text);
+    let text = "no wave form is written that leaves its result in `total`, which is no array";
+    assert_eq!(why, Some(text));
 }
 
+/// Other libraries call what is exported, from whichever threads they like.
 #[test]
 fn no_fix_in_what_is_exported() {
     let has_fix = |function: &str, kernel: &str| {

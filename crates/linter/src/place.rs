@@ -106,7 +106,7 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     Some(match edit.at {
         At::Over(_) if edit.text.starts_with("{\n") => block(text, place, &style, &edit.text),
         At::Over(_) if edit.text.is_empty() => FileEdit {
-            place: with_its_lines(text, place),
+            place: with_its_line(text, place),
             text: String::new(),
         },
         At::Over(_) => FileEdit {
@@ -124,24 +124,27 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     })
 }
 
-/// What is taken away, with its lines where nothing else stands on them.
-fn with_its_lines(text: &[u8], place: FileSpan) -> FileSpan {
+/// What is taken away, with its line where nothing else stands there; else with the blanks before what takes its place.
+fn with_its_line(text: &[u8], place: FileSpan) -> FileSpan {
     let before = text.get(..place.start as usize).unwrap_or_default();
     let behind = text.get(place.end as usize..).unwrap_or_default();
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let length = |count: usize| u32::try_from(count).unwrap_or(0);
     let indent = before.iter().rev().take_while(is_blank).count();
     let rest = behind.iter().take_while(is_blank).count();
-    let begins_line = matches!(
-        before.len().checked_sub(indent + 1).map(|at| before[at]),
-        None | Some(b'\n')
-    );
-    if !begins_line || behind.get(rest) != Some(&b'\n') {
-        return place;
-    }
-    FileSpan {
-        start: (before.len() - indent) as u32,
-        end: place.end + rest as u32 + 1,
-        ..place
+    let above = before.get(..before.len() - indent).unwrap_or_default();
+    let begins_line = matches!(above.last(), None | Some(b'\n'));
+    match behind.get(rest) {
+        Some(b'\n') if begins_line => FileSpan {
+            start: place.start - length(indent),
+            end: place.end + length(rest) + 1,
+            ..place
+        },
+        Some(b'\n') | None => place,
+        Some(_) => FileSpan {
+            end: place.end + length(rest),
+            ..place
+        },
     }
 }
 

@@ -12,6 +12,18 @@ use crate::terms::value::Value;
 use crate::text::effects::Effects;
 use crate::text::layout::Layout;
 
+/// How values become atoms.
+#[derive(Clone, Copy)]
+pub(crate) struct Freeing {
+    /// Known cells do, too.
+    pub known_cells: bool,
+    /// Of rows that hold the same, variables take the last one first.
+    pub from_last: bool,
+}
+
+/// Rows that may hold the values of one variable, at most.
+const MAX_HOLDERS: usize = 8;
+
 /// A place that elements may be in: a component of an array's elements, or of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Home {
@@ -27,6 +39,8 @@ pub(crate) struct Atoms {
     layouts: Layouts,
     /// Components of variables that hold what cells hold, by thread.
     pub twins: Vec<Twin>,
+    /// Variables that are written hold what several rows hold.
+    pub has_choice: bool,
 }
 
 /// What was proved relies on these being equal at the start.
@@ -77,9 +91,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Replaces every value that is not known in the touched arrays and the read variables by an atom; known cells too
-    /// if told so.
-    pub fn free(&mut self, layouts: Layouts, effects: &Effects, frees_known_cells: bool) -> Atoms {
+    /// Replaces every value that is not known in the touched arrays and the read variables by an atom.
+    pub fn free(
+        &mut self,
+        layouts: Layouts,
+        effects: &Effects,
+        Freeing {
+            known_cells: frees_known_cells,
+            from_last,
+        }: Freeing,
+    ) -> Atoms {
         let is_free = |cell: &Value| frees_known_cells || cell.known().is_none();
         let mut origins: Vec<(Home, u32)> = Vec::new();
         // By value: the first cell of each row that holds it.
@@ -92,7 +113,7 @@ impl Machine<'_> {
                 if let Some(cell) = array.cells().get(cell).filter(|cell| is_free(cell)) {
                     let home = Home::Cells(array.global, component);
                     let holders = known.entry(cell.clone()).or_default();
-                    if !holders.iter().any(|(other, _)| *other == home) {
+                    if holders.len() < MAX_HOLDERS && !holders.iter().any(|(other, _)| *other == home) {
                         holders.push((home, origins.len() as u32));
                     }
                     origins.push((home, rank));
@@ -103,7 +124,7 @@ impl Machine<'_> {
         let mut registers: Vec<(LocalId, usize, Vec<u32>)> = Vec::new();
         let mut mixed: Vec<(LocalId, usize)> = Vec::new();
         let mut twins: Vec<Twin> = Vec::new();
-        let mut torn = 0;
+        let mut taken = Vec::new();
         let locals: BTreeSet<&LocalId> = effects.read.iter().chain(&effects.written).collect();
         for local in locals {
             let columns = self.state.frame.locals.get(local.0 as usize);
@@ -118,7 +139,10 @@ impl Machine<'_> {
                     }
                     continue;
                 }
-                let shared = shared_cells(&known, values, &mut torn);
+                let mut spare = Vec::new();
+                let is_written = effects.written.contains(local);
+                let taken = if is_written { &mut taken } else { &mut spare };
+                let shared = shared_cells(&known, values, (taken, from_last));
                 if let Some(atoms) = &shared {
                     let cells = atoms.iter().map(|atom| cell_of(&layouts, &origins, *atom));
                     twins.push(Twin {
@@ -197,33 +221,41 @@ impl Machine<'_> {
             origins,
             layouts,
             twins,
+            has_choice: !taken.is_empty(),
         }
     }
 }
 
 /// The cells that hold the values of a variable. Where several rows hold all of them, as where `lo` and `hi` begin as one value and each
-/// is stored in an array of its own, the variables take these rows in turn: whichever they take, it holds what they hold.
+/// is stored in an array of its own, each variable takes a row that no other one has: whichever it takes, that holds the same.
 fn shared_cells(
     known: &FxHashMap<Value, Vec<(Home, u32)>>,
     values: &[Value],
-    torn: &mut usize,
+    (taken, from_last): (&mut Vec<Home>, bool),
 ) -> Option<Vec<u32>> {
-    let in_row = |home: &Home| {
+    let in_row = |home: Home| {
         let cells = values.iter().map(|value| {
-            let (_, atom) = known.get(value)?.iter().find(|(own, _)| own == home)?;
+            let (_, atom) = known.get(value)?.iter().find(|(own, _)| *own == home)?;
             Some(*atom)
         });
-        cells.collect::<Option<Vec<u32>>>()
+        Some((home, cells.collect::<Option<Vec<u32>>>()?))
     };
     let homes = known.get(values.first()?)?.iter();
-    let mut rows: Vec<Vec<u32>> = homes.filter_map(|(home, _)| in_row(home)).collect();
+    let mut rows: Vec<(Home, Vec<u32>)> = homes.filter_map(|(home, _)| in_row(*home)).collect();
+    if from_last {
+        rows.reverse();
+    }
+    let is_chosen = rows.len() > 1;
+    let free = rows.iter().position(|(home, _)| !taken.contains(home));
     if rows.is_empty() {
         let firsts = values.iter().map(|value| Some(known.get(value)?.first()?.1));
         return firsts.collect();
     }
-    let number = *torn % rows.len();
-    *torn += usize::from(rows.len() > 1);
-    Some(rows.swap_remove(number))
+    let (home, row) = rows.swap_remove(free.unwrap_or(0));
+    if is_chosen {
+        taken.push(home);
+    }
+    Some(row)
 }
 
 fn cell_of(layouts: &Layouts, origins: &[(Home, u32)], atom: u32) -> Option<(GlobalId, usize)> {

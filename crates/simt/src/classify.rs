@@ -4,12 +4,12 @@ use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{GlobalId, Scalar};
 
 use crate::atoms::Atoms;
+use crate::executed::Executed;
 use crate::finding::{Collective, Elements, Kind, Obstacle, Shape};
 use crate::leftover::{Leftovers, Place, Places};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::{Row, Watch, borrowed, row_length};
-use crate::rewrite::Ran;
 use crate::row::{self, Scan};
 use crate::several::Several;
 use crate::terms::Term;
@@ -52,8 +52,14 @@ impl Pattern {
 }
 
 impl Machine<'_> {
-    /// What the places hold after the candidate's statements, if it has a name.
-    pub fn classify(&mut self, atoms: &Atoms, ran: Ran<'_>, effects: &Effects) -> Option<Collective> {
+    /// What the places hold after the candidate's statements, if it has a name. How code can take their place is worked out for those
+    /// that are wanted, by their kind and the number of their elements.
+    pub fn classify(
+        &mut self,
+        atoms: &Atoms,
+        (ran, effects): (Executed<'_>, &Effects),
+        is_wanted: &dyn Fn(Kind, u32) -> bool,
+    ) -> Option<Collective> {
         let watch = self.prober.watch.take()?;
         let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
             &[None, Some(Half::High), Some(Half::Low)]
@@ -62,7 +68,7 @@ impl Machine<'_> {
         };
         let collective = halves
             .iter()
-            .find_map(|half| self.classify_watched((&watch, *half), atoms, ran, effects));
+            .find_map(|half| self.classify_watched((&watch, *half), atoms, (ran, effects), is_wanted));
         self.prober.watch = Some(watch);
         collective
     }
@@ -129,8 +135,8 @@ impl Machine<'_> {
         &mut self,
         (watch, half): (&Watch, Option<Half>),
         atoms: &Atoms,
-        ran: Ran<'_>,
-        effects: &Effects,
+        (ran, effects): (Executed<'_>, &Effects),
+        is_wanted: &dyn Fn(Kind, u32) -> bool,
     ) -> Option<Collective> {
         let lanes = self.lanes as u32;
         let halved = half.map(|half| self.rows_in_half(watch, half));
@@ -261,7 +267,9 @@ impl Machine<'_> {
         }
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
         let is_scan = collective.kind != Kind::Reduction;
-        collective.rewrite = if half.is_some() {
+        collective.rewrite = if !is_wanted(collective.kind, collective.count) {
+            Err(Obstacle::SomeRuns)
+        } else if half.is_some() {
             Err(Obstacle::Halves)
         } else if has_companions {
             Err(Obstacle::Companions)
@@ -274,7 +282,7 @@ impl Machine<'_> {
         } else {
             let of_scan = Some(&total).filter(|_| is_scan);
             let results = (several.also, &*collective.beside);
-            let rewrite = self.rewrite(watch, ran, &collective.output, results, of_scan);
+            let rewrite = self.rewrite(watch, ran, &collective.output, results, of_scan, &[]);
             rewrite.or_else(|obstacle| {
                 let found = (&collective.input, &collective.output, &total);
                 let is_one = !is_scan && collective.beside.is_empty();

@@ -134,9 +134,9 @@ impl Collective {
         }
     }
 
-    /// What other code takes the place of: all of it, or what comes before its last step.
+    /// The same, ending before its last step where that stays in the text; else unchanged.
     #[must_use]
-    pub fn replaced(&self) -> Collective {
+    pub fn without_last_step(&self) -> Collective {
         let mut replaced = self.clone();
         if let Ok(Rewrite {
             last_step: Some(step),
@@ -310,24 +310,23 @@ impl Elements {
     }
 }
 
-/// The step with which a reduction comes to its total, where its statement does something else as well: it stores what it makes
-/// of the total, say.
+/// A last step that stays in the text, because its statement also does something else, such as storing the total.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastStep {
     /// The statements before it, which leave partial results.
     pub before: Span,
     /// What becomes of the text of the step if the total is in the cell already.
-    pub changes: Vec<Change>,
+    pub edits: Vec<StepEdit>,
     /// Where the statements before would have to leave it: the first of the elements.
     pub cell: Elements,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// An expression is the total, and reads it from the cell.
-    Reads(Span),
-    /// A statement is not needed any more.
-    Goes(Span),
+pub enum StepEdit {
+    /// The expression is the total, and reads it from the cell.
+    ReadTotal(Span),
+    /// The statement is not needed any more.
+    Remove(Span),
 }
 
 /// What a replacement in place has to know of the construct's surroundings.
@@ -337,6 +336,8 @@ pub struct Rewrite {
     pub last_step: Option<LastStep>,
     /// An expression in scope whose value is the thread's element index, e.g. `gi` or `tid.x`.
     pub lane: String,
+    /// Where no variable holds that index, `lane` is the thread's place in its row of the group, and this is the row.
+    pub row: Option<String>,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
     /// Those of which nothing that is compiled reads what it leaves.

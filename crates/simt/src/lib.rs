@@ -21,6 +21,7 @@ mod divergence;
 mod equivalence;
 mod eval;
 mod evaluate;
+mod executed;
 mod finding;
 mod handle;
 mod havoc;
@@ -69,9 +70,9 @@ pub use difference::Difference;
 pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, compare_with, proved_of_itself};
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
-    Access, Amid, Amount, Analysis, Around, Beside, Cells, Change, Claim, Collective, Divergence, Elements,
-    Extent, Found, Holders, Instance, Iteration, Kind, LastStep, Left, Meanwhile, NamedValue, NotCombined,
-    Obstacle, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, Stop, Stored, Under, Uninitialised,
+    Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
+    Found, Holders, Instance, Iteration, Kind, LastStep, Left, Meanwhile, NamedValue, NotCombined, Obstacle,
+    OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, StepEdit, Stop, Stored, Under, Uninitialised,
     WaveDependence, WaveEffect, WaveLadder, element_text,
 };
 pub use order::{Unordered, unordered};

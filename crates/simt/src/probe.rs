@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind};
 
-use crate::atoms::{Layouts, Twin};
+use crate::atoms::{Freeing, Layouts, Twin};
+use crate::executed::Executed;
 use crate::finding::{Collective, Elements, Kind, Obstacle};
 use crate::leftover::Places;
 use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
 use crate::observe::Watch;
-use crate::rewrite::Ran;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::terms::{Needs, Terms};
@@ -99,12 +99,21 @@ struct Candidate {
     twins: Vec<Twin>,
 }
 
+impl Candidate {
+    /// Whether the result is in the array that the elements are in.
+    fn is_in_one_array(&self) -> bool {
+        let array = |place: &Elements| match place {
+            Elements::Array { global, .. } | Elements::Cell { global, .. } => Some(*global),
+            _ => None,
+        };
+        let input = array(&self.collective.input);
+        input.is_some() && input == array(&self.collective.output)
+    }
+}
+
 impl Entry {
     fn new(terms: &Terms, state: &State, effects: &[Effects], twins: Vec<Twin>) -> Entry {
-        let mut all = Effects::default();
-        for of_one in effects {
-            all.add(of_one);
-        }
+        let all = Effects::of_all(effects);
         let is_known = |value: &Value| terms.is_place(value);
         let locals = all
             .read
@@ -465,10 +474,7 @@ impl<'a> Machine<'a> {
 
     /// An exclusive scan gathers all elements but one.
     fn could_be_a_collective(&self, effects: &[Effects]) -> bool {
-        let mut all = Effects::default();
-        for of_one in effects {
-            all.add(of_one);
-        }
+        let all = Effects::of_all(effects);
         let touched = |array: &&Shared| {
             all.shared_read.contains(&array.global) || all.shared_written.contains(&array.global)
         };
@@ -483,10 +489,7 @@ impl<'a> Machine<'a> {
     }
 
     fn try_start(&mut self, statements: &'a [Stmt], effects: &[Effects], state: &State) -> Option<Candidate> {
-        let mut all = Effects::default();
-        for of_one in effects {
-            all.add(of_one);
-        }
+        let all = Effects::of_all(effects);
         // Known cells among unknown ones may be padding the ladder relies on, or elements that happen to be known.
         let is_mixed = state
             .shared
@@ -510,12 +513,27 @@ impl<'a> Machine<'a> {
         (0..axes).find_map(|axis| {
             // With other cells known it may be more than the total it contains.
             let mut total = None;
-            for frees_known_cells in frees {
-                self.report = Report::default();
-                self.state = state.clone();
-                let layouts = self.layouts(&touched, axis);
-                let found = self.try_candidate(statements, effects, &all, layouts, *frees_known_cells);
-                self.prober.watch = None;
+            for known_cells in frees {
+                let mut attempt = |from_last: bool| {
+                    self.report = Report::default();
+                    self.state = state.clone();
+                    let layouts = self.layouts(&touched, axis);
+                    let freeing = Freeing {
+                        known_cells: *known_cells,
+                        from_last,
+                    };
+                    let tried = self.try_candidate((statements, effects, &all), layouts, freeing);
+                    self.prober.watch = None;
+                    tried
+                };
+                let (mut found, has_choice) = attempt(false);
+                // A variable may have been taken for an element of another array than the one it is combined with.
+                if has_choice && !found.as_ref().is_some_and(Candidate::is_in_one_array) {
+                    let (other, _) = attempt(true);
+                    if found.is_none() || other.as_ref().is_some_and(Candidate::is_in_one_array) {
+                        found = other;
+                    }
+                }
                 match found {
                     Some(found) if found.collective.kind != Kind::Reduction => return Some(found),
                     found => total = total.or(found),
@@ -527,14 +545,16 @@ impl<'a> Machine<'a> {
 
     fn try_candidate(
         &mut self,
-        statements: &'a [Stmt],
-        effects: &[Effects],
-        all: &Effects,
+        (statements, effects, all): (&'a [Stmt], &[Effects], &Effects),
         layouts: Layouts,
-        frees_known_cells: bool,
-    ) -> Option<Candidate> {
-        self.prober.watch = Some(self.watch(&layouts, &all.written)?);
-        let atoms = self.free(layouts, all, frees_known_cells);
+        freeing: Freeing,
+    ) -> (Option<Candidate>, bool) {
+        self.prober.watch = self.watch(&layouts, &all.written);
+        if self.prober.watch.is_none() {
+            return (None, false);
+        }
+        let atoms = self.free(layouts, all, freeing);
+        let has_choice = atoms.has_choice;
         if let Some(watch) = &mut self.prober.watch {
             watch.first = atoms.first;
         }
@@ -571,12 +591,20 @@ impl<'a> Machine<'a> {
                 continue;
             }
             self.observe_partial_results();
-            let ran = Ran {
+            let ran = Executed {
                 statements: &statements[..number],
                 effects: &effects[..number],
                 events: &events,
             };
-            let Some(mut found) = self.classify(&atoms, ran, &so_far) else {
+            // A scan is more than the total it contains. What only moves a result is no part of making it.
+            let is_news = |kind: Kind, count: u32| {
+                best.as_ref().is_none_or(|(known, _)| {
+                    (known.kind, known.count) != (kind, count)
+                        && (known.kind == Kind::Reduction || kind != Kind::Reduction)
+                })
+            };
+            let is_wanted = |kind: Kind, count: u32| is_end || is_news(kind, count);
+            let Some(mut found) = self.classify(&atoms, (ran, &so_far), &is_wanted) else {
                 continue;
             };
             if is_last && !is_of_one(&found.output) {
@@ -586,20 +614,16 @@ impl<'a> Machine<'a> {
             if hands_on(of_one) {
                 found.leftovers.result = Places::default();
             }
-            // A scan is more than the total it contains. What only moves a result is no part of making it.
-            let news = best.as_ref().is_none_or(|(known, _)| {
-                (known.kind, known.count) != (found.kind, found.count)
-                    && (known.kind == Kind::Reduction || found.kind != Kind::Reduction)
-            });
-            if news || is_end {
+            if is_wanted(found.kind, found.count) {
                 best = Some((found, number));
             }
         }
-        best.map(|(collective, length)| Candidate {
+        let found = best.map(|(collective, length)| Candidate {
             collective,
             length,
             twins: atoms.twins,
-        })
+        });
+        (found, has_choice)
     }
 }
 

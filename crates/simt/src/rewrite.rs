@@ -7,7 +7,8 @@ use shaderlint_hlsl::{
 };
 
 use crate::control::root;
-use crate::finding::{Beside, Change, Elements, LastStep, Left, Obstacle, Rewrite, Stored};
+use crate::executed::Executed;
+use crate::finding::{Beside, Elements, LastStep, Left, Obstacle, Rewrite, StepEdit, Stored};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::Watch;
@@ -15,61 +16,24 @@ use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::text::effects::Effects;
 
-/// Statements of a construct that have run.
-#[derive(Clone, Copy)]
-pub(crate) struct Ran<'s> {
-    pub statements: &'s [Stmt],
-    /// Of each of them.
-    pub effects: &'s [Effects],
-    /// What had happened behind each that another thread or the device could have had a part in.
-    pub events: &'s [u32],
-}
-
-impl Ran<'_> {
-    pub fn span(self) -> Span {
-        let spans = self.statements.iter().map(|statement| statement.span);
-        spans.reduce(Span::to).unwrap_or_default()
-    }
-
-    pub fn all_effects(self) -> Effects {
-        let mut all = Effects::default();
-        for of_one in self.effects {
-            all.add(of_one);
-        }
-        all
-    }
-
-    /// The first `count` of them, and the others.
-    fn parted(self, count: usize) -> Option<(Self, Self)> {
-        let (statements, effects, events) = (
-            self.statements.split_at_checked(count)?,
-            self.effects.split_at_checked(count)?,
-            self.events.split_at_checked(count)?,
-        );
-        let part = |statements, effects, events| Ran {
-            statements,
-            effects,
-            events,
-        };
-        Some((
-            part(statements.0, effects.0, events.0),
-            part(statements.1, effects.1, events.1),
-        ))
-    }
-}
-
 impl Machine<'_> {
-    /// What code in the place of the statements has to know. `total` is what all elements of a scan come to; `None` for
-    /// a reduction.
+    /// What code in the place of the statements has to know. `also` are other places of the result in `output`, and `beside` are the
+    /// further results; `total` is what all elements of a scan come to, `None` for a reduction. The statements of `last` have run
+    /// since.
     pub fn rewrite(
         &mut self,
         watch: &Watch,
-        ran: Ran<'_>,
+        ran: Executed<'_>,
         output: &Elements,
         (mut also, beside): (Vec<Elements>, &[Beside]),
         total: Option<&Value>,
+        last: &[Effects],
     ) -> Result<Rewrite, Obstacle> {
-        let (effects, span) = (&ran.all_effects(), ran.span());
+        let (effects, span) = (&Effects::of_all(ran.effects), ran.span());
+        let mut written = Effects::of_all(last).written;
+        written.extend(&effects.written);
+        // Scans are written anew for one result at a time.
+        let beside = if total.is_none() { beside } else { &[] };
         let stored = self.stored(watch, ran, effects, total)?;
         let function = self.function().ok_or(Obstacle::Unfollowed)?;
         let body = function.body.as_deref().unwrap_or_default();
@@ -113,8 +77,7 @@ impl Machine<'_> {
                 continue;
             }
             let is_own = also.iter().any(is_in);
-            // Scans are written anew for one result at a time.
-            let mut others = beside.iter().filter(|_| total.is_none());
+            let mut others = beside.iter();
             let other = others.position(|other| other.also.iter().any(is_in));
             let left = match (is_own, other, self.value_left(*local)) {
                 (true, ..) => Left::Result(None),
@@ -122,11 +85,12 @@ impl Machine<'_> {
                 (_, None, Some(number)) => Left::Number(number),
                 (_, None, None) => Left::Other,
             };
+            if !is_read(local) {
+                also.retain(|place| !is_in(place));
+                unread.push((*local, left));
+                continue;
+            }
             match left {
-                left if !is_read(local) => {
-                    also.retain(|place| !is_in(place));
-                    unread.push((*local, left));
-                }
                 Left::Result(None) => {}
                 Left::Result(Some(other)) => further.push((*local, other)),
                 Left::Number(number) => settled.push((*local, number)),
@@ -141,14 +105,29 @@ impl Machine<'_> {
             let name = |local: &LocalId| function.locals.get(local.0 as usize).map(|l| &l.name);
             !scope[index + 1..].iter().any(|later| name(later) == name(local))
         });
-        let lane = visible
-            .filter(|(_, local)| !effects.written.contains(local))
-            .filter_map(|(_, local)| self.lane_expression(*local))
-            .min_by_key(String::len)
-            .ok_or(Obstacle::NoIndex)?;
+        // What is written by the end of the run may have held something else before.
+        let visible = visible.filter(|(_, local)| !written.contains(local));
+        let holding = |wanted: &dyn Fn(u32) -> u32| {
+            let held = visible
+                .clone()
+                .filter_map(|(_, local)| self.index_expression(*local, wanted));
+            held.min_by_key(String::len)
+        };
+        let [width, height, depth] = self.group;
+        let has_rows = width > 1 && height > 1 && depth == 1;
+        let (lane, row) = match holding(&|thread| thread) {
+            Some(lane) => (lane, None),
+            None if has_rows => {
+                let place = holding(&|thread| thread % width).ok_or(Obstacle::NoIndex)?;
+                let row = holding(&|thread| thread / width).ok_or(Obstacle::NoIndex)?;
+                (place, Some(row))
+            }
+            None => return Err(Obstacle::NoIndex),
+        };
         Ok(Rewrite {
             last_step: None,
             lane,
+            row,
             settled,
             unread,
             further,
@@ -164,7 +143,7 @@ impl Machine<'_> {
     pub fn rewrite_before_last_step(
         &mut self,
         watch: &Watch,
-        ran: Ran<'_>,
+        ran: Executed<'_>,
         (input, output, total): (&Elements, &Elements, &Value),
     ) -> Option<Rewrite> {
         let &Elements::Array {
@@ -178,7 +157,7 @@ impl Machine<'_> {
         };
         let makes_steps = |effects: &Effects| effects.barrier || !effects.shared_written.is_empty();
         let (_, earlier) = ran.effects.split_last()?;
-        let (before, last) = ran.parted(earlier.iter().rposition(makes_steps)? + 1)?;
+        let (before, last) = ran.split_at(earlier.iter().rposition(makes_steps)? + 1)?;
         let cell = Elements::Cell {
             global,
             index: offset,
@@ -191,7 +170,7 @@ impl Machine<'_> {
             Elements::Cell { .. } => {
                 let stores = |effects: &Effects| effects.shared_written.contains(&global);
                 let store = self.only_writer(last.statements, &stores)?;
-                (None, vec![Change::Goes(store)])
+                (None, vec![StepEdit::Remove(store)])
             }
             Elements::OneRegister {
                 local,
@@ -204,9 +183,9 @@ impl Machine<'_> {
             } => match total_expressions(watch, last.span(), total) {
                 reads if reads.is_empty() => {
                     let gives = |effects: &Effects| effects.written.contains(local);
-                    let goes = Change::Goes(self.only_writer(last.statements, &gives)?);
+                    let goes = StepEdit::Remove(self.only_writer(last.statements, &gives)?);
                     match initial_value(last.statements, *local) {
-                        Some(value) => (None, vec![Change::Reads(value), goes]),
+                        Some(value) => (None, vec![StepEdit::ReadTotal(value), goes]),
                         None => (Some(*local), vec![goes]),
                     }
                 }
@@ -218,9 +197,10 @@ impl Machine<'_> {
             return None;
         }
         // What other variables hold before the last step is not known any more.
-        let written = |ran: Ran<'_>| ran.all_effects().written;
-        let (of_before, of_last) = (written(before), written(last));
-        if of_before.intersection(&of_last).any(|local| Some(*local) != also) {
+        let (of_before, of_last) = (Effects::of_all(before.effects), Effects::of_all(last.effects));
+        let mut shared = of_before.written.intersection(&of_last.written);
+        let is_declared = |local: LocalId| of_last.declared.contains(&local);
+        if shared.any(|local| Some(*local) != also) || also.is_some_and(is_declared) {
             return None;
         }
         let also = also.into_iter().map(|local| Elements::Register {
@@ -228,12 +208,12 @@ impl Machine<'_> {
             component: None,
         });
         let rewrite = self
-            .rewrite(watch, before, &cell, (also.collect(), &[]), None)
+            .rewrite(watch, before, &cell, (also.collect(), &[]), None, last.effects)
             .ok()?;
         Some(Rewrite {
             last_step: Some(LastStep {
                 before: before.span(),
-                changes,
+                edits: changes,
                 cell,
             }),
             ends_with_barrier: false,
@@ -241,8 +221,8 @@ impl Machine<'_> {
         })
     }
 
-    /// The one loop or assignment among these statements, or in blocks of them, that writes what is asked for, but for
-    /// declarations; or the `if` around it, where it is all that this guards.
+    /// The only loop or expression statement here, declarations aside, whose effects satisfy `writes`, looked for in nested blocks;
+    /// or the `if` that guards nothing else.
     fn only_writer(&mut self, statements: &[Stmt], writes: &dyn Fn(&Effects) -> bool) -> Option<Span> {
         let mut writers = statements.iter().filter(|statement| {
             let effects = self
@@ -259,13 +239,18 @@ impl Machine<'_> {
                 condition,
                 then,
                 otherwise: None,
-            } => match &then.kind {
-                StmtKind::Block(body) if body.len() > 1 => self.only_writer(body, writes),
-                _ => {
-                    let goes = !self.effects.has_side_effects(self.shader, condition);
-                    goes.then_some(writer.span)
+            } => {
+                let inner = self.only_writer(std::slice::from_ref(then), writes)?;
+                let (is_all, has_braces) = match &then.kind {
+                    StmtKind::Block(body) => (matches!(&body[..], [only] if only.span == inner), true),
+                    _ => (then.span == inner, false),
+                };
+                if is_all && !self.effects.has_side_effects(self.shader, condition) {
+                    Some(writer.span)
+                } else {
+                    (has_braces || !is_all).then_some(inner)
                 }
-            },
+            }
             StmtKind::Expr(_) | StmtKind::Loop(_) => Some(writer.span),
             _ => None,
         }
@@ -277,7 +262,7 @@ impl Machine<'_> {
     fn stored(
         &self,
         watch: &Watch,
-        ran: Ran<'_>,
+        ran: Executed<'_>,
         effects: &Effects,
         total: Option<&Value>,
     ) -> Result<Vec<Stored>, Obstacle> {
@@ -351,14 +336,14 @@ impl Machine<'_> {
         literal(scalar, columns.first()?.uniform(self.all)?.known()?)
     }
 
-    /// How to write the thread's index within the group by this variable, if it holds it.
-    fn lane_expression(&self, local: LocalId) -> Option<String> {
+    /// How to write by this variable what each thread is to have, if it holds that.
+    fn index_expression(&self, local: LocalId, wanted: &dyn Fn(u32) -> u32) -> Option<String> {
         let variable = self.function()?.locals.get(local.0 as usize)?;
         let columns = self.state.frame.locals.get(local.0 as usize)?;
         let component = columns.iter().position(|column| match column {
             Column::Lanes(values) => (0u32..)
                 .zip(values.iter())
-                .all(|(thread, value)| *value == Value::Known(thread)),
+                .all(|(thread, value)| *value == Value::Known(wanted(thread))),
             Column::Uniform(value) => self.lanes == 1 && *value == Value::Known(0),
         })?;
         let mut path = variable.name.clone();
@@ -404,7 +389,7 @@ impl Machine<'_> {
 }
 
 /// The outermost expressions under `span` that were seen to be the total.
-fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<Change> {
+fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<StepEdit> {
     let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
     let noticed = watch.noticed.iter().filter(|(.., value)| value == total);
     let spans = noticed.filter_map(|(place, ..)| match place {
@@ -416,7 +401,7 @@ fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<Change> {
     spans
         .iter()
         .filter(is_outermost)
-        .map(|own| Change::Reads(*own))
+        .map(|own| StepEdit::ReadTotal(*own))
         .collect()
 }
 

@@ -43,11 +43,11 @@ pub(super) fn arithmetic(ty: &Type) -> Type {
     }
 }
 
-/// Whether an expression of unknown type is made of a bit field. Such a field has a type, which is not looked at: beside an `int` it
-/// may be the wider one, and then choose the overload of a function.
-fn has_bit_field(expr: &Expr) -> bool {
+/// Whether an expression's type is unknown because of a field, which may be a bit field: its declared type was dropped, may be
+/// wider than `int`, and may choose an overload.
+fn may_be_of_bit_field(expr: &Expr) -> bool {
     let is_field = matches!(expr.kind, ExprKind::Field(..));
-    expr.ty == Type::Unknown && (is_field || expr.children().any(has_bit_field))
+    expr.ty == Type::Unknown && (is_field || expr.children().any(may_be_of_bit_field))
 }
 
 /// The type two operands are converted to; `None` where HLSL has none.
@@ -392,7 +392,7 @@ impl Lowering<'_> {
                 return Some(shape(&a.ty, &b.ty)?.with_scalar(scalar));
             }
         }
-        if has_bit_field(a) || has_bit_field(b) {
+        if may_be_of_bit_field(a) || may_be_of_bit_field(b) {
             return Some(Type::Unknown);
         }
         common(&a.ty, &b.ty)

@@ -118,7 +118,8 @@ pub(super) fn number_end(bytes: &[u8], at: usize) -> usize {
 
 /// End of the string or character literal whose quote is at `at`, and whether it is closed. A literal ends with
 /// its line at the latest.
-pub(super) fn literal_end(bytes: &[u8], at: usize) -> (usize, bool) {
+#[must_use]
+pub fn literal_end(bytes: &[u8], at: usize) -> (usize, bool) {
     let quote = bytes.get(at).copied().unwrap_or_default();
     let mut at = at + 1;
     loop {

@@ -5,10 +5,11 @@
 //! where others are tested, too, it takes two for each set of these. Every other macro always has further values. This module may name more macros than matter, never fewer, but for those that no
 //! condition tests: a build that sets those changes the text itself.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use shaderlint_hlsl::{Definition, Directive, Directives, Text, Version, include_guard, without_dead_arms};
+use shaderlint_hlsl::{
+    Definition, Directive, Directives, Text, Version, include_guard, literal_end, without_dead_arms,
+};
 
 use super::Configuration;
 use crate::scan::{times_named, words};
@@ -72,14 +73,23 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
 }
 
 /// A directive's text, of a condition without its character constants, which name nothing.
-fn without_characters(line: &Directive) -> Cow<'_, [u8]> {
-    let parts: Vec<&[u8]> = line.argument.split(|byte| *byte == b'\'').collect();
-    let is_condition = matches!(&line.keyword[..], b"if" | b"elif");
-    if !is_condition || parts.len().is_multiple_of(2) || parts.len() == 1 {
-        return Cow::from(&line.argument[..]);
+fn without_characters(line: &Directive) -> Vec<u8> {
+    let (text, mut at) = (&line.argument[..], 0);
+    let mut code = Vec::with_capacity(text.len());
+    while let Some(byte) = text.get(at) {
+        let is_quote = *byte == b'\'' && matches!(&line.keyword[..], b"if" | b"elif");
+        match literal_end(text, at) {
+            (end, true) if is_quote => {
+                code.push(b' ');
+                at = end;
+            }
+            _ => {
+                code.push(*byte);
+                at += 1;
+            }
+        }
     }
-    let code: Vec<&[u8]> = parts.into_iter().step_by(2).collect();
-    Cow::from(code.join(&b' '))
+    code
 }
 
 impl Asked {

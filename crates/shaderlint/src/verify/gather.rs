@@ -438,7 +438,7 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
             } else {
                 format!(" but {}{more}", inputs.join(", "))
             };
-            let given = format!("where {uniforms}all that is only read is 0{but}");
+            let given = format!("where {uniforms}all read-only inputs are 0{but}");
             text = format!("{text}, in {groups}, {given}");
         }
         None => text = format!("{text}, in the dispatch with {}", case.about),

@@ -125,7 +125,7 @@ fn a_difference_is_made_small() {
     let whole = unbroken(&said);
     let shown = whole
         .lines()
-        .find(|line| line.contains(", in 1 group, where all that is only read is 0 but Src["));
+        .find(|line| line.contains(", in 1 group, where all read-only inputs are 0 but Src["));
     let shown = shown.unwrap_or_else(|| panic!("{said}"));
     assert_eq!(shown.matches(" = ").count(), 1, "one word is enough: {shown}");
 }

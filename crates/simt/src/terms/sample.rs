@@ -206,8 +206,8 @@ impl<'t> Sample<'t> {
             let mut total = constant;
             let mut exactness = Exactness::of(operator);
             exactness.add(constant, 1);
-            // Whether a zero was added as well, the sum does not say: without one it has the sign of its elements.
-            let mut has_sign = operator != Operator::FloatAdd || constant != operator.identity();
+            // A sum of nothing but -0.0 is -0.0, or +0.0 if +0.0 was added too; the normal form does not say which.
+            let mut is_sign_known = operator != Operator::FloatAdd || constant != operator.identity();
             for part in parts {
                 if sample.visits >= sample.limit {
                     break;
@@ -215,7 +215,7 @@ impl<'t> Sample<'t> {
                 for atom in part.start..part.end {
                     let word = sample.atom(atom);
                     exactness.add(word, part.factor);
-                    has_sign |= word != (-0.0f32).to_bits();
+                    is_sign_known |= word != (-0.0f32).to_bits();
                     // Small whole numbers: float sums of them are exact in any order.
                     let word = if operator.is_exact() || sample.given.is_some() || sample.strict {
                         word
@@ -232,7 +232,7 @@ impl<'t> Sample<'t> {
                     }
                 }
             }
-            sample.guessed |= !has_sign || sample.strict && !exactness.holds();
+            sample.guessed |= !is_sign_known || sample.strict && !exactness.holds();
             total
         };
         match value {

@@ -98,6 +98,15 @@ impl Effects {
             || self.opaque
     }
 
+    /// Of several statements together.
+    pub fn of_all(effects: &[Effects]) -> Effects {
+        let mut all = Effects::default();
+        for of_one in effects {
+            all.add(of_one);
+        }
+        all
+    }
+
     pub fn add(&mut self, other: &Effects) {
         self.read.extend(&other.read);
         self.written.extend(&other.written);
