@@ -460,14 +460,26 @@ impl Unit {
         &self,
         shader: &Shader,
         function: FunctionId,
-        mut of_fix: impl Iterator<Item = &'w [u8]>,
+        of_fix: impl Iterator<Item = &'w [u8]>,
     ) -> Option<NoFix> {
+        // A variable may have the name of a type.
+        let holder = shader.functions.get(function.0 as usize);
+        let is_variable = |word: &[u8]| {
+            let mut locals = holder.into_iter().flat_map(|holder| &holder.locals);
+            is_type_name(word) && locals.any(|local| local.name.as_bytes() == word)
+        };
+        let words: Vec<&[u8]> = of_fix.collect();
+        if let Some(word) = words.iter().find(|word| is_variable(word)) {
+            let word = String::from_utf8_lossy(word);
+            let text = format!("the fix says `{word}`, the name of a variable here");
+            return Some(NoFix::new("redefined-name", text).named(word));
+        }
         let of_word = |word| {
             let meanings = self.other_meanings(shader, word).into_iter();
             let mut own = meanings.filter(|one| !self.is_of_other_builds(shader, function, word, one));
             Some((word, own.next()?))
         };
-        let (word, meaning) = of_fix.find_map(of_word)?;
+        let (word, meaning) = words.into_iter().find_map(of_word)?;
         let word = String::from_utf8_lossy(word);
         let what = meaning.in_words(shader);
         let text = format!("the fix says `{word}`, a name that {what} may give another meaning");

@@ -283,6 +283,18 @@ fn no_fix_that_would_not_compile_or_mean_something_else() {
             "{declared}"
         );
     }
+    // A variable may have a type's name.
+    let sum = |name: &str| {
+        format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n{array}\n[numthreads(64, 1, 1)]\n\
+             void main(uint gi : SV_GroupIndex) {{\n    int {name} = 3;\n    g[gi] = Src[gi];\n    \
+             GroupMemoryBarrierWithGroupSync();\n    for (int s = 32; s > 0; s /= 2) {{\n        \
+             if (gi < s) g[gi] += g[gi + s];\n        GroupMemoryBarrierWithGroupSync();\n    }}\n    \
+             if (gi == 0) Out[0] = g[0] + {name};\n}}\n"
+        )
+    };
+    assert!(has_fix(&sum("three")));
+    assert!(!has_fix(&sum("uint")));
     // A type that another build has under this name: the fix is no safe one.
     let typedef = ladder("#ifdef X\nfloat typedef uint2, uint;\n#endif\n", array);
     let fixes = lint(typedef.as_bytes())
