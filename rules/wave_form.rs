@@ -141,7 +141,10 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     let rewrite = &with_what_others_read(context.shader, found, rewrite)
         .map_err(|obstacle| not_replaceable(context, found, obstacle))?;
     let (rewrite, index) = &match &rewrite.row {
-        Some(row) => with_index(context, found, rewrite, row).ok_or_else(no_index)?,
+        Some(row) => {
+            let (rewrite, index) = with_index(context, found, rewrite, row).ok_or_else(no_index)?;
+            (rewrite, Some(index))
+        }
         None => (rewrite.clone(), None),
     };
     let write = |totals: &str| {
@@ -208,7 +211,7 @@ fn with_index(
     found: &Collective,
     rewrite: &Rewrite,
     row: &str,
-) -> Option<(Rewrite, Option<[String; 2]>)> {
+) -> Option<(Rewrite, [String; 2])> {
     let name = local_name(context.shader, found, "waveThread");
     let lane = &rewrite.lane;
     let declared = |width: &str| format!("    uint {name} = {row} * {width} + {lane};\n");
@@ -224,7 +227,7 @@ fn with_index(
         row: None,
         ..rewrite.clone()
     };
-    Some((rewrite, Some([by_name, in_figures])))
+    Some((rewrite, [by_name, in_figures]))
 }
 
 /// What becomes of the kernel's results in a fix can only be proved if they are known of the kernel itself.
@@ -533,12 +536,12 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     if own > 0 {
         fits(shader, slots.chain([own])).map_err(|why| Refusal::because("memory", why))?;
     }
-    // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
-    // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
     let of_last_step = last_step(context, found);
     let whole = of_last_step
         .iter()
         .fold(found.span, |whole, edit| whole.to(edit.at.span()));
+    // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
+    // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
     let holds_in_all = configuration::holds_in_all(
         shader,
         context.entry,
@@ -614,23 +617,26 @@ fn last_step(context: &Context<'_>, found: &Collective) -> Vec<Edit> {
     edits.collect()
 }
 
-/// An expression with the parentheses around it, and those that a macro has there.
+/// An expression with the parentheses around it, and those that a macro has there; but for those of a call.
 fn in_parentheses(shader: &Shader, expression: Span) -> Span {
-    let before = shader.text.get(..expression.start as usize).unwrap_or_default();
-    let behind = shader.text.get(expression.end as usize..).unwrap_or_default();
-    let (outer, inner) = (before.trim_ascii_end(), behind.trim_ascii_start());
-    let Some((outer, inner)) = outer.strip_suffix(b"(").zip(inner.strip_prefix(b")")) else {
-        return expression;
-    };
     let names_call = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'>');
-    if outer.trim_ascii_end().last().is_some_and(names_call) {
-        return expression;
+    let mut whole = expression;
+    loop {
+        let before = shader.text.get(..whole.start as usize).unwrap_or_default();
+        let behind = shader.text.get(whole.end as usize..).unwrap_or_default();
+        let before = before.trim_ascii_end().strip_suffix(b"(");
+        let behind = behind.trim_ascii_start().strip_prefix(b")");
+        let Some((before, behind)) = before.zip(behind) else {
+            return whole;
+        };
+        if before.trim_ascii_end().last().is_some_and(names_call) {
+            return whole;
+        }
+        whole = Span {
+            start: before.len() as u32,
+            end: (shader.text.len() - behind.len()) as u32,
+        };
     }
-    let whole = Span {
-        start: outer.len() as u32,
-        end: (shader.text.len() - inner.len()) as u32,
-    };
-    in_parentheses(shader, whole)
 }
 
 /// What the wave form that is offered needs: what it was proved under.

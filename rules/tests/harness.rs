@@ -657,7 +657,7 @@ fn no_safe_fix_where_a_build_has_another_last_step() {
         let within = stored.replace("Out", &format!("\n#ifdef OTHER\n{other}\n#else\nOut")) + "\n#endif";
         assert_eq!(fix(&within), Some((Safety::Unsafe, 2)), "{other}");
     }
-    // Partial results that are read besides are results, and so is what the last step makes of others.
+    // A kernel that reads a partial result besides the total gets no fix.
     for more in [
         "if (gi == 0) { Out[id.x] = g[0] + g[1]; Out[id.x + 1] = g[1]; }",
         "if (gi == 0) { uint sum = g[0] + g[1]; Out[id.x] = sum * g[1]; }",

@@ -139,10 +139,8 @@ impl Machine<'_> {
                     }
                     continue;
                 }
-                let mut spare = Vec::new();
-                let is_written = effects.written.contains(local);
-                let taken = if is_written { &mut taken } else { &mut spare };
-                let shared = shared_cells(&known, values, (taken, from_last));
+                let taken = effects.written.contains(local).then_some(&mut taken);
+                let shared = shared_cells(&known, values, taken, from_last);
                 if let Some(atoms) = &shared {
                     let cells = atoms.iter().map(|atom| cell_of(&layouts, &origins, *atom));
                     twins.push(Twin {
@@ -226,12 +224,14 @@ impl Machine<'_> {
     }
 }
 
-/// The cells that hold the values of a variable. Where several rows hold all of them, as where `lo` and `hi` begin as one value and each
-/// is stored in an array of its own, each variable takes a row that no other one has: whichever it takes, that holds the same.
+/// The cells that hold the values of a variable. Several rows may hold all of them, as where `lo` and `hi` begin as one value and each
+/// is stored in an array of its own. A variable that is written then takes a row that none of those before it has `taken`: whichever
+/// it takes, that holds the same.
 fn shared_cells(
     known: &FxHashMap<Value, Vec<(Home, u32)>>,
     values: &[Value],
-    (taken, from_last): (&mut Vec<Home>, bool),
+    taken: Option<&mut Vec<Home>>,
+    from_last: bool,
 ) -> Option<Vec<u32>> {
     let in_row = |home: Home| {
         let cells = values.iter().map(|value| {
@@ -242,20 +242,20 @@ fn shared_cells(
     };
     let homes = known.get(values.first()?)?.iter();
     let mut rows: Vec<(Home, Vec<u32>)> = homes.filter_map(|(home, _)| in_row(*home)).collect();
-    if from_last {
-        rows.reverse();
-    }
-    let is_chosen = rows.len() > 1;
-    let free = rows.iter().position(|(home, _)| !taken.contains(home));
     if rows.is_empty() {
         let firsts = values.iter().map(|value| Some(known.get(value)?.first()?.1));
         return firsts.collect();
     }
-    let (home, row) = rows.swap_remove(free.unwrap_or(0));
-    if is_chosen {
-        taken.push(home);
+    if from_last {
+        rows.reverse();
     }
-    Some(row)
+    let mut number = 0;
+    if let Some(taken) = taken.filter(|_| rows.len() > 1) {
+        let free = rows.iter().position(|(home, _)| !taken.contains(home));
+        number = free.unwrap_or(0);
+        taken.push(rows[number].0);
+    }
+    Some(rows.swap_remove(number).1)
 }
 
 fn cell_of(layouts: &Layouts, origins: &[(Home, u32)], atom: u32) -> Option<(GlobalId, usize)> {

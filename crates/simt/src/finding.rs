@@ -340,7 +340,7 @@ pub struct Rewrite {
     pub row: Option<String>,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
-    /// Those of which nothing that is compiled reads what it leaves.
+    /// Variables whose last value no compiled statement reads.
     pub unread: Vec<(LocalId, Left)>,
     /// Variables that hold a further result of a reduction, by its number.
     pub further: Vec<(LocalId, usize)>,

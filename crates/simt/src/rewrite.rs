@@ -164,7 +164,7 @@ impl Machine<'_> {
             component: None,
             axis,
         };
-        // Where the total is to be besides, and what becomes of the last step.
+        // The variable that has to hold the total as well, and the edits of the last step.
         let (also, changes) = match output {
             Elements::Cell { .. } if *output != cell => return None,
             Elements::Cell { .. } => {

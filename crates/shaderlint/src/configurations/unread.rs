@@ -78,16 +78,13 @@ fn without_characters(line: &Directive) -> Vec<u8> {
     let mut code = Vec::with_capacity(text.len());
     while let Some(byte) = text.get(at) {
         let is_quote = *byte == b'\'' && matches!(&line.keyword[..], b"if" | b"elif");
-        match literal_end(text, at) {
-            (end, true) if is_quote => {
-                code.push(b' ');
-                at = end;
-            }
-            _ => {
-                code.push(*byte);
-                at += 1;
-            }
-        }
+        let (end, is_character) = if is_quote {
+            literal_end(text, at)
+        } else {
+            (at, false)
+        };
+        code.push(if is_character { b' ' } else { *byte });
+        at = if is_character { end } else { at + 1 };
     }
     code
 }
