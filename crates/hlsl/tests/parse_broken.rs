@@ -40,7 +40,7 @@ void f(uint a)
         r"
 (fn f void (a uint)
   (= a 1u)
-  (= a (+ a (as uint (? 3))))
+  (= a (as uint (? (as uint a) (as ? (? 3)))))
   (loop ((let i uint 0u)) (< i 4u) (x++ i)
     (block
       ???

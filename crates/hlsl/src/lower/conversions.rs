@@ -43,13 +43,6 @@ pub(super) fn arithmetic(ty: &Type) -> Type {
     }
 }
 
-/// Whether an expression's type is unknown because of a field, which may be a bit field: its declared type was dropped, may be
-/// wider than `int`, and may choose an overload.
-fn may_be_of_bit_field(expr: &Expr) -> bool {
-    let is_field = matches!(expr.kind, ExprKind::Field(..));
-    expr.ty == Type::Unknown && (is_field || expr.children().any(may_be_of_bit_field))
-}
-
 /// The type two operands are converted to; `None` where HLSL has none.
 pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
     if a == b {
@@ -83,6 +76,9 @@ pub(super) fn shape(a: &Type, b: &Type) -> Option<Type> {
         (Type::Vector(_, 1), Type::Vector(..)) => b.clone(),
         (Type::Vector(..), Type::Vector(_, 1)) => a.clone(),
         (Type::Vector(s, m), Type::Vector(_, n)) => Type::Vector(*s, *m.min(n)),
+        // DXC spreads a matrix of one element, and cuts others.
+        (Type::Matrix(_, 1, 1), Type::Matrix(_, q, d)) if (*q, *d) != (1, 1) => return None,
+        (Type::Matrix(_, r, c), Type::Matrix(_, 1, 1)) if (*r, *c) != (1, 1) => return None,
         (Type::Matrix(s, r, c), Type::Matrix(_, q, d)) => Type::Matrix(*s, *r.min(q), *c.min(d)),
         (Type::Matrix(_, r, c), Type::Vector(s, n)) | (Type::Vector(s, n), Type::Matrix(_, r, c))
             if r * c == *n =>
@@ -322,33 +318,34 @@ impl Lowering<'_> {
 
     /// Whether an expression is made of integer literals without a suffix: DXC's `literal int`.
     pub(super) fn is_literal_int(&self, expr: &Expr) -> bool {
+        matches!(expr.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) && self.is_of_literals(expr)
+    }
+
+    /// Whether an expression is made of literals without a suffix: DXC's `literal int` or `literal float`, or a vector of them.
+    pub(super) fn is_of_literals(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Literal(_) => {
-                matches!(expr.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) && self.is_free_literal(expr)
-            }
-            ExprKind::Unary(op, operand) => *op != UnaryOp::Not && self.is_literal_int(operand),
+            ExprKind::Literal(_) => self.is_free_literal(expr),
+            ExprKind::Unary(op, operand) => *op != UnaryOp::Not && self.is_of_literals(operand),
             ExprKind::Binary(op, left, right) => {
                 let is_arithmetic = !matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
                 is_arithmetic
                     && !op.is_comparison()
-                    && self.is_literal_int(left)
-                    && self.is_literal_int(right)
+                    && self.is_of_literals(left)
+                    && self.is_of_literals(right)
             }
-            ExprKind::Ternary(_, yes, no) => self.is_literal_int(yes) && self.is_literal_int(no),
-            ExprKind::Comma(_, last) => self.is_literal_int(last),
-            ExprKind::Swizzle(of, _) => self.is_literal_int(of),
+            ExprKind::Ternary(_, yes, no) => self.is_of_literals(yes) && self.is_of_literals(no),
+            ExprKind::Comma(_, last) => self.is_of_literals(last),
+            ExprKind::Swizzle(of, _) => self.is_of_literals(of),
             ExprKind::Intrinsic(Intrinsic::Select, arguments) => {
                 let mut arms = arguments.iter().skip(1);
-                arms.all(|arm| self.is_literal_int(arm))
+                arms.all(|arm| self.is_of_literals(arm))
             }
             ExprKind::Intrinsic(intrinsic, arguments) => {
-                !arguments.is_empty()
-                    && !has_own_type(*intrinsic)
-                    && !expr.ty.scalar().is_none_or(Scalar::is_float)
-                    && { arguments.iter() }.all(|argument| self.is_literal_int(argument))
+                !arguments.is_empty() && !has_own_type(*intrinsic) && { arguments.iter() }
+                    .all(|argument| self.is_of_literals(argument))
             }
             // A conversion that nobody wrote.
-            ExprKind::Cast(inner) => inner.span == expr.span && self.is_literal_int(inner),
+            ExprKind::Cast(inner) => inner.span == expr.span && self.is_of_literals(inner),
             _ => false,
         }
     }
@@ -375,7 +372,9 @@ impl Lowering<'_> {
     pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
         if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
             let is_large = |expr: &Expr, scalar| scalar == Scalar::Uint && self.is_literal_int(expr);
-            let has_less = |scalar: Scalar| scalar.is_enum() || matches!(scalar, Scalar::Int | Scalar::Bool);
+            let has_less = |scalar: Scalar| {
+                scalar.is_enum() || scalar.is_small() || matches!(scalar, Scalar::Int | Scalar::Bool)
+            };
             if is_large(a, s) && has_less(t) || is_large(b, t) && has_less(s) {
                 return None;
             }
@@ -392,10 +391,44 @@ impl Lowering<'_> {
                 return Some(shape(&a.ty, &b.ty)?.with_scalar(scalar));
             }
         }
-        if may_be_of_bit_field(a) || may_be_of_bit_field(b) {
-            return Some(Type::Unknown);
+        // What no file declares is taken for what it meets; what HLSL has a type for, here or not, is not.
+        if self.is_unsettled(a) || self.is_unsettled(b) {
+            return None;
         }
         common(&a.ty, &b.ty)
+    }
+
+    /// Whether an expression's type is unknown because it is not settled here, or because of a field, which may be a bit field:
+    /// its declared type was dropped.
+    pub(super) fn is_unsettled(&self, expr: &Expr) -> bool {
+        let is_own = matches!(expr.kind, ExprKind::Field(..)) || self.unsettled.contains(&expr.span);
+        expr.ty == Type::Unknown && (is_own || expr.children().any(|child| self.is_unsettled(child)))
+    }
+
+    /// Notes an operation on values of known types whose own type is not settled.
+    pub(super) fn note_unsettled(&mut self, expr: &Expr) {
+        let is_known = |operand: &Expr| operand.ty != Type::Unknown;
+        if expr.ty == Type::Unknown
+            && matches!(expr.kind, ExprKind::Opaque(_))
+            && expr.children().all(is_known)
+        {
+            self.unsettled.insert(expr.span);
+        }
+    }
+
+    /// The type of a choice between two literals of which at least one is beyond the range of `int`. A `literal int` of 64 bits,
+    /// up to HLSL 2021, and a `uint`, from 202x on, are the same number where neither is negative.
+    pub(super) fn common_of_large_literals(&self, a: &Expr, b: &Expr) -> Option<Type> {
+        let is_natural = |expr: &Expr| {
+            self.is_literal_int(expr)
+                && match self.evaluate(expr) {
+                    Some(Constant::Int(value)) => value >= 0,
+                    Some(Constant::Uint(_)) => true,
+                    _ => false,
+                }
+        };
+        let is_large = [a, b].iter().any(|expr| expr.ty == Type::UINT);
+        (is_large && is_natural(a) && is_natural(b)).then_some(Type::UINT)
     }
 
     /// How many scalars a value of the type has, and the type of the one at `index`.

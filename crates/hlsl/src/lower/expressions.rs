@@ -78,6 +78,9 @@ impl<'a> Lowering<'a> {
             return opaque(Vec::new(), Type::Unknown, span);
         }
         let expr = self.expression_kind(node, span);
+        if let "binary_expression" | "unary_expression" | "conditional_expression" = node.kind() {
+            self.note_unsettled(&expr);
+        }
         self.leave();
         expr
     }
@@ -302,10 +305,12 @@ impl<'a> Lowering<'a> {
             common => (left, right, common),
         };
         let Some(common) = common else {
-            let ty = if op.is_comparison() {
-                Type::BOOL
-            } else {
-                Type::Unknown
+            // The result has the operands' shape.
+            let ty = match shape(&left.ty, &right.ty) {
+                Some(shape) if op.is_comparison() && shape.scalar().is_some() => {
+                    shape.with_scalar(Scalar::Bool)
+                }
+                _ => Type::Unknown,
             };
             return opaque(vec![as_value(left), as_value(right)], ty, span);
         };
@@ -379,13 +384,17 @@ impl<'a> Lowering<'a> {
                 span,
             };
         }
+        let is_open = match op {
+            UnaryOp::Not => self.is_unsettled(&operand),
+            UnaryOp::Negate | UnaryOp::Complement => operand.ty == Type::Unknown,
+        };
+        if is_open {
+            return opaque(vec![as_value(operand)], Type::Unknown, span);
+        }
         let operand = match op {
             UnaryOp::Not => convert_scalar(operand, Scalar::Bool),
             UnaryOp::Negate | UnaryOp::Complement => {
                 let ty = arithmetic(&operand.ty);
-                if ty == Type::Unknown {
-                    return opaque(vec![as_value(operand)], ty, span);
-                }
                 convert(operand, &ty)
             }
         };
@@ -501,7 +510,8 @@ impl<'a> Lowering<'a> {
 
     /// `condition ? yes : no`, the arms converted to their common type.
     fn select(&mut self, condition: Expr, yes: Expr, no: Expr, span: Span) -> Expr {
-        let Some(mut ty) = self.common_of(&yes, &no) else {
+        let common = self.common_of_large_literals(&yes, &no);
+        let Some(mut ty) = common.or_else(|| self.common_of(&yes, &no)) else {
             return opaque(vec![condition, as_value(yes), as_value(no)], Type::Unknown, span);
         };
         // Of two enumerators DXC makes an `int`, but of those of an `enum class`.
@@ -541,7 +551,13 @@ impl<'a> Lowering<'a> {
                 end: inner.end.saturating_sub(1),
             });
             if named == Type::Unknown {
-                self.expression(value).ty
+                let value = self.expression(value);
+                // DXC has 8 bytes for each component of it.
+                if self.is_of_literals(&value) {
+                    Type::Unknown
+                } else {
+                    value.ty
+                }
             } else {
                 named
             }

@@ -156,7 +156,11 @@ pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
     matches!(intrinsic, I::AsUint | I::FirstBitHigh | I::FirstBitLow)
         || !matches!(
             signature(intrinsic),
-            Signature::Numbers(_) | Signature::Same(_) | Signature::Special
+            Signature::Floats(_)
+                | Signature::FloatsToScalar(_)
+                | Signature::Numbers(_)
+                | Signature::Same(_)
+                | Signature::Special
         )
 }
 
@@ -191,12 +195,26 @@ pub(super) fn counts_in_floats(intrinsic: Intrinsic) -> bool {
     )
 }
 
+/// Whether a vector or a matrix of one component meets a longer one: operators spread it, intrinsics cut the other (DXC 1.7).
+fn has_one_beside_more(arguments: &[Expr]) -> bool {
+    let length = |value: &Expr| match value.ty {
+        Type::Vector(_, count) => Some(count),
+        Type::Matrix(_, rows, columns) => Some(rows * columns),
+        _ => None,
+    };
+    let mut lengths = arguments.iter().filter_map(length);
+    lengths.clone().any(|length| length == 1) && lengths.any(|length| length > 1)
+}
+
 /// The arguments as the numbers that DXC takes enumerations and literals for; as they are where that is not settled.
 ///
 /// No intrinsic has an overload for enumerations: where there is nothing else to go by, it takes that of floats; beside an
 /// `int` or a `bool` they are `int`s. Of literals alone it takes one of 64 bits.
 fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Result<Vec<Expr>, Vec<Expr>> {
     use Intrinsic as I;
+    if has_one_beside_more(&arguments) {
+        return Err(arguments);
+    }
     let is_bool = |value: &Expr| value.ty.scalar() == Some(Scalar::Bool);
     // Of other operands than `bool`s DXC combines the bits of some, and of some it makes no valid code.
     if matches!(intrinsic, I::And | I::Or) && !arguments.iter().all(is_bool) {
@@ -254,6 +272,12 @@ fn is_numeric(expr: &Expr) -> bool {
 impl Lowering<'_> {
     /// A call of an intrinsic, its arguments converted; its value, if that is known for certain.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        let call = self.settled_intrinsic(intrinsic, arguments, span);
+        self.note_unsettled(&call);
+        call
+    }
+
+    fn settled_intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
         let is_literal =
             !arguments.is_empty() && { arguments.iter() }.all(|value| self.is_literal_int(value));
         // Of literals alone it is computed in 64 bits.

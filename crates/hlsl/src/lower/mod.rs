@@ -58,6 +58,8 @@ struct Lowering<'a> {
     unknown: FxHashSet<&'a [u8]>,
     /// Where it was told, or needs not be, why an expression is opaque.
     told: FxHashSet<Span>,
+    /// Operations on values of known types whose own type is not settled: HLSL has one, and nothing may be taken for it.
+    unsettled: FxHashSet<Span>,
     /// What operations on float literals come to that compilers work out in 64 bits, and that are rounded otherwise in 32.
     wide_floats: FxHashMap<Span, f64>,
     types: FxHashMap<Name<'a>, Type>,
@@ -185,6 +187,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         problems: lexed.problems.clone(),
         unknown: FxHashSet::default(),
         told: FxHashSet::default(),
+        unsettled: FxHashSet::default(),
         wide_floats: FxHashMap::default(),
         types: FxHashMap::default(),
         globals: FxHashMap::default(),

@@ -4,6 +4,7 @@ mod atomics;
 mod meaning;
 mod ordering;
 mod outside;
+mod types;
 
 use shaderlint_hlsl::Shader;
 use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
@@ -159,40 +160,6 @@ fn a_switch_is_followed_only_where_its_labels_are_known() {
                     said.starts_with("not proved"),
                     "switch ({selector}) case {label}: {said}"
                 );
-            }
-        }
-    }
-}
-
-/// Beside an `int` a bit field of type `uint` is the wider one, and chooses the overload.
-#[test]
-fn what_is_made_of_a_bit_field_chooses_no_overload() {
-    let before = "struct B { uint a : 3; }; uint of(int x) { return 1; } uint of(uint x) { return 2; }
-        template<typename T> uint size(T x) { return x - x - 1 < 0 ? 1 : 2; }";
-    let [one, two] = ["1", "2"].map(|value| kernel("", before, &format!("Y[id.x] = {value};")));
-    for call in [
-        "of(b.a + 1)",
-        "of(1 + b.a)",
-        "of(b.a * 2 + 1)",
-        "of(+b.a - 1)",
-        "of(b.a + x)",
-        "of((b.a + 1) * x)",
-        "of(true ? b.a : 1)",
-        "of(max(b.a, 1))",
-        "of(clamp(b.a, 0, 1))",
-        "of(abs(b.a - 1))",
-        "of((x, b.a + 1))",
-        "size(b.a + 1)",
-    ] {
-        let kernel = kernel(
-            "",
-            before,
-            &format!("int x = gi; B b; b.a = 3; Y[id.x] = {call};"),
-        );
-        for other in [&one, &two] {
-            for pair in [[&kernel, other], [other, &kernel]] {
-                let said = words(&runs_of(pair.map(String::as_str)));
-                assert!(said.starts_with("not proved"), "{call}: {said}");
             }
         }
     }

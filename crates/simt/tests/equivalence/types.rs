@@ -1,0 +1,166 @@
+//! Types of expressions that DXC has otherwise than the documentation tells, or that are not known: nothing rests on them.
+
+use super::{kernel, runs_of, words};
+
+/// Checks that neither value is proved of expressions.
+#[track_caller]
+fn check_open(before: &str, variables: &str, values: [&str; 2], expressions: &[&str]) {
+    let others = values.map(|value| kernel("", before, &format!("{variables} Y[id.x] = {value};")));
+    for expression in expressions {
+        let kernel = kernel("", before, &format!("{variables} Y[id.x] = {expression};"));
+        for other in &others {
+            for pair in [[&kernel, other], [other, &kernel]] {
+                let said = words(&runs_of(pair.map(String::as_str)));
+                assert!(said.starts_with("not proved"), "{expression}: {said}");
+            }
+        }
+    }
+}
+
+/// Beside an `int` a bit field of type `uint` is the wider one, and chooses the overload.
+#[test]
+fn what_is_made_of_a_bit_field_chooses_no_overload() {
+    check_open(
+        "struct B { uint a : 3; }; uint of(int x) { return 1; } uint of(uint x) { return 2; }
+         template<typename T> uint size(T x) { return x - x - 1 < 0 ? 1 : 2; }",
+        "int x = gi; B b; b.a = 3;",
+        ["1", "2"],
+        &[
+            "of(b.a + 1)",
+            "of(1 + b.a)",
+            "of(b.a * 2 + 1)",
+            "of(+b.a - 1)",
+            "of(b.a + x)",
+            "of((b.a + 1) * x)",
+            "of(true ? b.a : 1)",
+            "of(max(b.a, 1))",
+            "of(clamp(b.a, 0, 1))",
+            "of(abs(b.a - 1))",
+            "of((x, b.a + 1))",
+            "size(b.a + 1)",
+        ],
+    );
+}
+
+/// Operators spread a vector of one component, intrinsics cut the other (DXC 1.7).
+#[test]
+fn a_vector_of_one_beside_a_longer_one_in_an_intrinsic_is_not_known() {
+    let variables = "uint2 m = uint2(X[gi], X[gi + 1]); uint1 q = X[gi + 2]; uint1x1 p = X[gi + 2];";
+    check_open(
+        "uint of(uint1 x) { return 1; } uint of(uint2 x) { return 2; }",
+        variables,
+        ["1", "2"],
+        &["of(max(m, q))", "of(min(q, m))"],
+    );
+    check_open(
+        "",
+        variables,
+        ["max(m.x, q.x)", "max(m.y, q.x)"],
+        &["(max(m, q)).y", "(max(q, m)).y", "(max(p, m)).y"],
+    );
+    check_open(
+        "",
+        variables,
+        ["m.x * q.x", "m.x * q.x + m.y * q.x"],
+        &["dot(m, q)", "dot(q, m)"],
+    );
+    check_open(
+        "",
+        variables,
+        ["m.x", "q.x"],
+        &[
+            "select(bool2(true, true), m, q).x",
+            "select((q == q), m, m).x",
+            "clamp(m, q, q).x",
+            "mad(m, q, q).x",
+        ],
+    );
+}
+
+#[test]
+fn a_matrix_of_one_element_beside_a_larger_one_is_not_known() {
+    check_open(
+        "uint of(int1x1 x) { return 1; } uint of(int2x2 x) { return 2; }",
+        "int2x2 m = 3; int1x1 q = 4;",
+        ["1", "2"],
+        &["of(m + q)", "of(q * m)", "of(true ? m : q)"],
+    );
+}
+
+/// A comparison has its operands' shape.
+#[test]
+fn a_comparison_with_an_operand_of_unknown_type_is_no_scalar() {
+    check_open(
+        "struct B { uint a : 3; }; uint of(bool x) { return 1; } uint of(bool2 x) { return 2; }
+         uint of(float x) { return 1; } uint of(float2 x) { return 2; }",
+        "uint2 v = uint2(gi, 1); int2 w = 1; float f = gi; B b; b.a = 3;",
+        ["1", "2"],
+        &[
+            "of(b.a < v)",
+            "of(v == b.a)",
+            "of(!(v % b.a))",
+            "of(f - (gi ? w : 2147483648))",
+        ],
+    );
+    for comparison in ["v < 3ll", "3ll == v", "v < 3ll && true", "!(v < 3ll)"] {
+        let of = "uint of(bool x) { return 1; } uint of(bool2 x) { return 2; }";
+        let [call, two] = [format!("of({comparison})"), "2".to_owned()]
+            .map(|value| kernel("", of, &format!("uint2 v = uint2(gi, 1); Y[id.x] = {value};")));
+        assert_eq!(words(&runs_of([&call, &two])), "equal", "{comparison}");
+    }
+}
+
+/// DXC keeps 16 bits of it.
+#[test]
+fn a_literal_from_two_to_the_31_on_beside_16_bits_is_not_known() {
+    check_open(
+        "",
+        "min16uint h = min16uint(X[gi]); min16int i = min16int(X[gi]);",
+        ["1", "0"],
+        &[
+            "(h + 2147483648) >> 31",
+            "(i | 0x80000000) >> 31",
+            "(true ? 0x80000000 : h) >> 31",
+            "max(h, 0xffffffff) >> 31",
+        ],
+    );
+}
+
+/// DXC has 8 bytes for each component.
+#[test]
+fn the_size_of_a_vector_of_literals_is_not_known() {
+    check_open(
+        "template<typename T> uint size(T x) { return sizeof(T); }",
+        "",
+        ["16", "8"],
+        &[
+            "sizeof(1.0.xx)",
+            "sizeof((gi ? 1 : 2).xx)",
+            "sizeof(sin(1.0).xx)",
+            "sizeof(max(1.0.xx, 2.0))",
+            "size(1.0.xx)",
+            "size(1.0.xx + 2)",
+        ],
+    );
+}
+
+/// As a `literal int` of 64 bits or as a `uint` it is the same number.
+#[test]
+fn a_choice_between_literals_may_have_a_large_one() {
+    let same = |pair: [&str; 2]| {
+        let kernels = pair.map(|value| kernel("", "", &format!("bool t = X[gi] > 3; Y[id.x] = {value};")));
+        words(&runs_of([&kernels[0], &kernels[1]]))
+    };
+    assert_eq!(
+        same(["(t ? 0 : 0xffffffff) ^ X[gi]", "X[gi] ^ (t ? 0u : 0xffffffffu)"]),
+        "equal"
+    );
+    for open in [
+        "uint((t ? 0 : 0xffffffff) < int(gi))",
+        "uint((t ? -1 : 0xffffffff) * 0.5f)",
+        "((t ? 0 : 0xffffffff) + int(gi)) >> 31",
+    ] {
+        let said = same([open, "t ? 0u : 1u"]);
+        assert!(!said.contains("equal"), "{open}: {said}");
+    }
+}
