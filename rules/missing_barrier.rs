@@ -459,10 +459,9 @@ fn is_between(race: &Race, place: Span) -> bool {
 /// Whether nobody leaves the function before this place, or a barrier stands behind it: where threads may have left, another
 /// barrier is as good as those behind it.
 fn is_waited_behind(function: &Function, place: Span) -> bool {
-    let is_behind = |other: &Stmt| other.span.start > place.start;
-    leaves_function(function).all(is_behind)
+    leaves_function(function).all(|leaving| leaving.span.start >= place.start)
         || statements(function.body.as_deref().unwrap_or_default())
-            .any(|other| is_barrier(other) && is_behind(other))
+            .any(|other| is_barrier(other) && other.span.start > place.start)
 }
 
 /// The first statement by which threads may leave before the later access: its function, or one that leads to it.

@@ -57,6 +57,30 @@ fn an_atomic_that_is_undone_is_no_claim() {
     }
 }
 
+/// Where a run loses sight of what the atomic found, it is not said that nobody looks at it.
+#[test]
+fn an_old_value_that_the_text_reads_is_looked_at() {
+    let found = |body: &str| {
+        let findings = lint(kernel("static uint kept;", body).as_bytes());
+        findings
+            .into_iter()
+            .map(|finding| finding.rule)
+            .collect::<Vec<_>>()
+    };
+    let atomic = "InterlockedAdd(C[0], 1, s);";
+    for body in [
+        format!("uint s = 500; switch (Src[gi] & 1) {{ case 0: {atomic} break; }} Out[s] = gi;"),
+        format!("uint s = 500; while (Src[s] > 3) {{ {atomic} break; }} Out[s] = gi;"),
+        "uint q[4]; uint i = Src[gi] & 3; InterlockedAdd(C[0], 1, q[i]); Out[q[i]] = gi;".to_owned(),
+        "uint4 q; uint i = Src[gi] & 3; InterlockedAdd(C[0], 1, q[i]); Out[q[i]] = gi;".to_owned(),
+        "switch (Src[gi] & 1) { case 0: InterlockedAdd(C[0], 1, kept); break; } Out[kept] = gi;".to_owned(),
+    ] {
+        assert_eq!(found(&body), [""; 0], "{body}");
+    }
+    let unread = format!("switch (Src[gi] & 1) {{ case 0: uint s; {atomic} break; }}");
+    assert_eq!(found(&unread), ["single-cell-atomic"]);
+}
+
 /// What is another member, or another element, is another cell.
 #[test]
 fn other_members_are_not_in_the_way() {

@@ -92,6 +92,19 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Whether an atomic leaves its old value in something that the text reads, whether or not a run followed it there.
+pub(crate) fn hands_on_old_value(shader: &Shader, claim: &Claim) -> bool {
+    let function = shader.functions.get(claim.function.0 as usize);
+    let atomic = function.and_then(|function| {
+        let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
+        let StmtKind::Expr(expr) = &statement.kind else {
+            return None;
+        };
+        Some((function, Call::of(expr)?.old()?))
+    });
+    atomic.is_some_and(|(function, old)| never_read(function, old).is_none())
+}
+
 /// The parts of a claim's call, if one thread could make it for its wave.
 pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result<Parts, NotCombined> {
     if claim.cells == Cells::One && claim.found == Found::Otherwise {
@@ -127,7 +140,6 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
     let unused = old.and_then(|old| never_read(function, old));
     let old = match (claim.cells, claim.found) {
         (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty)).ok_or(NotCombined::Type)?),
-        (Cells::One, _) if old.is_some() && unused.is_none() => return Err(NotCombined::OldValue),
         (Cells::One, _) => None,
         (Cells::Few(_), _) => old.filter(|_| unused.is_none()),
     };

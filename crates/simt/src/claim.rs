@@ -230,6 +230,9 @@ impl Claims {
                     Atomic::Append | Atomic::Consume => Found::Slot,
                     _ if self.slots.get() & bit != 0 => Found::Slot,
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
+                    _ if claim.cells == Cells::One && aggregate::hands_on_old_value(shader, &claim) => {
+                        Found::Otherwise
+                    }
                     _ => Found::Unused,
                 };
                 // Where no barrier is in a statement that stands for several, its passes are of one interval.
