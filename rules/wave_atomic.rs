@@ -165,16 +165,12 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         let text = "a hidden counter moves by one for each call: a counter of its own could move by more";
         return NoFix::new("hidden-counter", text);
     }
-    if claim.found == Found::Otherwise {
+    if claim.found == Found::Otherwise || why == NotCombined::OldValue {
         let text = "its old value decides something, or is used in a way that is not followed";
         return NoFix::new("old-value", text);
     }
     let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
     match why {
-        NotCombined::Unfollowed => {
-            let text = "not every run that makes this atomic was followed to its end with a known address";
-            NoFix::new("unfollowed", text)
-        }
         NotCombined::NotAStatement => {
             NoFix::new("not-a-statement", "the call is no statement of its own").at(claim.span)
         }
@@ -183,9 +179,9 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
             NoFix::new("type", text)
         }
         NotCombined::Operator => NoFix::new("no-form", "no wave form is written for this operation"),
-        NotCombined::OldValue => {
-            let text = "its old value goes to a variable that this function reads";
-            NoFix::new("old-value", text)
+        NotCombined::Unfollowed | NotCombined::OldValue => {
+            let text = "not every run that makes this atomic was followed to its end with a known address";
+            NoFix::new("unfollowed", text)
         }
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);

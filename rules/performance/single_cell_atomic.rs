@@ -16,7 +16,10 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let claims = context.analysis.claims.iter();
-    let sums = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Unused);
+    let is_sum = |claim: &&Claim| {
+        claim.cells == Cells::One && claim.found == Found::Unused && !claim.is_old_value_read
+    };
+    let sums = claims.filter(is_sum);
     findings.extend(sums.filter_map(|sum| {
         let message = format!(
             "{} {} {} one by one",

@@ -92,8 +92,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Whether an atomic leaves its old value in something that the text reads, whether or not a run followed it there.
-pub(crate) fn hands_on_old_value(shader: &Shader, claim: &Claim) -> bool {
+/// [`Claim::is_old_value_read`], of an atomic that is a statement by itself.
+pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
     let function = shader.functions.get(claim.function.0 as usize);
     let atomic = function.and_then(|function| {
         let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
@@ -140,6 +140,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
     let unused = old.and_then(|old| never_read(function, old));
     let old = match (claim.cells, claim.found) {
         (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty)).ok_or(NotCombined::Type)?),
+        (Cells::One, _) if claim.is_old_value_read => return Err(NotCombined::OldValue),
         (Cells::One, _) => None,
         (Cells::Few(_), _) => old.filter(|_| unused.is_none()),
     };

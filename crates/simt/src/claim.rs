@@ -230,11 +230,9 @@ impl Claims {
                     Atomic::Append | Atomic::Consume => Found::Slot,
                     _ if self.slots.get() & bit != 0 => Found::Slot,
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
-                    _ if claim.cells == Cells::One && aggregate::hands_on_old_value(shader, &claim) => {
-                        Found::Otherwise
-                    }
                     _ => Found::Unused,
                 };
+                claim.is_old_value_read = aggregate::is_old_value_read(shader, &claim);
                 // Where no barrier is in a statement that stands for several, its passes are of one interval.
                 let mut intervals = site.intervals.iter();
                 let plain = site
@@ -350,6 +348,7 @@ impl Machine<'_> {
             amount,
             quantity: met.quantity,
             found: Found::Otherwise,
+            is_old_value_read: true,
             is_shared: met.cells.is_some(),
             lanes: 0,
             is_certain,

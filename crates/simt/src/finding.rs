@@ -662,6 +662,8 @@ pub struct Claim {
     pub amount: Amount,
     pub quantity: Quantity,
     pub found: Found,
+    /// The text reads what it leaves its old value in. Where a run loses sight of that it may be unused nevertheless.
+    pub is_old_value_read: bool,
     /// The cells are groupshared; else they are on the device.
     pub is_shared: bool,
     /// Threads of the group that may take part.

@@ -307,10 +307,10 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
         return Err("control does not go on as before");
     }
     if expected.served.steps != got.served.steps {
-        return Err("the atomic is on another cell");
+        return Err("the atomic was not seen to be on the same cell");
     }
     if expected.served.cell != got.served.cell {
-        return Err("the cell is left with another value");
+        return Err("the cell was not seen to be left with the same value");
     }
     let are_same = variables.iter().all(
         |local| match (of_lanes(expected, *local), of_lanes(got, *local)) {
@@ -320,10 +320,10 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
     );
     let mut statics = expected.statics.iter().zip(&got.statics);
     if !are_same || !statics.all(|(a, b)| is_same(a, b)) {
-        return Err("a variable is left with another value");
+        return Err("a variable was not seen to be left with the same value");
     }
     if expected.state.writes != got.state.writes {
-        return Err("something else is stored");
+        return Err("what is stored was not seen to be the same");
     }
     Ok(())
 }
