@@ -36,9 +36,11 @@ const MAX_PLACES: usize = 6;
 /// Why there is no fix.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum NoBarrier {
-    /// Each place was tried in vain; of races that are told together for any of them.
+    /// Each place was tried in vain; of races that are told together for any of them. Beside the kernel's other races less can
+    /// be proved.
     NoPlace {
         of_several: bool,
+        is_beside_others: bool,
     },
     /// A barrier was found that ends them in the runs that were tried; what files that were not found declare is not in these.
     Unsure {
@@ -66,8 +68,10 @@ impl NoBarrier {
     fn in_vain(context: &Context<'_>, lines: &[Vec<&Race>], is_unproved: bool) -> NoBarrier {
         let is_of_first_group = |race: &&Race| race.given.iter().any(Instance::is_of_group);
         if !is_unproved {
+            let told = lines.iter().map(Vec::len).sum::<usize>();
             let no_place = NoBarrier::NoPlace {
                 of_several: lines.len() > 1,
+                is_beside_others: context.analysis.races.len() > told,
             };
             let race = lines.first().and_then(|races| races.first());
             let left = race.and_then(|race| left_before(context, race));
@@ -110,13 +114,21 @@ impl NoBarrier {
                 let text = "it was found in the first group, whose SV_GroupID is 0, and a barrier has to be proved for all";
                 NoFix::new("first-group", text)
             }
-            NoBarrier::NoPlace { of_several: false } => {
-                let text = "no single barrier before the later access or a statement around it is proved to end the race";
-                NoFix::new("no-single-barrier", text)
-            }
-            NoBarrier::NoPlace { of_several: true } => {
-                let text = "no single barrier before a later access or a statement around it is proved to end any of \
-                            these races";
+            NoBarrier::NoPlace {
+                of_several,
+                is_beside_others,
+            } => {
+                let (access, ends) = match of_several {
+                    false => ("the later access", "the race"),
+                    true => ("a later access", "any of these races"),
+                };
+                let beside = match is_beside_others {
+                    false => "",
+                    true => " while the kernel's other races are there",
+                };
+                let text = format!(
+                    "no single barrier before {access} or a statement around it is proved to end {ends}{beside}"
+                );
                 NoFix::new("no-single-barrier", text)
             }
             NoBarrier::NeedsMore => {

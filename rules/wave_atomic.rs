@@ -165,9 +165,12 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         let text = "a hidden counter moves by one for each call: a counter of its own could move by more";
         return NoFix::new("hidden-counter", text);
     }
-    if claim.found == Found::Otherwise || why == NotCombined::OldValue {
+    let of_old_value = || {
         let text = "its old value decides something, or is used in a way that is not followed";
-        return NoFix::new("old-value", text);
+        NoFix::new("old-value", text)
+    };
+    if claim.found == Found::Otherwise {
+        return of_old_value();
     }
     let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
     match why {
@@ -179,7 +182,8 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
             NoFix::new("type", text)
         }
         NotCombined::Operator => NoFix::new("no-form", "no wave form is written for this operation"),
-        NotCombined::Unfollowed | NotCombined::OldValue => {
+        NotCombined::OldValue => of_old_value(),
+        NotCombined::Unfollowed => {
             let text = "not every run that makes this atomic was followed to its end with a known address";
             NoFix::new("unfollowed", text)
         }

@@ -363,6 +363,26 @@ fn a_barrier_goes_before_a_return() {
     assert_eq!(settled(early).0, [""; 0]);
 }
 
+/// Beside other races less can be proved, and a barrier may be found once these are gone.
+#[test]
+fn a_race_that_no_barrier_ends_is_told_to_stand_beside_others() {
+    let why = |body: &str| {
+        let findings = lint(kernel("groupshared uint h[64];", body).as_bytes());
+        let of_g = findings
+            .into_iter()
+            .find(|one| one.message == "data race on g[0]");
+        of_g.and_then(|one| one.no_fix)
+            .map(|no_fix| no_fix.text().to_owned())
+    };
+    let alone =
+        "no single barrier before the later access or a statement around it is proved to end the race";
+    let body = "g[gi & 31] = gi;";
+    assert_eq!(why(body).as_deref(), Some(alone));
+    let beside = format!("h[gi] = Src[gi];\nOut[gi] = h[63 - gi];\n{body}");
+    let expected = format!("{alone} while the kernel's other races are there");
+    assert_eq!(why(&beside), Some(expected));
+}
+
 /// Titles of the fixes of a body, how many are made of it and of what comes of it, and how many races are left.
 fn settled(body: &str) -> (Vec<String>, usize, usize, String) {
     let text = kernel("", body);
