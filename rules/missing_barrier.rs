@@ -118,13 +118,15 @@ impl NoBarrier {
                 of_several,
                 is_beside_others,
             } => {
-                let (access, ends) = match of_several {
-                    false => ("the later access", "the race"),
-                    true => ("a later access", "any of these races"),
+                let (access, ends) = if of_several {
+                    ("a later access", "any of these races")
+                } else {
+                    ("the later access", "the race")
                 };
-                let beside = match is_beside_others {
-                    false => "",
-                    true => " while the kernel's other races are there",
+                let beside = if is_beside_others {
+                    " while the kernel's other races are there"
+                } else {
+                    ""
                 };
                 let text = format!(
                     "no single barrier before {access} or a statement around it is proved to end {ends}{beside}"
