@@ -378,6 +378,11 @@ impl Lowering<'_> {
             if is_large(a, s) && has_less(t) || is_large(b, t) && has_less(s) {
                 return None;
             }
+            // Beside 16 bits an expression of literals takes these, and is computed otherwise than in 32.
+            let is_compound = |expr: &Expr| !self.is_free_literal(expr) && self.is_of_literals(expr);
+            if s.is_small() && is_compound(b) || t.is_small() && is_compound(a) {
+                return None;
+            }
             let adapts = |literal: Scalar, other: Scalar| {
                 !(other == Scalar::Bool || other.is_enum())
                     && (literal == Scalar::Int || literal.is_float() && other.is_float())

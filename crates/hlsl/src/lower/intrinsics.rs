@@ -223,6 +223,8 @@ fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Resu
     if is_literal {
         let is_small = |value: &Expr| matches!(value.kind, ExprKind::Literal(bits) if bits < 1 << 16);
         let is_settled = match intrinsic {
+            // DXC takes the overload without a sign for an expression.
+            I::FirstBitHigh | I::Sign => arguments.iter().all(is_small),
             I::ReverseBits | I::WaveActiveProduct | I::WavePrefixProduct | I::WaveMultiPrefixProduct => false,
             I::WaveActiveSum | I::WavePrefixSum | I::WaveMultiPrefixSum | I::Mul | I::Dot | I::Mad => {
                 arguments.iter().all(is_small)

@@ -458,7 +458,7 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         let text = format!("not comparable, as they leave the same with {sizes}: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
-    if let Some(why) = hashes(trial) {
+    if let Some(why) = stand_ins(trial) {
         return (
             DeviceOutcome::NotComparable,
             format!("not comparable, as {why}: {text}"),
@@ -467,9 +467,12 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
     (DeviceOutcome::Differs, text)
 }
 
-/// Why a difference may come of the hashes that stand for what has no WGSL form.
-pub(super) fn hashes(trial: &Trial) -> Option<String> {
+/// Why a difference may come of what stands for what has no WGSL form: hashes, and floats of 32 bits for those of 16.
+pub(super) fn stand_ins(trial: &Trial) -> Option<String> {
     let [a, b] = [&trial.flagged, &trial.fixed];
+    if a.has_halves || b.has_halves {
+        return Some("floats of 16 bits have 32 here".to_owned());
+    }
     if let Some(name) = a.replaced.symmetric_difference(&b.replaced).next() {
         // The hash of one read is not that of another, though they may read the same.
         return Some(format!("one kernel alone has {name}, which is a hash here"));

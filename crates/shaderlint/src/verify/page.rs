@@ -11,7 +11,7 @@ use shaderlint_verify::{Binding, BindingKind, Lowered};
 use similar::{DiffOp, TextDiff};
 
 use super::evidence::Evidence;
-use super::gather::hashes;
+use super::gather::stand_ins;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -230,7 +230,7 @@ fn browser(trial: &Trial) -> Option<Browser> {
         needs_subgroups: trial.flagged.uses_subgroups || trial.fixed.uses_subgroups,
         unordered: trial.unordered.iter().cloned().collect(),
         overwritten: trial.overwritten.iter().cloned().collect(),
-        hashes: hashes(trial),
+        hashes: stand_ins(trial),
         contested: trial
             .contested
             .as_ref()

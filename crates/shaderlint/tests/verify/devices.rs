@@ -49,6 +49,38 @@ void main(uint gi : SV_GroupIndex) { Out[gi] = WaveReadLaneAt(gi, WaveGetLaneInd
     assert_eq!(said.matches(remark).count(), 1, "{said}");
 }
 
+/// 4099 is no float of 16 bits, and WGSL computes with 32.
+#[test]
+fn what_differs_where_floats_have_32_bits_for_16_is_not_called_different() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let said = |kernels: [String; 2]| {
+        let mut files = ["half-a.hlsl", "half-b.hlsl"].into_iter();
+        let [a, b] = kernels.map(|value| {
+            let file = folder.join(files.next().unwrap_or_default());
+            let text = format!(
+                "RWStructuredBuffer<uint> Out;\n[numthreads(64, 1, 1)]\n\
+                 void main(uint gi : SV_GroupIndex) {{ {value} }}\n"
+            );
+            std::fs::write(&file, text).expect("the folder can be written to");
+            file.to_string_lossy().into_owned()
+        });
+        verify(&[&a, &b, "--no-timing"], ("LP_NATIVE_VECTOR_WIDTH", "128"))
+    };
+    for half in [
+        "float16_t x = (float16_t)4099;",
+        "min16float x = min16float(4099);",
+    ] {
+        let said = said(["(uint)x", "4100"].map(|value| format!("{half} Out[gi] = {value};")));
+        assert!(!said.contains("NOT equivalent"), "{said}");
+        assert!(said.contains("floats of 16 bits have 32 here"), "{said}");
+    }
+    let whole = said(["4099", "4100"].map(|value| format!("Out[gi] = {value};")));
+    assert!(whole.contains("NOT equivalent"), "{whole}");
+}
+
 /// How large the sums are that may be off by some roundings hangs on what is summed, not on what is read. An element that
 /// is left out is more than that.
 #[test]

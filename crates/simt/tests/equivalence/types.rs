@@ -126,6 +126,47 @@ fn a_literal_from_two_to_the_31_on_beside_16_bits_is_not_known() {
     );
 }
 
+/// Made of literals alone it is a literal, which takes 16 bits.
+#[test]
+fn what_is_made_of_literals_beside_16_bits_is_not_known() {
+    check_open(
+        "uint of(int x) { return 1; } uint of(float x) { return 1; }
+         uint of(min16int x) { return 2; } uint of(min16float x) { return 2; }",
+        "min16int s = min16int(X[gi]); min16float h = min16float(F[gi]); bool b = gi & 1;",
+        ["1", "2"],
+        &[
+            "of((b ? 5 : 7) * s)",
+            "of((1, 2) * s)",
+            "of((1 << 2) * s)",
+            "of(5.0 % 3 * h)",
+            "of(s * min(1, 2))",
+            "of(h + sqrt(2.0))",
+            "of((1).x * s)",
+            "of(b ? (65535 >> 3) : s)",
+            "of(max(1 + 2, s))",
+            "of(clamp(s, 1 + 2, 4))",
+        ],
+    );
+    check_open(
+        "",
+        "min16int s = min16int(X[gi]); bool b = gi & 1;",
+        ["int(s) * (b ? 100 : 200)", "0"],
+        &["(b ? 100 : 200) * s", "s *= (b ? 100 : 200)"],
+    );
+}
+
+/// DXC takes it for one without a sign.
+#[test]
+fn the_sign_of_an_expression_of_literals_is_not_known() {
+    check_open(
+        "",
+        "",
+        ["1", "-1"],
+        &["sign(~31)", "sign(1 - 2)", "sign(-5 >> 1)"],
+    );
+    check_open("", "", ["31", "2"], &["firstbithigh(~4)"]);
+}
+
 /// DXC has 8 bytes for each component.
 #[test]
 fn the_size_of_a_vector_of_literals_is_not_known() {

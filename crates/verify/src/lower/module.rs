@@ -145,6 +145,7 @@ pub(super) fn lower_entry(
         module: unit.module,
         info,
         entry: function.name.clone(),
+        has_halves: names_halves(&shader.text),
         replaced: unit.replaced,
         free: unit.free,
         group_size,
@@ -445,4 +446,18 @@ pub(super) fn literal(scalar: shaderlint_hlsl::Scalar, bits: u32) -> Option<naga
             .map(naga::Literal::F32),
         _ => None,
     }
+}
+
+/// Whether a text names a type of floats of 16 bits, or has a literal of one.
+fn names_halves(text: &[u8]) -> bool {
+    let words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    let mut words = words.filter(|word| !word.is_empty());
+    words.any(|word| {
+        let is_type = |name: &&[u8]| word.starts_with(name);
+        let is_literal = matches!(word, [b'0'..=b'9', .., b'h' | b'H']);
+        [&b"half"[..], b"float16_t", b"min16float", b"min10float"]
+            .iter()
+            .any(is_type)
+            || is_literal
+    })
 }
