@@ -92,7 +92,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// [`Claim::is_old_value_read`], of an atomic that is a statement by itself.
+/// [`Claim::is_old_value_read`]; of an atomic that is no statement by itself that is not asked, and it counts as unread.
 pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
     let function = shader.functions.get(claim.function.0 as usize);
     let atomic = function.and_then(|function| {

@@ -365,10 +365,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// The common type of two operands, literals taking the other's.
+    /// The common type of two operands, literals taking the other's. There is none
     ///
-    /// None for a literal beyond the range of `int` that meets an `int`, or what becomes one: up to HLSL 2021 it becomes one, with another value,
-    /// from 202x on the other becomes unsigned, or has 64 bits (DXC's `literal int`; HLSL specification, 5.1).
+    /// - of a literal beyond the range of `int` and an `int`, or what becomes one: up to HLSL 2021 the literal becomes one, with
+    ///   another value, from 202x on the other becomes unsigned, or has 64 bits (DXC's `literal int`; HLSL specification, 5.1);
+    /// - of such a literal and 16 bits, which it takes in DXC;
+    /// - of an expression of literals and 16 bits, which all of it takes;
+    /// - of an operand whose type HLSL knows and we do not. A name that nothing declares takes the other's type.
     pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
         if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
             let is_large = |expr: &Expr, scalar| scalar == Scalar::Uint && self.is_literal_int(expr);
@@ -378,7 +381,6 @@ impl Lowering<'_> {
             if is_large(a, s) && has_less(t) || is_large(b, t) && has_less(s) {
                 return None;
             }
-            // Beside 16 bits an expression of literals takes these, and is computed otherwise than in 32.
             let is_compound = |expr: &Expr| !self.is_free_literal(expr) && self.is_of_literals(expr);
             if s.is_small() && is_compound(b) || t.is_small() && is_compound(a) {
                 return None;
@@ -396,7 +398,6 @@ impl Lowering<'_> {
                 return Some(shape(&a.ty, &b.ty)?.with_scalar(scalar));
             }
         }
-        // What no file declares is taken for what it meets; what HLSL has a type for, here or not, is not.
         if self.is_unsettled(a) || self.is_unsettled(b) {
             return None;
         }
@@ -422,7 +423,8 @@ impl Lowering<'_> {
     }
 
     /// The type of a choice between two literals of which at least one is beyond the range of `int`. A `literal int` of 64 bits,
-    /// up to HLSL 2021, and a `uint`, from 202x on, are the same number where neither is negative.
+    /// up to HLSL 2021, and a `uint`, from 202x on, are the same number where neither is negative, as long as nothing is computed
+    /// of it with literals alone ([`Lowering::without_large_choices`]).
     pub(super) fn common_of_large_literals(&self, a: &Expr, b: &Expr) -> Option<Type> {
         let is_natural = |expr: &Expr| {
             self.is_literal_int(expr)
@@ -434,6 +436,23 @@ impl Lowering<'_> {
         };
         let is_large = [a, b].iter().any(|expr| expr.ty == Type::UINT);
         (is_large && is_natural(a) && is_natural(b)).then_some(Type::UINT)
+    }
+
+    /// An operation, unless it is one on literals alone with a choice of large ones among them: where it does not know the result
+    /// DXC computes that in 32 bits with a sign.
+    pub(super) fn without_large_choices(&self, whole: Expr) -> Expr {
+        let is_open = whole.ty.scalar() == Some(Scalar::Uint)
+            && self.is_literal_int(&whole)
+            && self.evaluate(&whole).is_none();
+        match whole.kind {
+            ExprKind::Binary(_, left, right) if is_open => {
+                opaque(vec![as_value(*left), as_value(*right)], Type::Unknown, whole.span)
+            }
+            ExprKind::Unary(_, operand) if is_open => {
+                opaque(vec![as_value(*operand)], Type::Unknown, whole.span)
+            }
+            kind => Expr { kind, ..whole },
+        }
     }
 
     /// How many scalars a value of the type has, and the type of the one at `index`.

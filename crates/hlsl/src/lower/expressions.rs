@@ -248,7 +248,8 @@ impl<'a> Lowering<'a> {
         match op {
             Some(op) => {
                 let whole = self.binary(op, left, right, span);
-                self.narrow(whole)
+                let whole = self.narrow(whole);
+                self.without_large_choices(whole)
             }
             None => opaque(vec![left, right], Type::Unknown, span),
         }
@@ -265,6 +266,9 @@ impl<'a> Lowering<'a> {
             return self.call_method(&found, object, vec![right], span);
         }
         if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
+            if self.is_unsettled(&left) || self.is_unsettled(&right) {
+                return opaque(vec![as_value(left), as_value(right)], Type::Unknown, span);
+            }
             let left = convert_scalar(left, Scalar::Bool);
             let right = convert_scalar(right, Scalar::Bool);
             let Some(ty) = shape(&left.ty, &right.ty) else {
@@ -399,11 +403,11 @@ impl<'a> Lowering<'a> {
             }
         };
         let ty = operand.ty.clone();
-        Expr {
+        self.without_large_choices(Expr {
             kind: ExprKind::Unary(op, Box::new(operand)),
             ty,
             span,
-        }
+        })
     }
 
     /// `(T)x`, which the lexical pass wrote as `~  x`.
@@ -504,6 +508,10 @@ impl<'a> Lowering<'a> {
         let condition = self.part_expression(node, Part::Condition);
         let yes = self.part_expression(node, Part::Consequence);
         let no = self.part_expression(node, Part::Alternative);
+        if self.is_unsettled(&condition) {
+            let operands = [condition, yes, no].map(as_value);
+            return opaque(operands.into(), Type::Unknown, span);
+        }
         let condition = convert_scalar(condition, Scalar::Bool);
         self.select(condition, yes, no, span)
     }

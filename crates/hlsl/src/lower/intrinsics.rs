@@ -153,14 +153,30 @@ pub(super) fn is_of_floats(intrinsic: Intrinsic) -> bool {
 /// Whether the result has a type that the arguments do not tell: of literals it is no literal.
 pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
-    matches!(intrinsic, I::AsUint | I::FirstBitHigh | I::FirstBitLow)
-        || !matches!(
+    matches!(
+        intrinsic,
+        I::All | I::And | I::Any | I::AsUint | I::FirstBitHigh | I::FirstBitLow | I::Or
+    ) || !matches!(
+        signature(intrinsic),
+        Signature::Floats(_)
+            | Signature::FloatsToScalar(_)
+            | Signature::Numbers(_)
+            | Signature::Same(_)
+            | Signature::Special
+    )
+}
+
+/// Whether the result has a shape that the arguments do not tell, or there is none.
+fn has_known_shape(intrinsic: Intrinsic) -> bool {
+    use Intrinsic as I;
+    intrinsic.is_atomic()
+        || matches!(
+            intrinsic,
+            I::All | I::Any | I::Clip | I::WaveMatch | I::WaveMultiPrefixCountBits
+        )
+        || matches!(
             signature(intrinsic),
-            Signature::Floats(_)
-                | Signature::FloatsToScalar(_)
-                | Signature::Numbers(_)
-                | Signature::Same(_)
-                | Signature::Special
+            Signature::Condition(_) | Signature::Fixed(..)
         )
 }
 
@@ -280,6 +296,9 @@ impl Lowering<'_> {
     }
 
     fn settled_intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        if !has_known_shape(intrinsic) && arguments.iter().any(|argument| self.is_unsettled(argument)) {
+            return opaque(Self::values(arguments), Type::Unknown, span);
+        }
         let is_literal =
             !arguments.is_empty() && { arguments.iter() }.all(|value| self.is_literal_int(value));
         // Of literals alone it is computed in 64 bits.

@@ -433,7 +433,7 @@ impl<'a> Lowering<'a> {
                 let declarator = part(*parameter, Part::Declarator);
                 let of = element_of(declarator, &argument.ty)?;
                 // A literal beyond the range of `int`, which it becomes all the same, or a vector whose components have 8 bytes.
-                let is_large = literals && argument.ty == Type::UINT && self.is_literal_int(argument);
+                let is_large = argument.ty == Type::UINT && self.is_literal_int(argument);
                 let is_wide = !matches!(argument.ty, Type::Scalar(_)) && self.is_of_literals(argument);
                 if is_large || is_wide {
                     return None;

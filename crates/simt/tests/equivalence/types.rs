@@ -22,7 +22,7 @@ fn check_open(before: &str, variables: &str, values: [&str; 2], expressions: &[&
 fn what_is_made_of_a_bit_field_chooses_no_overload() {
     check_open(
         "struct B { uint a : 3; }; uint of(int x) { return 1; } uint of(uint x) { return 2; }
-         template<typename T> uint size(T x) { return x - x - 1 < 0 ? 1 : 2; }",
+         template<typename T> uint size(T x) { T y = x - x - 1; bool c = y < 0; if (c) return 1; return 2; }",
         "int x = gi; B b; b.a = 3;",
         ["1", "2"],
         &[
@@ -100,6 +100,14 @@ fn a_comparison_with_an_operand_of_unknown_type_is_no_scalar() {
             "of(v == b.a)",
             "of(!(v % b.a))",
             "of(f - (gi ? w : 2147483648))",
+            "of(select(b.a == v, 1.0f, 2.0f))",
+            "of(select(v == b.a, true, false))",
+            "of(b.a == v ? 1.0f : 2.0f)",
+            "of(b.a == v && true)",
+            "of(f16tof32(v % b.a))",
+            "of(countbits(v % b.a) * 1.0f)",
+            "of(firstbithigh(v % b.a) * 1.0f)",
+            "of(reversebits(v % b.a) * 1.0f)",
         ],
     );
     for comparison in ["v < 3ll", "3ll == v", "v < 3ll && true", "!(v < 3ll)"] {
@@ -150,7 +158,7 @@ fn what_is_made_of_literals_beside_16_bits_is_not_known() {
     check_open(
         "",
         "min16int s = min16int(X[gi]); bool b = gi & 1;",
-        ["int(s) * (b ? 100 : 200)", "0"],
+        ["int(s) * (b ? 100 : 200)", "uint(int(s) * (b ? 100 : 200))"],
         &["(b ? 100 : 200) * s", "s *= (b ? 100 : 200)"],
     );
 }
@@ -196,12 +204,49 @@ fn a_choice_between_literals_may_have_a_large_one() {
         same(["(t ? 0 : 0xffffffff) ^ X[gi]", "X[gi] ^ (t ? 0u : 0xffffffffu)"]),
         "equal"
     );
-    for open in [
-        "uint((t ? 0 : 0xffffffff) < int(gi))",
-        "uint((t ? -1 : 0xffffffff) * 0.5f)",
-        "((t ? 0 : 0xffffffff) + int(gi)) >> 31",
+    let variables = "bool t = X[gi] > 3; float f = F[gi];";
+    for (open, as_read) in [
+        (
+            "uint((t ? 0 : 0xffffffff) < int(gi))",
+            "uint((t ? 0u : 0xffffffffu) < gi)",
+        ),
+        (
+            "uint((t ? -1 : 0xffffffff) * 0.5f)",
+            "uint((t ? ~0u : 0xffffffffu) * 0.5f)",
+        ),
+        (
+            "(t ? 1 : 0xffffffff) / (t ? 3 : 0x80000001)",
+            "(t ? 1u : 0xffffffffu) / (t ? 3u : 0x80000001u)",
+        ),
+        (
+            "(t ? 1 : 0xffffffff) % (t ? 3 : 0x80000001)",
+            "(t ? 1u : 0xffffffffu) % (t ? 3u : 0x80000001u)",
+        ),
+        ("(t ? 1 : 0xffffffff) >> 1", "(t ? 1u : 0xffffffffu) >> 1"),
+        (
+            "(t ? 0 : 0xffffffff) / 0x80000000",
+            "(t ? 0u : 0xffffffffu) / 0x80000000u",
+        ),
+        (
+            "uint(-(t ? 1 : 0xffffffff) > f)",
+            "uint(-(t ? 1u : 0xffffffffu) > f)",
+        ),
+        (
+            "uint(~(t ? 1 : 0xffffffff) > f)",
+            "uint(~(t ? 1u : 0xffffffffu) > f)",
+        ),
     ] {
-        let said = same([open, "t ? 0u : 1u"]);
-        assert!(!said.contains("equal"), "{open}: {said}");
+        check_open("", variables, [as_read, "7"], &[open]);
     }
+    check_open(
+        "template<typename T> uint size(T x) { T y = x - x - 1; bool c = y < 0; if (c) return 1; return 2; }",
+        variables,
+        ["1", "2"],
+        &[
+            "size(t ? 0 : 0xffffffff)",
+            "size((0, 0xffffffff))",
+            "size((0xffffffff).x)",
+            "size(0xffffffff & 0xfffffffe)",
+        ],
+    );
 }

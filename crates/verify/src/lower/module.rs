@@ -450,10 +450,12 @@ pub(super) fn literal(scalar: shaderlint_hlsl::Scalar, bits: u32) -> Option<naga
 
 /// Whether a text names a type of floats of 16 bits, or has a literal of one.
 fn names_halves(text: &[u8]) -> bool {
-    let words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-    let mut words = words.filter(|word| !word.is_empty());
+    let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
     words.any(|word| {
-        let is_type = |name: &&[u8]| word.starts_with(name);
+        let is_type = |name: &&[u8]| {
+            let shape = word.strip_prefix(*name);
+            matches!(shape, Some([] | [b'1'..=b'4'] | [b'1'..=b'4', b'x', b'1'..=b'4']))
+        };
         let is_literal = matches!(word, [b'0'..=b'9', .., b'h' | b'H']);
         [&b"half"[..], b"float16_t", b"min16float", b"min10float"]
             .iter()
