@@ -324,7 +324,8 @@ impl Lowering<'_> {
     /// Whether an expression is made of literals without a suffix: DXC's `literal int` or `literal float`, or a vector of them.
     pub(super) fn is_of_literals(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Literal(_) => self.is_free_literal(expr),
+            // What an intrinsic comes to stands for its call.
+            ExprKind::Literal(_) => self.is_free_literal(expr) || self.is_call_of_intrinsic(expr.span),
             ExprKind::Unary(op, operand) => *op != UnaryOp::Not && self.is_of_literals(operand),
             ExprKind::Binary(op, left, right) => {
                 let is_arithmetic = !matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
@@ -350,6 +351,13 @@ impl Lowering<'_> {
         }
     }
 
+    fn is_call_of_intrinsic(&self, span: Span) -> bool {
+        let text = self.source(span);
+        let name = text.split(|byte| *byte == b'(').next().unwrap_or_default();
+        let intrinsic = Intrinsic::from_name(&String::from_utf8_lossy(name.trim_ascii()));
+        name.len() < text.len() && intrinsic.is_some_and(|intrinsic| !has_own_type(intrinsic))
+    }
+
     /// What is shifted by `count`, in its type. Before HLSL 202x a literal that is shifted by a `uint` is one, else an `int`,
     /// whatever its value (DXC, `CheckBinOpForHLSL`: "For case like 1<<x"); from then on it is no `uint` for being shifted by
     /// one. Where no version is given it is as [`Version::DEFAULT`] has it.
@@ -371,6 +379,7 @@ impl Lowering<'_> {
     ///   another value, from 202x on the other becomes unsigned, or has 64 bits (DXC's `literal int`; HLSL specification, 5.1);
     /// - of such a literal and 16 bits, which it takes in DXC;
     /// - of an expression of literals and 16 bits, which all of it takes;
+    /// - of a literal that is no `float` and a `double`;
     /// - of an operand whose type HLSL knows and we do not. A name that nothing declares takes the other's type.
     pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
         if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
@@ -383,6 +392,10 @@ impl Lowering<'_> {
             }
             let is_compound = |expr: &Expr| !self.is_free_literal(expr) && self.is_of_literals(expr);
             if s.is_small() && is_compound(b) || t.is_small() && is_compound(a) {
+                return None;
+            }
+            let is_finer = |scalar, expr: &Expr| scalar == Scalar::Double && self.is_finer(expr);
+            if is_finer(s, b) || is_finer(t, a) {
                 return None;
             }
             let adapts = |literal: Scalar, other: Scalar| {

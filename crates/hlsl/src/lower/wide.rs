@@ -79,11 +79,21 @@ impl Lowering<'_> {
             Ok(ways) => ways.iter().any(is_lost),
             Err(why) => why == NoWays::TooMany,
         };
-        if is_integer && (is_lost(&expr) || is_lost_in_one()) {
+        let is_lost = is_integer && (is_lost(&expr) || is_lost_in_one())
+            || to.scalar() == Some(Scalar::Double) && self.is_finer(&expr);
+        if is_lost {
             let span = expr.span;
             return opaque(vec![expr], to.clone(), span);
         }
         expr
+    }
+
+    /// Whether an expression of literals is no `float` for certain: as a `double` it has another value than the tree has for it.
+    pub(super) fn is_finer(&self, expr: &Expr) -> bool {
+        let is_float = expr.ty.scalar().is_some_and(Scalar::is_float);
+        is_float
+            && self.is_of_literals(expr)
+            && !matches!(self.wide(expr), Some(Wide::Float(wide)) if f64::from(wide as f32) == wide)
     }
 
     /// The value of an operation that comes to another `float` if each step of it is rounded to one.

@@ -149,6 +149,9 @@ fn what_is_made_of_literals_beside_16_bits_is_not_known() {
             "of(5.0 % 3 * h)",
             "of(s * min(1, 2))",
             "of(h + sqrt(2.0))",
+            "of(abs(5) * s)",
+            "of(floor(2.5) * h)",
+            "of(select(b, 1, 2) * s)",
             "of((1).x * s)",
             "of(b ? (65535 >> 3) : s)",
             "of(max(1 + 2, s))",
@@ -161,6 +164,37 @@ fn what_is_made_of_literals_beside_16_bits_is_not_known() {
         ["int(s) * (b ? 100 : 200)", "uint(int(s) * (b ? 100 : 200))"],
         &["(b ? 100 : 200) * s", "s *= (b ? 100 : 200)"],
     );
+}
+
+/// A literal has 64 bits.
+#[test]
+fn a_literal_beside_a_double_is_no_float() {
+    let as_float = "double d = gi; double e = (float).3;";
+    for literal in [".3", "abs(.3)", "(.1 + .2)", "(b ? .3 : 5)", "(.3).x"] {
+        let (product, value) = (
+            format!("uint({literal} * d)"),
+            format!("uint(e * d) + uint({literal} == e)"),
+        );
+        check_open(
+            "",
+            &format!("{as_float} bool b = true;"),
+            ["uint((float).3 * d)", "uint(e * d) + 1"],
+            &[&product, &value],
+        );
+    }
+    check_open(
+        "",
+        "double a = (float).3; double b = .3; double c = .1 + .2; double2 d = .3;",
+        ["uint(a * 1000000000)", "7"],
+        &[
+            "uint(b * 1000000000)",
+            "uint(c * 1000000000)",
+            "uint(d.x * 1000000000)",
+        ],
+    );
+    let kernels = ["d * 2.5", "d * 2.5f"]
+        .map(|value| kernel("", "", &format!("double d = gi; Y[id.x] = uint({value});")));
+    assert_eq!(words(&runs_of([&kernels[0], &kernels[1]])), "equal");
 }
 
 /// DXC takes it for one without a sign.
