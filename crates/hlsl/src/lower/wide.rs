@@ -93,7 +93,7 @@ impl Lowering<'_> {
         let is_float = expr.ty.scalar().is_some_and(Scalar::is_float);
         is_float
             && self.is_of_literals(expr)
-            && !matches!(self.wide(expr), Some(Wide::Float(wide)) if f64::from(wide as f32) == wide)
+            && !matches!(self.wide(expr), Some(Wide::Float(wide)) if f64::from(wide as f32).to_bits() == wide.to_bits())
     }
 
     /// The value of an operation that comes to another `float` if each step of it is rounded to one.
