@@ -166,17 +166,13 @@ pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// Whether the result has a shape that the arguments do not tell, or there is none.
-fn has_known_shape(intrinsic: Intrinsic) -> bool {
+/// Whether it converts arguments to a scalar type, of which what has no known type would become a scalar.
+fn converts_scalars(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
-    intrinsic.is_atomic()
+    matches!(signature(intrinsic), Signature::Map(Some(_), _))
         || matches!(
             intrinsic,
-            I::All | I::Any | I::Clip | I::WaveMatch | I::WaveMultiPrefixCountBits
-        )
-        || matches!(
-            signature(intrinsic),
-            Signature::Condition(_) | Signature::Fixed(..)
+            I::And | I::FirstBitHigh | I::FirstBitLow | I::Or | I::Select
         )
 }
 
@@ -296,7 +292,7 @@ impl Lowering<'_> {
     }
 
     fn settled_intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
-        if !has_known_shape(intrinsic) && arguments.iter().any(|argument| self.is_unsettled(argument)) {
+        if converts_scalars(intrinsic) && arguments.iter().any(|argument| self.is_unsettled(argument)) {
             return opaque(Self::values(arguments), Type::Unknown, span);
         }
         let is_literal =
@@ -514,7 +510,7 @@ impl Lowering<'_> {
         let argument = arguments.first_mut().map(|first| {
             let operand = std::mem::replace(first, opaque(Vec::new(), Type::Unknown, span));
             let is_float = operand.ty.scalar().is_some_and(Scalar::is_float);
-            let operand = if intrinsic == Intrinsic::AsUint || is_float {
+            let operand = if intrinsic == Intrinsic::AsUint || is_float || self.is_unsettled(&operand) {
                 operand
             } else {
                 convert_scalar(operand, Scalar::Float)

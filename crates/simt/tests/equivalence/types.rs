@@ -118,6 +118,19 @@ fn a_comparison_with_an_operand_of_unknown_type_is_no_scalar() {
     }
 }
 
+/// What it leaves in its other arguments is not known either.
+#[test]
+fn a_function_with_results_of_an_operand_of_unknown_type_leaves_something() {
+    for call in [
+        "sincos(b.a * f, s, c);",
+        "c = modf(b.a * f, s);",
+        "c = frexp(b.a * f, s);",
+    ] {
+        let variables = format!("float f = F[gi], s = 5, c = 5; B b; b.a = 3; {call}");
+        check_open("struct B { uint a : 3; };", &variables, ["5", "6"], &["uint(s)"]);
+    }
+}
+
 /// DXC keeps 16 bits of it.
 #[test]
 fn a_literal_from_two_to_the_31_on_beside_16_bits_is_not_known() {
