@@ -36,10 +36,11 @@ const MAX_PLACES: usize = 6;
 /// Why there is no fix.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum NoBarrier {
-    /// Each place was tried in vain; of races that are told together for any of them. Beside the kernel's other races less can
-    /// be proved.
+    /// A barrier at each place was tried, and none ends the race.
     NoPlace {
+        /// One finding tells several races, and none of them is ended.
         of_several: bool,
+        /// The kernel has other races. A barrier may be found once these are gone.
         is_beside_others: bool,
     },
     /// A barrier was found that ends them in the runs that were tried; what files that were not found declare is not in these.

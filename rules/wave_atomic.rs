@@ -174,6 +174,10 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
     }
     let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
     match why {
+        NotCombined::Unfollowed => {
+            let text = "not every run that makes this atomic was followed to its end with a known address";
+            NoFix::new("unfollowed", text)
+        }
         NotCombined::NotAStatement => {
             NoFix::new("not-a-statement", "the call is no statement of its own").at(claim.span)
         }
@@ -183,10 +187,6 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         }
         NotCombined::Operator => NoFix::new("no-form", "no wave form is written for this operation"),
         NotCombined::OldValue => of_old_value(),
-        NotCombined::Unfollowed => {
-            let text = "not every run that makes this atomic was followed to its end with a known address";
-            NoFix::new("unfollowed", text)
-        }
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);
             let text = format!("what names it, {counter}, is not followed from one pass or call to the next");

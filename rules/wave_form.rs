@@ -540,7 +540,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     let whole = of_last_step
         .iter()
         .fold(found.span, |whole, edit| whole.to(edit.at.span()));
-    // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
+    // Min and max of floats are exact. Wave intrinsics promise nothing of NaNs and of the two zeros.
     // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
     let holds_in_all = configuration::holds_in_all(
         shader,

@@ -333,25 +333,24 @@ fn a_fix_says_before_which_statement_the_barrier_goes() {
 /// The threads that leave by a `return` pass the barrier before it.
 #[test]
 fn a_barrier_goes_before_a_return() {
-    for (before, call) in [
-        ("uint Ex(uint i) { g[i] = Src[i];\nreturn g[63 - i]; }", "Ex(gi)"),
+    for (before, body) in [
+        (
+            "uint Ex(uint i) { g[i] = Src[i];\nreturn g[63 - i]; }",
+            "Out[gi] = Ex(gi);",
+        ),
         (
             "struct S { uint i; uint Ex() { g[i] = Src[i];\nreturn g[63 - i]; } };",
-            "s.Ex()",
+            "S s; s.i = gi;\nOut[gi] = s.Ex();",
         ),
     ] {
-        let text = kernel(before, &format!("S s; s.i = gi;\nOut[gi] = {call};"));
-        let text = if before.starts_with("struct") {
-            text
-        } else {
-            text.replace("S s; s.i = gi;", "")
-        };
-        let findings = lint(text.as_bytes());
-        let fixes: Vec<_> = findings.into_iter().filter_map(|one| one.fix).collect();
-        let [fix] = fixes.as_slice() else {
-            panic!("{text}: {fixes:?}");
-        };
-        assert_eq!(fix.title, "put the missing barrier before this statement");
+        let text = kernel(before, body);
+        let fixes = lint(text.as_bytes()).into_iter().filter_map(|one| one.fix);
+        let titles: Vec<_> = fixes.map(|fix| fix.title).collect();
+        assert_eq!(
+            titles,
+            ["put the missing barrier before this statement"],
+            "{text}"
+        );
         let fixed = settle(text.as_bytes(), true, lint, |findings| findings);
         let fixed = String::from_utf8_lossy(&fixed.text).into_owned();
         assert!(

@@ -435,9 +435,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// The type of a choice between two literals of which at least one is beyond the range of `int`. A `literal int` of 64 bits,
-    /// up to HLSL 2021, and a `uint`, from 202x on, are the same number where neither is negative, as long as nothing is computed
-    /// of it with literals alone ([`Lowering::without_large_choices`]).
+    /// The type of a choice between two literals, one of them beyond the range of `int`: `uint`, if neither is negative.
+    ///
+    /// Up to HLSL 2021 DXC makes a `literal int` of 64 bits of it, from 202x on a `uint`. Both are the same number.
+    /// [`Lowering::without_large_choices`] refuses what is computed from it with literals alone, where the two differ.
     pub(super) fn common_of_large_literals(&self, a: &Expr, b: &Expr) -> Option<Type> {
         let is_natural = |expr: &Expr| {
             self.is_literal_int(expr)
@@ -451,8 +452,8 @@ impl Lowering<'_> {
         (is_large && is_natural(a) && is_natural(b)).then_some(Type::UINT)
     }
 
-    /// An operation, unless it is one on literals alone with a choice of large ones among them: where it does not know the result
-    /// DXC computes that in 32 bits with a sign.
+    /// The operation, or `Opaque` if all its operands are literals and one is a choice between large ones: DXC does not know
+    /// that result, and computes it as an `int`.
     pub(super) fn without_large_choices(&self, whole: Expr) -> Expr {
         let is_open = whole.ty.scalar() == Some(Scalar::Uint)
             && self.is_literal_int(&whole)

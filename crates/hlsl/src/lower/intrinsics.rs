@@ -166,7 +166,7 @@ pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// Whether it converts arguments to a scalar type, of which what has no known type would become a scalar.
+/// Whether the lowering converts its arguments' components. It would make a scalar of an argument of unknown type.
 fn converts_scalars(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     matches!(signature(intrinsic), Signature::Map(Some(_), _))
