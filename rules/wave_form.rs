@@ -6,10 +6,13 @@
 //! under, before it is offered.
 
 use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
-use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
+use shaderlint_linter::{
+    At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader, whole_shaders,
+};
 use shaderlint_simt::{
-    Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, Left, NOT_SEEN_TO_DIFFER, Needs, Obstacle,
-    Operator, Outcome, Rewrite, StepEdit, WaveRun, compare_with, proved_of_itself,
+    Amid, Analysis, Collective, Doubt, Elements, Instance, Kind, LaneMap, Left, NOT_SEEN_TO_DIFFER, Needs,
+    Obstacle, Operator, Outcome, Rewrite, StepEdit, WaveRun, analyze, compare_stretch, compare_with,
+    proved_of_itself,
 };
 
 use crate::configuration;
@@ -172,9 +175,6 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
         return Err(Refusal::NotProved(too_long()));
     }
-    if !forms.is_empty() && found.kind != Kind::Reduction {
-        results_are_known(context, found.needs)?;
-    }
     let mut why_not = no_form(context, found, rewrite);
     for (number, form) in forms.into_iter().enumerate() {
         if let [totals] = form.totals.as_slice()
@@ -197,7 +197,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         let text = "its last step, or what comes after it, reads more than the total";
         return Err(Refusal::because("other-uses", text));
     }
-    // Of a reduction even a form that is not proved may show that it has other uses: that was tried first.
+    // Even a form that is not proved may show that it has other uses, or the statements alone be proved: that was tried first.
     if matches!(&why_not, Refusal::NotProved(why) if why.reason == NOT_PROVED) {
         results_are_known(context, found.needs)?;
     }
@@ -570,10 +570,14 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         expanded: form.expanded,
     });
     edits.extend(of_last_step);
-    let (proof, is_exact) = prove(context, &edits, form.maps, found.needs)?;
+    let proof = prove(context, &edits, form.maps, found.needs)?;
+    let is_as_one = is_as_one && !proof.may_part;
     let needs_nothing = found.needs == Needs::default();
-    let is_safe = is_exact && needs_nothing && !has_floats && is_as_one && holds_in_all;
-    let of_fix = if !is_as_one {
+    let is_safe =
+        proof.is_exact && !proof.ends_races && needs_nothing && !has_floats && is_as_one && holds_in_all;
+    let of_fix = if proof.ends_races {
+        Some(ENDS_RACES)
+    } else if !is_as_one {
         Some(AS_ONE)
     } else if !holds_in_all {
         Some(AS_CONFIGURED)
@@ -583,7 +587,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     let fix = Fix {
         title: "replace the ladder by wave intrinsics".to_owned(),
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
-        proof: Some(proof),
+        proof: Some(proof.text),
         notes: of_fix.into_iter().map(str::to_owned).collect(),
         edits,
     };
@@ -668,6 +672,9 @@ fn barriers(found: &Collective, fix: &Fix) -> String {
 /// Said of a fix that holds if the group does not part ways.
 const AS_ONE: &str = "the fix is proved of a group whose threads all reach every barrier";
 
+/// Said of a fix that stands for a kernel without its races.
+const ENDS_RACES: &str = "the kernel races as it stands; with the fix no race is found any more";
+
 /// Said of a fix that another configuration might not bear.
 pub(crate) const AS_CONFIGURED: &str =
     "the fix is proved for the macros as they are; #if or -D may change them";
@@ -734,19 +741,64 @@ fn replaced(shader: &Shader, statements: Span) -> Option<(Span, [String; 2])> {
     Some((Span { end, ..whole }, [before?, behind?]))
 }
 
-/// What is proved of the edits, and whether bit for bit. It ends with the first run that is not equal: most forms that cannot be proved fail the
+/// What is proved of a fix.
+struct Proof {
+    text: String,
+    /// Bit for bit.
+    is_exact: bool,
+    /// The kernel races as it stands, and does not any more.
+    ends_races: bool,
+    /// That all threads reach the barriers is taken for granted.
+    presumes: bool,
+    /// It is about the statements alone, and not all threads may come to them.
+    may_part: bool,
+}
+
+/// What is proved of the edits. It ends with the first run that is not equal: most forms that cannot be proved fail the
 /// first, and those that take the most runs would take the longest in vain.
-fn prove(
-    context: &Context<'_>,
-    edits: &[Edit],
-    maps: &[LaneMap],
-    needs: Needs,
-) -> Result<(String, bool), Refusal> {
+///
+/// Where the whole kernel cannot be compared, the statements are by themselves: what is not followed elsewhere is no matter to
+/// them ([`compare_stretch`]). A kernel that is wrong has no results to keep. Where it is wrong in that it races, such as
+/// in the partial results that the next pass of a loop overwrites, a fix with which nothing races any more leaves what was
+/// meant.
+fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap], needs: Needs) -> Result<Proof, Refusal> {
     let fixed = fixed_shader(context.shader, context.entry, edits);
     let (fixed, entry) = fixed.ok_or_else(not_read)?;
     let flagged = (context.shader, context.entry);
+    let whole = compare_with(needs.floats(), flagged, (&fixed, entry), maps);
+    let refused = match proof_by(context, whole, maps, needs) {
+        Err(Refusal::NotProved(why)) if why.reason == NOT_PROVED => why,
+        other => return other,
+    };
+    let is_right = |analysis: &Analysis| {
+        analysis.races.is_empty() && analysis.out_of_bounds.is_empty() && analysis.divergences.is_empty()
+    };
+    let in_place = || {
+        let ends_races = !is_right(context.analysis);
+        if ends_races && !is_right(&analyze(&fixed, entry)) {
+            return None;
+        }
+        let [flagged, fixed] = whole_shaders(context.shader, context.entry, edits)?;
+        let runs = compare_stretch(needs.floats(), (&flagged.0, flagged.1), (&fixed.0, fixed.1), maps)?;
+        let proof = proof_by(context, runs, maps, needs).ok()?;
+        Some(Proof {
+            ends_races,
+            may_part: proof.presumes,
+            ..proof
+        })
+    };
+    in_place().ok_or(Refusal::NotProved(refused))
+}
+
+/// The same of one way to compare the two.
+fn proof_by(
+    context: &Context<'_>,
+    compared: impl Iterator<Item = WaveRun>,
+    maps: &[LaneMap],
+    needs: Needs,
+) -> Result<Proof, Refusal> {
     let mut runs = Vec::new();
-    for run in compare_with(needs.floats(), flagged, (&fixed, entry), maps) {
+    for run in compared {
         if (context.is_stopped)() {
             return Err(Refusal::NotProved(too_long()));
         }
@@ -774,7 +826,13 @@ fn prove(
         }
     }
     let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
-    Ok((proof(&runs, maps) + of_needs(needs), is_exact))
+    Ok(Proof {
+        text: proof(&runs, maps) + of_needs(needs),
+        is_exact,
+        ends_races: false,
+        presumes: runs.iter().any(|run| run.presumes),
+        may_part: false,
+    })
 }
 
 /// What has to be so of floats.

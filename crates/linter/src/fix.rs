@@ -31,6 +31,22 @@ pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Optio
     Some((fixed, entry))
 }
 
+/// The translation unit, and the same with edits made in its *expanded* text, both read whole, with the entry point `entry`
+/// in each.
+#[must_use]
+pub fn whole_shaders(
+    shader: &Shader,
+    entry: FunctionId,
+    edits: &[Edit],
+) -> Option<[(Shader, FunctionId); 2]> {
+    let read = |splices| {
+        let whole = Edited::new(shader, splices)?.whole();
+        let entry = counterpart(shader, entry, &whole)?;
+        Some((whole, entry))
+    };
+    Some([read(Vec::new())?, read(edits.iter().map(Edit::splice).collect())?])
+}
+
 impl Edit {
     /// What it does to the expanded text.
     #[must_use]

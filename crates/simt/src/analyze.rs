@@ -450,7 +450,10 @@ fn instances(
             if !found.is_empty() {
                 for collective in &mut found {
                     collective.instances.clone_from(&instances);
-                    collective.rewrite = Err(Obstacle::SomeRuns);
+                    let place = (collective.function, collective.span);
+                    if !bounds.iter().all(|bound| bound.is_around(place)) {
+                        collective.rewrite = Err(Obstacle::SomeRuns);
+                    }
                 }
                 return found;
             }

@@ -4,7 +4,7 @@
 //! A first run notes the bounds it meets. In a second one their terms are taken for numbers ([`Terms::assume`]): all
 //! that was made of them is a number there too, and what is proved holds whenever the bounds are these.
 
-use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Loop, Scalar, Type, UnaryOp};
+use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, FunctionId, GlobalId, Loop, Scalar, Span, Type, UnaryOp};
 
 use crate::finding::Instance;
 use crate::machine::Machine;
@@ -25,6 +25,20 @@ pub(crate) struct Bound {
     pub text: String,
     /// The loop passes barriers: with one pass nothing would be seen of it.
     pub has_barrier: bool,
+    /// What is run in each pass of the loops that have it.
+    pub bodies: Vec<(FunctionId, Span)>,
+}
+
+impl Bound {
+    /// Whether it only says how often statements are run: each loop that has it is around them, or apart from them.
+    pub fn is_around(&self, (function, span): (FunctionId, Span)) -> bool {
+        self.bodies.iter().all(|(of, body)| {
+            *of == function
+                && (body.start <= span.start && span.end <= body.end
+                    || body.end <= span.start
+                    || span.end <= body.start)
+        })
+    }
 }
 
 impl<'a> Machine<'a> {
@@ -59,12 +73,16 @@ impl<'a> Machine<'a> {
             (_, Some(side)) => format!("what {side} is computed from"),
             (_, None) => return,
         };
-        if self.bounds.iter().all(|known| known.atom != atom) {
-            self.bounds.push(Bound {
+        let body = (self.state.frame.function, l.body.span);
+        match self.bounds.iter_mut().find(|known| known.atom == atom) {
+            Some(known) if known.bodies.contains(&body) => {}
+            Some(known) => known.bodies.push(body),
+            None => self.bounds.push(Bound {
                 atom,
                 text,
                 has_barrier: effects.barrier,
-            });
+                bodies: vec![body],
+            }),
         }
     }
 

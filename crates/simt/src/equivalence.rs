@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{Direction, FunctionId, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 
 use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Race, Stop, element_text};
@@ -27,6 +27,7 @@ use crate::terms::rounding::Doubt;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Floats, Symbol, Term, Terms};
 use crate::text::custom::is_of_name;
+use crate::text::way::has_results;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 
 /// What two kernels do at one wave size under one lane map.
@@ -38,6 +39,8 @@ pub struct WaveRun {
     /// Of one of the kernels it is taken for granted that all threads reach its barriers: it holds for inputs for which
     /// they do.
     pub presumes: bool,
+    /// The first kernel races, or leaves an array: it has no results to compare with.
+    pub is_first_wrong: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -103,16 +106,7 @@ impl Outcome {
 pub const NOT_SEEN_TO_DIFFER: &str = "the two write different terms that were not seen to differ";
 
 /// Compares two kernels under each of `maps`, at every wave size that both may have, one run after the other as they are
-/// asked for. Where there is no such size, nothing is proved at any.
-pub fn compare<'a>(
-    first: (&'a Shader, FunctionId),
-    second: (&'a Shader, FunctionId),
-    maps: &'a [LaneMap],
-) -> impl Iterator<Item = WaveRun> + 'a {
-    compare_with(Floats::Any, first, second, maps)
-}
-
-/// As [`compare`], for inputs for which floats are these.
+/// asked for. Where there is no such size, nothing is proved at any. It holds for inputs for which floats are these.
 pub fn compare_with<'a>(
     floats: Floats,
     first: (&'a Shader, FunctionId),
@@ -135,17 +129,16 @@ pub fn compare_with<'a>(
         .iter()
         .flat_map(move |map| sizes().map(move |size| (*map, size)));
     cases.map(move |(map, wave_size)| {
-        let (outcome, presumes) = if have_common {
-            compare_at(floats, first, second, (wave_size, map))
-        } else {
-            let why = "the two have no wave size in common".to_owned();
-            (Outcome::NotProved(why), false)
-        };
+        if have_common {
+            return compare_at(floats, first, second, (wave_size, map));
+        }
+        let why = "the two have no wave size in common".to_owned();
         WaveRun {
             wave_size,
             map,
-            outcome,
-            presumes,
+            outcome: Outcome::NotProved(why),
+            presumes: false,
+            is_first_wrong: false,
         }
     })
 }
@@ -179,10 +172,10 @@ pub fn proved_of_itself(floats: Floats, (shader, entry): (&Shader, FunctionId)) 
 }
 
 /// What a kernel did.
-struct Trace {
+pub(crate) struct Trace {
     writes: Vec<Write>,
     /// Loops that were not seen to end.
-    unended: Rc<FxHashSet<(Symbol, Value)>>,
+    pub unended: Rc<FxHashSet<(Symbol, Value)>>,
     /// What was found in device memory that can be written.
     observed: Observed,
     /// Other groups may see what was written.
@@ -191,7 +184,7 @@ struct Trace {
     events: Rc<Vec<Event>>,
     /// Atomics on groupshared memory.
     steps: Rc<Vec<Steps>>,
-    presumes: bool,
+    pub presumes: bool,
 }
 
 fn compare_at(
@@ -199,28 +192,43 @@ fn compare_at(
     first: (&Shader, FunctionId),
     second: (&Shader, FunctionId),
     (wave_size, map): (u32, LaneMap),
-) -> (Outcome, bool) {
+) -> WaveRun {
+    let run = |outcome: Outcome, presumes: bool| WaveRun {
+        wave_size,
+        map,
+        outcome,
+        presumes,
+        is_first_wrong: false,
+    };
     let mut terms = Terms::of(floats);
     terms.note_derivations();
     let expected = match trace(first, &mut terms, wave_size, map) {
         Ok(trace) => trace,
         Err(outcome) => {
             let why = format!("the first kernel itself: {}", outcome.reason());
-            return (Outcome::NotProved(why), false);
+            return WaveRun {
+                is_first_wrong: matches!(outcome, Outcome::Races { .. } | Outcome::OutOfBounds { .. }),
+                ..run(Outcome::NotProved(why), false)
+            };
         }
     };
     let got = match trace(second, &mut terms, wave_size, map) {
         Ok(trace) => trace,
-        Err(outcome) => return (outcome, expected.presumes),
+        Err(outcome) => return run(outcome, expected.presumes),
     };
     let presumes = expected.presumes || got.presumes;
     // If the first ends, so does a loop that is entered in the same way with the same values. The first is taken to end.
     if !got.unended.is_subset(&expected.unended) {
         let why = "a loop that was not seen to end".to_owned();
-        return (Outcome::NotProved(why), presumes);
+        return run(Outcome::NotProved(why), presumes);
     }
-    let outcome = compare_writes(&mut terms, first.0, &expected, &got);
-    let [words, other_words] = [first, second].map(|(shader, _)| Words::of(shader));
+    let outcome = compare_traces(&mut terms, [first.0, second.0], [&expected, &got], &[]);
+    run(outcome, presumes)
+}
+
+/// What `precise` and `snorm` do not promise of equal results is not proved.
+fn as_written(terms: &Terms, shaders: [&Shader; 2], outcome: Outcome) -> Outcome {
+    let [words, other_words] = shaders.map(Words::of);
     let is_precise = !words.precise.is_empty() || !other_words.precise.is_empty();
     let why = match outcome {
         Outcome::Reassociates | Outcome::RoundsBeyond(_)
@@ -235,9 +243,9 @@ fn compare_at(
         Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
             "what `unorm` or `snorm` makes of numbers is not compared"
         }
-        outcome => return (outcome, presumes),
+        outcome => return outcome,
     };
-    (Outcome::NotProved(why.to_owned()), presumes)
+    Outcome::NotProved(why.to_owned())
 }
 
 /// Words in the text of a shader that change what floats mean.
@@ -281,13 +289,6 @@ impl Words {
     }
 }
 
-/// Whether an entry point has results besides what it stores: the vertices of a mesh shader.
-pub(crate) fn has_results(shader: &Shader, entry: FunctionId) -> bool {
-    let function = shader.functions.get(entry.0 as usize);
-    let mut parameters = function.into_iter().flat_map(|function| &function.parameters);
-    parameters.any(|parameter| parameter.direction != Direction::In)
-}
-
 fn trace(
     (shader, entry): (&Shader, FunctionId),
     terms: &mut Terms,
@@ -309,6 +310,15 @@ fn trace(
     let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
     machine.keeps_steps = true;
     let stopped = machine.run();
+    finished(shader, &mut machine, stopped)
+}
+
+/// What a run did that has come to its end, or stopped.
+pub(crate) fn finished(
+    shader: &Shader,
+    machine: &mut Machine<'_>,
+    stopped: Option<Stop>,
+) -> Result<Trace, Outcome> {
     if let Some(access) = machine.report.out_of_bounds.first() {
         let array = &shader.globals[access.array.0 as usize];
         let length = match &array.ty {
@@ -353,7 +363,7 @@ fn trace(
     let events = machine.state.ordering.events().clone();
     let steps = machine.state.steps.clone();
     let mut writes = machine.state.writes.to_vec();
-    by_address(shader, terms, &mut writes);
+    by_address(shader, machine.terms, &mut writes);
     Ok(Trace {
         writes,
         unended,
@@ -436,26 +446,37 @@ fn scalars_of(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) {
     }
 }
 
-fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Trace) -> Outcome {
+/// Whether two kernels write the same. Both leave these values besides.
+pub(crate) fn compare_traces(
+    terms: &mut Terms,
+    shaders: [&Shader; 2],
+    traces: [&Trace; 2],
+    left: &[Value],
+) -> Outcome {
+    let outcome = compare_writes(terms, shaders[0], traces, left);
+    as_written(terms, shaders, outcome)
+}
+
+fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left: &[Value]) -> Outcome {
     // Program order of each thread; writes of one statement are stored thread by thread.
-    let per_thread = |writes: &[Write]| {
-        let mut writes: Vec<Write> = writes.to_vec();
+    let per_thread = |trace: &Trace| {
+        let mut writes: Vec<Write> = trace.writes.clone();
         writes.sort_by_key(|write| write.thread);
         writes
     };
-    let traces = [expected, got];
-    let steps = [&expected.steps, &got.steps].map(|steps| steps.as_slice());
-    let entered: Vec<Value> = got.unended.iter().map(|(_, given)| given.clone()).collect();
-    let (expected, got) = (per_thread(&expected.writes), per_thread(&got.writes));
+    let steps = traces.map(|trace| trace.steps.as_slice());
+    let entered: Vec<Value> = traces[1].unended.iter().map(|(_, given)| given.clone()).collect();
+    let [expected, got] = traces.map(per_thread);
     if let Some(pairs) = pairs(terms, traces, [&expected, &got]) {
         if !are_ordered_alike(terms, traces, &pairs) {
             return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
         }
-        if !are_served_alike(terms, steps, got.iter().flat_map(Write::values).chain(&entered)) {
+        let values = got.iter().flat_map(Write::values).chain(&entered).chain(left);
+        if !are_served_alike(terms, steps, values) {
             let why = "other atomics are made meanwhile on what an atomic's result was found in";
             return Outcome::NotProved(why.to_owned());
         }
-        return rounded(terms, shader, &got);
+        return rounded(terms, shader, &got, left);
     }
     let is_float = |write: &Write| is_float(shader, terms, write);
     match difference(terms, shader, &expected, &got, &is_float) {
@@ -470,7 +491,8 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
 /// Which of two floats that compare equal a minimum gives is no matter to a float: `docs/proved.md` says so of zeros and NaNs.
 ///
 /// What is stored in a resource may come back, and a load says nothing of how that was made: it is taken for such a value.
-fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
+/// What becomes of values that are `left` besides is not seen.
+fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> Outcome {
     let mut exact = FxHashSet::default();
     let mut inexact = writes
         .iter()
@@ -492,7 +514,7 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
                     search.finds(&write.value)
                 }
         };
-        if writes.iter().any(&mut shows) {
+        if writes.iter().any(&mut shows) || left.iter().any(|value| search.finds(value)) {
             return Outcome::RoundsBeyond(doubt);
         }
         // Not what was looked at before.

@@ -54,6 +54,7 @@ mod shuffle;
 mod starts;
 mod statement;
 mod steps;
+mod stretch;
 mod supposed;
 mod terms;
 mod text;
@@ -67,7 +68,7 @@ mod window;
 
 pub use analyze::{analyze, analyze_supposing};
 pub use difference::Difference;
-pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, compare_with, proved_of_itself};
+pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare_with, proved_of_itself};
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
@@ -77,6 +78,7 @@ pub use finding::{
 };
 pub use order::{Unordered, unordered};
 pub use served::serves_alike;
+pub use stretch::{compare, compare_stretch};
 pub use supposed::Supposed;
 pub use terms::halves::Half;
 pub use terms::operator::Operator;

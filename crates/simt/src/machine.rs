@@ -32,6 +32,7 @@ use crate::terms::history::Ordered;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
 use crate::text::effects::EffectsCache;
+pub(crate) use crate::text::layout::MAX_COMPONENTS;
 use crate::text::meaning::Meaning;
 use crate::text::named::Named;
 use crate::undefined::Suspect;
@@ -194,6 +195,8 @@ pub(crate) struct Report {
     pub divergences: Vec<Divergence>,
     pub out_of_bounds: Vec<OutOfBounds>,
     pub uninitialised: Vec<Uninitialised>,
+    /// A barrier was passed to which only some inputs lead.
+    pub guarded_barrier: bool,
     pub used_waves: bool,
 }
 
@@ -209,8 +212,6 @@ pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 2;
 /// A statement counts for as many threads at least: to look at it takes its time.
 const LEAST_STEPS: usize = 16;
 const MAX_CALL_DEPTH: u32 = 32;
-/// Components a variable may have to be followed one by one.
-pub(crate) const MAX_COMPONENTS: usize = 4096;
 
 pub(crate) struct Machine<'a> {
     pub shader: &'a Shader,

@@ -271,6 +271,19 @@ impl Shared {
         self.blurred_in == Some(interval)
     }
 
+    /// Whether each access in the last interval has one of the same kind in that of another run: by the same thread, or by
+    /// several, where no access of yet another thread could meet it without meeting one of these.
+    pub fn touches_no_more(&self, interval: u32, other: &Shared, of_other: u32) -> bool {
+        let mut pairs = self.tracks.iter().zip(other.tracks.iter());
+        !self.is_blurred(interval)
+            && !self.may_be_written_by_atomics(interval)
+            && pairs.all(|(track, of)| track.interval != interval || track.touches_no_more(of, of_other))
+    }
+
+    fn may_be_written_by_atomics(&self, interval: u32) -> bool {
+        self.atomics.is_some_and(|(known, _)| known == interval)
+    }
+
     /// The cells, with who touched them; copied here if shared, not at each access.
     pub fn open(&mut self) -> (&mut [Value], &mut [Track]) {
         (
@@ -409,6 +422,21 @@ impl Track {
         let all =
             all.flat_map(|(touches, writes)| touches.into_iter().flatten().map(move |touch| (touch, writes)));
         all.filter(move |(touch, _)| is_now && touch.definite && touch.action == Action::Plain)
+    }
+
+    fn touches_no_more(&self, other: &Track, interval: u32) -> bool {
+        let is_now = other.interval == interval;
+        let certain = |touches: [Option<Touch>; 2]| {
+            let touches = touches.into_iter().flatten();
+            touches.filter(move |touch| is_now && touch.definite && touch.action == Action::Plain)
+        };
+        let covers =
+            |of: &[Touch], touch: &Touch| of.len() > 1 || of.iter().any(|one| one.thread == touch.thread);
+        let writes: Vec<Touch> = certain(other.writes).collect();
+        let any: Vec<Touch> = certain(other.writes).chain(certain(other.reads)).collect();
+        let mut own_writes = self.writes.iter().flatten();
+        let mut own_reads = self.reads.iter().flatten();
+        own_writes.all(|touch| covers(&writes, touch)) && own_reads.all(|touch| covers(&any, touch))
     }
 
     fn enter(&mut self, interval: u32) {

@@ -14,7 +14,8 @@ use crate::memory::Shared;
 use crate::observe::Watch;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
-use crate::text::effects::Effects;
+use crate::text::effects::{Effects, EffectsCache};
+use crate::text::stable::Stable;
 
 impl Machine<'_> {
     /// What code in the place of the statements has to know. `also` are other places of the result in `output`, and `beside` are the
@@ -107,11 +108,14 @@ impl Machine<'_> {
         });
         // What is written by the end of the run may have held something else before.
         let visible = visible.filter(|(_, local)| !written.contains(local));
+        // Another one may hold it in this run alone, as in the first pass of a loop.
+        let stable = Stable::of(self.shader, function, &mut EffectsCache::default()).locals;
         let holding = |wanted: &dyn Fn(u32) -> u32| {
-            let held = visible
-                .clone()
-                .filter_map(|(_, local)| self.index_expression(*local, wanted));
-            held.min_by_key(String::len)
+            let held = visible.clone().filter_map(|(_, local)| {
+                let expression = self.index_expression(*local, wanted)?;
+                Some((!stable.contains(local), expression.len(), expression))
+            });
+            held.min().map(|(.., expression)| expression)
         };
         let [width, height, depth] = self.group;
         let has_rows = width > 1 && height > 1 && depth == 1;

@@ -35,6 +35,7 @@ use crate::terms::operator::Operator;
 use crate::terms::sample::SplitMix;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
+use crate::text::differing::spelled;
 use crate::text::effects::EffectsCache;
 use crate::text::named::Named;
 use crate::transfer::resource_name;
@@ -194,22 +195,6 @@ fn statics(shader: &Shader) -> impl Iterator<Item = (&str, GlobalId)> {
     statics.map(|(id, global)| (global.name.as_str(), id))
 }
 
-/// A type by its name: one reading of a text may number its structs in another way than the next.
-fn spelled(shader: &Shader, ty: &Type) -> String {
-    match ty {
-        Type::Struct(id) => {
-            let declared = shader.structs.get(id.0 as usize);
-            declared.map(|declared| declared.name.clone()).unwrap_or_default()
-        }
-        Type::Array(element, length) => format!("{}[{length}]", spelled(shader, element)),
-        Type::Resource(kind, element) => {
-            let element = element.as_ref().map(|element| spelled(shader, element));
-            format!("{kind:?}<{}>", element.unwrap_or_default())
-        }
-        ty => format!("{ty:?}"),
-    }
-}
-
 /// What the runs of both texts have in common.
 struct Scope<'a> {
     flagged: &'a Shader,
@@ -237,7 +222,7 @@ fn lane_by_lane(
     wave: &Waves,
 ) -> Result<Left, String> {
     let unfit = || "its variables are too many to follow".to_owned();
-    let cell = free(terms, "the cell", 1, 1).pop().ok_or_else(unfit)?;
+    let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
     let of_wave = Machine::of_wave(shader, terms, (function, &scope.named[number]), wave.clone());
     let mut machine = of_wave.ok_or_else(unfit)?;
     machine.served = Some(Served {
@@ -256,7 +241,9 @@ fn lane_by_lane(
         } else if scope.touched.contains(&id) {
             let count = shader.components(&local.ty);
             left = left.checked_sub(count).ok_or_else(unfit)?;
-            let columns = free(machine.terms, &format!("local {}", id.0), count, lanes);
+            let columns = machine
+                .terms
+                .free_columns(&format!("local {}", id.0), count, lanes);
             if let Some(slot) = machine.state.frame.locals.get_mut(id.0 as usize) {
                 *slot = columns;
             }
@@ -266,7 +253,9 @@ fn lane_by_lane(
         let global = scope.flagged.globals.get(both[0].0 as usize).ok_or_else(unfit)?;
         let count = scope.flagged.components(&global.ty);
         left = left.checked_sub(count).ok_or_else(unfit)?;
-        let columns = free(machine.terms, &format!("static {}", global.name), count, lanes);
+        let columns = machine
+            .terms
+            .free_columns(&format!("static {}", global.name), count, lanes);
         machine.state.statics.insert(both[number], columns);
     }
     match machine.statement(statement) {
@@ -326,15 +315,6 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
         return Err("what is stored was not seen to be the same");
     }
     Ok(())
-}
-
-/// Free values of each lane's own, the same whenever they are asked for by this name.
-fn free(terms: &mut Terms, name: &str, count: usize, lanes: usize) -> Vec<Column> {
-    let name = terms.symbol(name);
-    (0u32..)
-        .take(count)
-        .map(|component| Column::from_fn(lanes, |lane| terms.free(name, component, lane as u32)))
-        .collect()
 }
 
 impl<'a> Machine<'a> {

@@ -350,6 +350,7 @@ impl<'a> Machine<'a> {
             }
             return Self::stop("it is not known whether every thread reaches a barrier", span);
         };
+        self.report.guarded_barrier |= guard != Value::TRUE;
         self.pass_barrier(orders_device, &guard);
         if orders_shared {
             self.meet_led();

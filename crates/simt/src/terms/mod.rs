@@ -27,6 +27,7 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use shaderlint_hlsl::UnaryOp;
 
+use crate::terms::column::Column;
 use crate::terms::flow::Facts;
 use crate::terms::halves::Halved;
 use crate::terms::history::Moment;
@@ -278,6 +279,15 @@ impl Terms {
             thread,
         };
         self.apply(op, &[])
+    }
+
+    /// Free values of each lane's own, the same whenever they are asked for by this name.
+    pub fn free_columns(&mut self, name: &str, count: usize, lanes: usize) -> Vec<Column> {
+        let name = self.symbol(name);
+        (0u32..)
+            .take(count)
+            .map(|component| Column::from_fn(lanes, |lane| self.free(name, component, lane as u32)))
+            .collect()
     }
 
     /// A value of which nothing is known.

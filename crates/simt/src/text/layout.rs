@@ -6,6 +6,9 @@
 
 use shaderlint_hlsl::{Scalar, Shader, Type};
 
+/// Components a variable may have to be followed one by one.
+pub(crate) const MAX_COMPONENTS: usize = 4096;
+
 /// Components of an element that are looked at: more are no element of a scan.
 pub(crate) const MAX_WIDTH: usize = 64;
 

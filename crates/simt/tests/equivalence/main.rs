@@ -4,6 +4,7 @@ mod atomics;
 mod meaning;
 mod ordering;
 mod outside;
+mod stretch;
 mod types;
 
 use shaderlint_hlsl::Shader;

@@ -1,0 +1,244 @@
+//! In which statements two texts differ that are one but for these.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, FunctionId, Global, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, Storage,
+    Type,
+};
+
+/// What the threads run for which a condition holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Tail<'a> {
+    pub condition: &'a Expr,
+    pub statements: &'a [Stmt],
+}
+
+pub(crate) fn span_of(statements: &[Stmt]) -> Span {
+    match statements {
+        [only] => only.span,
+        [first, .., last] => first.span.to(last.span),
+        [] => Span::default(),
+    }
+}
+
+/// The one block in which two bodies differ, and the statements of it that do.
+pub(crate) struct Difference<'a> {
+    pub blocks: [&'a [Stmt]; 2],
+    pub ranges: [Range<usize>; 2],
+    /// The statements of the first body around that block.
+    pub around: Vec<&'a Stmt>,
+}
+
+/// Where two bodies differ: in the innermost block that holds all of it.
+pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> Option<Difference<'a>> {
+    let text = |side: usize, span: Span| span.slice(&shaders[side].text);
+    let is_same = |a: &Stmt, b: &Stmt| text(0, a.span) == text(1, b.span);
+    let [old, new] = blocks;
+    let before = old.iter().zip(new).take_while(|(a, b)| is_same(a, b)).count();
+    let rest = [&old[before..], &new[before..]];
+    let of_ends = rest[0].iter().rev().zip(rest[1].iter().rev());
+    let behind = of_ends.take_while(|(a, b)| is_same(a, b)).count();
+    let ranges = blocks.map(|block| before..block.len() - behind);
+    if let ([a], [b]) = (&old[ranges[0].clone()], &new[ranges[1].clone()])
+        && let Some(inner) = bodies(a, b)
+        && let [Some(inner_old), Some(inner_new)] = inner.map(block_of)
+    {
+        let spans = [[a.span, inner[0].span], [b.span, inner[1].span]];
+        // All but the bodies is the same.
+        let around = |side: usize| {
+            let [whole, inner] = spans[side];
+            let before = Span {
+                end: inner.start,
+                ..whole
+            };
+            let behind = Span {
+                start: inner.end,
+                ..whole
+            };
+            (text(side, before), text(side, behind))
+        };
+        if around(0) == around(1) {
+            let mut found = difference(shaders, [inner_old, inner_new])?;
+            found.around.push(a);
+            return Some(found);
+        }
+    }
+    ranges
+        .iter()
+        .all(|range| !range.is_empty())
+        .then_some(Difference {
+            blocks,
+            ranges,
+            around: Vec::new(),
+        })
+}
+
+/// What the last two of the statements that differ have in common at their end, where both are under one condition: it is left
+/// out, and the rest given. With it the variable that the last statements of the rest declare, if both declare one.
+pub(crate) type Tails<'a> = ([Tail<'a>; 2], Option<[LocalId; 2]>);
+
+pub(crate) fn tails<'a>(shaders: [&Shader; 2], differ: [&'a [Stmt]; 2]) -> Option<Tails<'a>> {
+    let text = |side: usize, span: Span| span.slice(&shaders[side].text);
+    let inner = |side: usize| {
+        let [.., _, last] = differ[side] else { return None };
+        match &last.kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise: None,
+            } => Some((
+                condition,
+                block_of(then)?,
+                Span {
+                    end: then.span.start,
+                    ..last.span
+                },
+            )),
+            _ => None,
+        }
+    };
+    let (old, new) = (inner(0)?, inner(1)?);
+    if text(0, old.2) != text(1, new.2) {
+        return None;
+    }
+    let is_same = |a: &Stmt, b: &Stmt| text(0, a.span) == text(1, b.span);
+    let of_ends = old.1.iter().rev().zip(new.1.iter().rev());
+    let behind = of_ends.take_while(|(a, b)| is_same(a, b)).count();
+    let rest = |statements: &'a [Stmt]| {
+        statements
+            .get(..statements.len() - behind)
+            .filter(|rest| !rest.is_empty())
+    };
+    let [a, b] = [rest(old.1)?, rest(new.1)?];
+    let declared = |statements: &[Stmt]| match statements.last()?.kind {
+        StmtKind::Declare { local, .. } => Some(local),
+        _ => None,
+    };
+    let both = declared(a).zip(declared(b)).map(|(a, b)| [a, b]);
+    let tail = |condition, statements| Tail {
+        condition,
+        statements,
+    };
+    Some(([tail(old.0, a), tail(new.0, b)], both))
+}
+
+/// The statements inside of two that may be all that differs in them.
+fn bodies<'a>(a: &'a Stmt, b: &'a Stmt) -> Option<[&'a Stmt; 2]> {
+    match (&a.kind, &b.kind) {
+        (StmtKind::Block(_), StmtKind::Block(_)) => Some([a, b]),
+        (StmtKind::Loop(a), StmtKind::Loop(b)) => Some([&a.body, &b.body]),
+        (
+            StmtKind::If {
+                then: a,
+                otherwise: None,
+                ..
+            },
+            StmtKind::If {
+                then: b,
+                otherwise: None,
+                ..
+            },
+        ) => Some([a, b]),
+        _ => None,
+    }
+}
+
+fn block_of(statement: &Stmt) -> Option<&[Stmt]> {
+    match &statement.kind {
+        StmtKind::Block(body) => Some(body),
+        _ => None,
+    }
+}
+
+/// A call at which all threads wait, and that orders groupshared memory.
+pub(crate) fn is_barrier(statement: &Stmt) -> bool {
+    let StmtKind::Expr(expr) = &statement.kind else {
+        return false;
+    };
+    matches!(
+        expr.kind,
+        ExprKind::Intrinsic(
+            Intrinsic::GroupMemoryBarrierWithGroupSync | Intrinsic::AllMemoryBarrierWithGroupSync,
+            _
+        )
+    )
+}
+
+/// The function in which two shaders differ, where their texts are the same but for that and for groupshared arrays that the
+/// second one declares more, under names that the first one does not have.
+///
+/// Text before the function may be longer by these declarations, and nothing else.
+pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
+    let name = |function: &Function| function.name.clone();
+    let is_one_list = old.functions.len() == new.functions.len()
+        && old.structs.len() == new.structs.len()
+        && old.version == new.version
+        && old.matrix_orders.is_empty()
+        && new.matrix_orders.is_empty()
+        && old.functions.iter().map(name).eq(new.functions.iter().map(name));
+    let text = |shader: &'_ Shader, function: &Function| function.span.slice(&shader.text).to_vec();
+    let mut pairs = (0u32..).zip(old.functions.iter().zip(&new.functions));
+    let differs = |(_, (a, b)): &(u32, (&Function, &Function))| text(old, a) != text(new, b);
+    let (number, (a, b)) = pairs.find(differs).filter(|_| is_one_list)?;
+    if pairs.any(|pair| differs(&pair)) {
+        return None;
+    }
+    let behind = |shader: &'_ Shader, function: &Function| {
+        shader.text.get(function.span.end as usize..).map(<[u8]>::to_vec)
+    };
+    if behind(old, a)? != behind(new, b)? {
+        return None;
+    }
+    let was = old.text.get(..a.span.start as usize)?;
+    let is = new.text.get(..b.span.start as usize)?;
+    let known: BTreeSet<&str> = old.globals.iter().map(|global| &*global.name).collect();
+    let is_declared = |global: &&Global| !known.contains(&*global.name);
+    let mut added: Vec<&Global> = new.globals.iter().filter(is_declared).collect();
+    added.sort_by_key(|global| global.span.start);
+    if old.globals.len() + added.len() != new.globals.len() {
+        return None;
+    }
+    let mut without = Vec::with_capacity(was.len());
+    let mut from = 0;
+    for global in added {
+        let words = words(&old.text);
+        let is_new = global.storage == Storage::Groupshared
+            && global.span.end <= b.span.start
+            && !words.contains(global.own_name().as_bytes());
+        if !is_new {
+            return None;
+        }
+        without.extend_from_slice(is.get(from..global.span.start as usize)?);
+        from = global.span.end as usize;
+    }
+    without.extend_from_slice(is.get(from..)?);
+    // The end of a declaration and the blanks around it may be left.
+    let tokens = |text: &[u8]| -> Vec<u8> {
+        let solid = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+        solid.copied().collect()
+    };
+    (tokens(was) == tokens(&without)).then_some(FunctionId(number))
+}
+
+pub(crate) fn words(text: &[u8]) -> BTreeSet<&[u8]> {
+    let is_other = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'_');
+    text.split(is_other).filter(|word| !word.is_empty()).collect()
+}
+
+/// A type by its name: one reading of a text may number its structs in another way than the next.
+pub(crate) fn spelled(shader: &Shader, ty: &Type) -> String {
+    match ty {
+        Type::Struct(id) => {
+            let declared = shader.structs.get(id.0 as usize);
+            declared.map(|declared| declared.name.clone()).unwrap_or_default()
+        }
+        Type::Array(element, length) => format!("{}[{length}]", spelled(shader, element)),
+        Type::Resource(kind, element) => {
+            let element = element.as_ref().map(|element| spelled(shader, element));
+            format!("{kind:?}<{}>", element.unwrap_or_default())
+        }
+        ty => format!("{ty:?}"),
+    }
+}

@@ -1,0 +1,428 @@
+//! The stretch of statements in which two kernels differ, and what their texts say of what is around it.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, calls, expressions,
+};
+
+use crate::text::afterwards::Afterwards;
+use crate::text::differing::{
+    Difference, Tail, are_one_text, difference, is_barrier, span_of, spelled, tails, words,
+};
+use crate::text::effects::{Effects, EffectsCache};
+use crate::text::layout::MAX_COMPONENTS;
+use crate::text::way::{call_in, has_results, is_led_there, is_understood, may_part, way_to};
+
+/// Two kernels, and the stretch in which they differ.
+pub(crate) struct Pair<'a> {
+    pub sides: [Side<'a>; 2],
+    /// The functions by which the entry point comes to the stretch, each with the number of its call of the next one.
+    pub way: Vec<(FunctionId, usize)>,
+    /// The statements before those that differ, from which on both are run.
+    pub leading: usize,
+    /// It may be come to more than once, or its block be run again.
+    pub repeats: bool,
+    /// Groupshared arrays that it may write, by name, of which each run then has cells of its own at the start.
+    pub own: BTreeSet<String>,
+    /// Variables that are declared before the stretch.
+    pub before: usize,
+    /// Whether all threads come to the stretch is not seen: some may leave before, or not be led there.
+    pub presumes: bool,
+    /// The variables that both have by the end of the stretch, in the order of their numbers.
+    pub common: Vec<[LocalId; 2]>,
+}
+
+/// One of the two.
+pub(crate) struct Side<'a> {
+    pub shader: &'a Shader,
+    pub entry: FunctionId,
+    pub function: FunctionId,
+    /// The stretch: statements of one block.
+    pub statements: &'a [Stmt],
+    /// Behind them, what the threads run for which a condition holds, up to the last statement that differs.
+    pub tail: Option<Tail<'a>>,
+    /// What differs.
+    pub differs: Span,
+}
+
+impl<'a> Side<'a> {
+    pub fn function(&self) -> Option<&'a Function> {
+        self.shader.functions.get(self.function.0 as usize)
+    }
+
+    pub fn span(&self) -> Span {
+        let spans = self
+            .statements
+            .iter()
+            .chain(self.in_tail())
+            .map(|statement| statement.span);
+        spans.reduce(Span::to).unwrap_or_default()
+    }
+
+    pub fn in_tail(&self) -> &'a [Stmt] {
+        self.tail.map_or(&[], |tail| tail.statements)
+    }
+
+    pub fn effects(&self) -> Effects {
+        let mut effects = EffectsCache::default();
+        let mut all = effects.of_statements(self.shader, self.statements);
+        if let Some(Tail {
+            condition,
+            statements,
+        }) = self.tail
+        {
+            all.add(&effects.of_expression(self.shader, condition));
+            all.add(&effects.of_statements(self.shader, statements));
+        }
+        all
+    }
+
+    /// The variables that the statements of the stretch declare whose names reach beyond them, from one of them on.
+    fn declared(&self, from: usize) -> Vec<LocalId> {
+        let statements = self.statements.iter().skip(from).chain(self.in_tail());
+        let inits = statements.clone().flat_map(|statement| match &statement.kind {
+            StmtKind::Loop(l) => &l.init[..],
+            _ => &[],
+        });
+        let declared = statements
+            .chain(inits)
+            .filter_map(|statement| match statement.kind {
+                StmtKind::Declare { local, .. } => Some(local),
+                _ => None,
+            });
+        declared.collect()
+    }
+
+    /// What differs does nothing but with values of this group: it touches no device memory and orders it by barriers alone, makes no
+    /// atomics, and declares nothing but variables.
+    fn is_plain(&self, from: usize) -> bool {
+        let mut effects = EffectsCache::default();
+        let mut all = effects.of_statements(self.shader, self.statements.get(from..).unwrap_or_default());
+        if let Some(tail) = self.tail {
+            all.add(&effects.of_expression(self.shader, tail.condition));
+            all.add(&effects.of_statements(self.shader, tail.statements));
+        }
+        let own = self.statements.get(from..).unwrap_or_default();
+        let called = all.functions.iter().filter_map(|id| {
+            let function = self.shader.functions.get(id.0 as usize)?;
+            function.body.as_deref()
+        });
+        let mut parts = [own, self.in_tail()]
+            .into_iter()
+            .chain(called)
+            .flat_map(expressions);
+        let has_fence = parts.any(|expr| match expr.kind {
+            ExprKind::Intrinsic(intrinsic, _) => intrinsic.is_memory_barrier(),
+            _ => false,
+        });
+        let touches_device =
+            has_fence || all.device_observed || all.handle_written || !all.device_written.is_empty();
+        let words = words(self.differs.slice(&self.shader.text));
+        let declaring: [&[u8]; 7] = [
+            b"struct",
+            b"class",
+            b"enum",
+            b"typedef",
+            b"using",
+            b"template",
+            b"static",
+        ];
+        !touches_device && !all.atomic && !declaring.iter().any(|word| words.contains(word))
+    }
+
+    /// What may run behind the stretch, in the function that it is in.
+    pub fn effects_afterwards(&self) -> Effects {
+        let body = self.function().and_then(|function| function.body.as_deref());
+        EffectsCache::default().of_statements_after(self.shader, body.unwrap_or_default(), self.span())
+    }
+}
+
+impl<'a> Pair<'a> {
+    pub fn of(first: (&'a Shader, FunctionId), second: (&'a Shader, FunctionId)) -> Option<Self> {
+        let sides = [first, second];
+        let function = are_one_text(first.0, second.0)?;
+        let entry = first.0.functions.get(first.1.0 as usize)?;
+        if first.1 != second.1 || entry.is_called_elsewhere || has_results(first.0, first.1) {
+            return None;
+        }
+        // At which sizes it may run is said in what is the same; it is compared at all of them.
+        let [was, is] = sides.map(|(shader, _)| shader.functions.get(function.0 as usize));
+        let (was, is) = (was?, is?);
+        let bodies = [was.body.as_deref()?, is.body.as_deref()?];
+        let Difference {
+            blocks,
+            ranges,
+            around: outer,
+        } = difference([first.0, second.0], bodies)?;
+        // What stands around the statements is the same.
+        let around = |side: usize| {
+            let (shader, whole) = (sides[side].0, [was, is][side].span);
+            let differs = span_of(&blocks[side][ranges[side].clone()]);
+            let before = Span {
+                end: differs.start,
+                ..whole
+            };
+            let behind = Span {
+                start: differs.end,
+                ..whole
+            };
+            (before.slice(&shader.text), behind.slice(&shader.text))
+        };
+        if around(0) != around(1) {
+            return None;
+        }
+        let (way, is_called_in_loop) = way_to(first.0, first.1, function)?;
+        let is_loop = |statement: &&Stmt| matches!(statement.kind, StmtKind::Loop(_));
+        let repeats = outer.iter().any(is_loop) || is_called_in_loop;
+        let is_outermost = way.is_empty() && std::ptr::eq(blocks[0], bodies[0]);
+        let mut effects = EffectsCache::default();
+        let mut written = |side: usize, statements: &[Stmt]| {
+            effects.of_statements(sides[side].0, statements).shared_written
+        };
+        let start = ranges[0].start;
+        let mut own = BTreeSet::new();
+        for side in [0, 1] {
+            let globals = written(side, &blocks[side][ranges[side].clone()]);
+            own.extend(globals.iter().filter_map(|id| name_of(sides[side].0, *id)));
+        }
+        let last_barrier = blocks[0][..start].iter().rposition(is_barrier);
+        let begins = match last_barrier {
+            // The elements are stored before the last barrier.
+            Some(last) if repeats => {
+                let before = blocks[0][..last]
+                    .iter()
+                    .rposition(is_barrier)
+                    .map_or(0, |at| at + 1);
+                let stores = |statement: &Stmt| {
+                    let written = written(0, std::slice::from_ref(statement));
+                    written
+                        .iter()
+                        .any(|id| name_of(first.0, *id).is_some_and(|name| own.contains(&name)))
+                };
+                let first_store = blocks[0][before..last].iter().position(stores);
+                first_store.map_or(last + 1, |at| before + at)
+            }
+            Some(last) => last + 1,
+            None if is_outermost => 0,
+            None => return None,
+        };
+        if !repeats {
+            own.clear();
+        }
+        let tails = tails(
+            [first.0, second.0],
+            [0, 1].map(|side| &blocks[side][ranges[side].clone()]),
+        );
+        let sides = [0, 1].map(|side| {
+            let (shader, entry) = sides[side];
+            let range = &ranges[side];
+            let tail = tails.as_ref().map(|(tails, _)| tails[side]);
+            let is_followed = blocks[side].get(range.end).is_some_and(is_barrier);
+            let end = if tail.is_some() {
+                range.end - 1
+            } else {
+                range.end + usize::from(is_followed)
+            };
+            let last = tail.map_or(&blocks[side][range.clone()], |tail| tail.statements);
+            Side {
+                shader,
+                entry,
+                function,
+                statements: &blocks[side][begins..end],
+                tail,
+                differs: span_of(&blocks[side][range.start..=range.start]).to(span_of(last)),
+            }
+        });
+        let presumes = may_part(first.0, was, &outer, &blocks[0][begins..]) || is_led_there(first.0, &way);
+        let pair = Pair {
+            sides,
+            way,
+            leading: start - begins,
+            repeats,
+            own,
+            presumes,
+            before: 0,
+            common: Vec::new(),
+        };
+        pair.with_variables([was, is], tails.and_then(|(_, declared)| declared))
+    }
+
+    /// Finds the variables that both have, and sees to it that nothing behind the stretch names one that only one of them
+    /// has, or is not understood.
+    fn with_variables(
+        mut self,
+        functions: [&Function; 2],
+        declared_last: Option<[LocalId; 2]>,
+    ) -> Option<Self> {
+        let begins = self.sides[0].span().start;
+        let [was, is] = functions;
+        let before = |place: u32| was.locals.iter().filter(|local| local.span.start < place).count();
+        self.before = before(begins);
+        let numbers = 0..before(self.sides[0].differs.start) as u32;
+        self.common = numbers
+            .map(|number| [LocalId(number); 2])
+            .chain(declared_last)
+            .collect();
+        let describe = |side: usize, local: LocalId| {
+            let local = functions[side].locals.get(local.0 as usize)?;
+            Some((&local.name, spelled(self.sides[side].shader, &local.ty)))
+        };
+        let is_same = |[a, b]: &[LocalId; 2]| {
+            let described = [describe(0, *a), describe(1, *b)];
+            described[0].is_some() && described[0] == described[1]
+        };
+        let are_same = self.common.iter().all(is_same) && was.parameters.len() == is.parameters.len();
+        let is_known = self.sides.iter().all(|side| {
+            is_understood(side.shader, side.entry) && is_of_values(side) && side.is_plain(self.leading)
+        });
+        let names_own = |side: usize| {
+            let of = &self.sides[side];
+            let locals = &functions[side].locals;
+            let afterwards = of.effects_afterwards();
+            let is_own = |id: &LocalId| {
+                let local = locals.get(id.0 as usize).map(|local| local.span);
+                let is_common = self.common.iter().any(|pair| pair[side] == *id);
+                !is_common
+                    && local
+                        .is_none_or(|local| of.differs.start <= local.start && local.end <= of.differs.end)
+            };
+            let mut named = afterwards.read.iter().chain(&afterwards.written);
+            // What a name is shows in more than what is read: `sizeof(x)`.
+            let behind = Span {
+                start: of.span().end,
+                end: functions[side].span.end,
+            };
+            let words = words(behind.slice(&of.shader.text));
+            let mut declared = of.declared(self.leading).into_iter().filter(is_own);
+            let is_named = |id: LocalId| {
+                let local = locals.get(id.0 as usize);
+                local.is_none_or(|local| words.contains(local.name.as_bytes()))
+            };
+            named.any(is_own) || declared.any(is_named)
+        };
+        (are_same && is_known && !names_own(0) && !names_own(1)).then_some(self)
+    }
+
+    /// Whether one of these cells may be read by what runs behind the stretch: in its function, in those that come to it, and in
+    /// what these call then.
+    pub fn reads_afterwards(&self, side: &Side<'_>, name: &str, cells: &BTreeSet<u32>) -> bool {
+        let shader = side.shader;
+        let globals = (0u32..).map(GlobalId).zip(&shader.globals);
+        let Some((array, global)) = globals.into_iter().find(|(_, global)| global.name == name) else {
+            return true;
+        };
+        let width = match &global.ty {
+            Type::Array(element, _) => shader.components(element) as u32,
+            _ => u32::MAX,
+        };
+        let mut matters = |element: Option<u32>| {
+            let first = element.and_then(|element| element.checked_mul(width));
+            first.is_none_or(|first| cells.range(first..first.saturating_add(width)).next().is_some())
+        };
+        let mut effects = EffectsCache::default();
+        let mut spans = vec![(side.function, side.span())];
+        for (caller, call) in &self.way {
+            match call_in(shader, *caller, *call) {
+                Some((statement, _)) => spans.push((*caller, statement.span)),
+                None => return true,
+            }
+        }
+        let mut called = BTreeSet::new();
+        for (function, span) in &spans {
+            let Some(body) = shader
+                .functions
+                .get(function.0 as usize)
+                .and_then(|of| of.body.as_deref())
+            else {
+                return true;
+            };
+            let afterwards = if self.repeats {
+                effects.of_statements_outside(shader, body, *span)
+            } else {
+                effects.of_statements_after(shader, body, *span)
+            };
+            called.extend(afterwards.functions);
+            let mut reads = Afterwards {
+                shader,
+                span: *span,
+                array,
+                matters: &mut matters,
+                effects: &mut effects,
+            };
+            if reads.reads(body, !self.repeats) {
+                return true;
+            }
+        }
+        // Those that they call are among what they call.
+        let mut waiting: Vec<FunctionId> = called.iter().copied().collect();
+        while let Some(function) = waiting.pop() {
+            let of = shader.functions.get(function.0 as usize);
+            let Some(body) = of.and_then(|of| of.body.as_deref()) else {
+                return true;
+            };
+            waiting.extend(calls(body).filter(|callee| called.insert(*callee)));
+            let span = Span::default();
+            let mut reads = Afterwards {
+                shader,
+                span,
+                array,
+                matters: &mut matters,
+                effects: &mut effects,
+            };
+            if reads.reads(body, false) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Whether all that statements name are values of known types, but for resources that they only use: what a variable of another
+/// type holds is not seen.
+fn is_of_values(side: &Side<'_>) -> bool {
+    let shader = side.shader;
+    let Some(function) = side.function() else {
+        return false;
+    };
+    let effects = side.effects();
+    let local = |id: &LocalId| function.locals.get(id.0 as usize).map(|local| &local.ty);
+    let global = |id: &GlobalId| shader.globals.get(id.0 as usize).map(|global| &global.ty);
+    let is_known = |ty: Option<&Type>| ty.is_some_and(|ty| shader.is_known(ty));
+    let is_value = |ty: Option<&Type>| {
+        ty.is_some_and(|ty| {
+            shader.is_known(ty) && !holds_resource(shader, ty) && shader.components(ty) <= MAX_COMPONENTS
+        })
+    };
+    let mut written = effects.written.iter().map(local);
+    let mut globals = effects
+        .shared_read
+        .iter()
+        .chain(&effects.shared_written)
+        .chain(&effects.statics)
+        .map(global);
+    effects.read.iter().map(local).all(is_known)
+        && written.all(is_value)
+        && globals.all(is_value)
+        && effects.rebound.is_empty()
+        && !effects.handle_written
+}
+
+fn holds_resource(shader: &Shader, ty: &Type) -> bool {
+    match ty {
+        Type::Resource(..) => true,
+        Type::Array(element, _) => holds_resource(shader, element),
+        Type::Struct(id) => {
+            let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |of| &of.fields);
+            fields.iter().any(|field| holds_resource(shader, &field.ty))
+        }
+        _ => false,
+    }
+}
+
+pub(crate) fn name_of(shader: &Shader, global: GlobalId) -> Option<String> {
+    shader
+        .globals
+        .get(global.0 as usize)
+        .map(|global| global.name.clone())
+}

@@ -1,0 +1,183 @@
+//! How the threads of a group come to some statements: by which calls, all of them or some, and past what.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    Direction, Expr, ExprKind, Function, FunctionId, LocalId, Loop, Shader, Stmt, StmtKind, Storage, calls,
+    expressions, statements,
+};
+
+use crate::text::differing::span_of;
+use crate::text::effects::EffectsCache;
+
+/// Whether all that the entry point comes to is understood, and is there: what is not may be a macro of anything.
+pub(crate) fn is_understood(shader: &Shader, entry: FunctionId) -> bool {
+    let effects = EffectsCache::default().of_function(shader, entry);
+    let known = |expr: &Expr| !matches!(expr.kind, ExprKind::Opaque(_)) && shader.leaked(expr).is_none();
+    let is_known = |function: FunctionId| {
+        let of = shader.functions.get(function.0 as usize);
+        of.and_then(|of| of.body.as_deref()).is_some_and(|body| {
+            expressions(body).all(known)
+                && statements(body).all(|statement| !matches!(statement.kind, StmtKind::Opaque))
+        })
+    };
+    !effects.opaque
+        && !effects.calls_unknown
+        && effects.functions.iter().chain([&entry]).all(|of| is_known(*of))
+}
+
+/// Whether some threads alone may come to the `rest` of a block in a function: where a statement before leaves, or where what leads
+/// there is not seen to be the same for all. It is where a condition or the bounds of a loop are made of literals and of what the
+/// host gives, and nothing in the loop leaves it or begins the next pass.
+pub(crate) fn may_part(shader: &Shader, function: &Function, around: &[&Stmt], rest: &[Stmt]) -> bool {
+    let body = function.body.as_deref().unwrap_or_default();
+    let start = span_of(rest).start;
+    let is_in_loop = |statement: &Stmt| {
+        around.iter().any(|outer| {
+            matches!(outer.kind, StmtKind::Loop(_))
+                && outer.span.start <= statement.span.start
+                && statement.span.end <= outer.span.end
+        })
+    };
+    let parts = statements(body).any(|statement| match statement.kind {
+        StmtKind::Return(_) | StmtKind::Discard => statement.span.start < start || is_in_loop(statement),
+        StmtKind::Break | StmtKind::Continue => is_in_loop(statement),
+        _ => false,
+    });
+    parts
+        || around.iter().any(|outer| match &outer.kind {
+            StmtKind::Block(_) => false,
+            StmtKind::If { condition, .. } => !is_given_by_host(shader, condition, &BTreeSet::new()),
+            StmtKind::Loop(l) => !is_for_all(shader, l),
+            _ => true,
+        })
+}
+
+/// Whether all threads run as many passes of a loop as far as its head says: it counts, and its body does not.
+fn is_for_all(shader: &Shader, l: &Loop) -> bool {
+    let mut effects = EffectsCache::default();
+    let body = effects.of_statements(shader, std::slice::from_ref(&l.body));
+    let none = BTreeSet::new();
+    let mut counters = BTreeSet::new();
+    for init in &l.init {
+        let StmtKind::Declare {
+            local,
+            init: Some(init),
+        } = &init.kind
+        else {
+            return false;
+        };
+        if !is_given_by_host(shader, init, &none) || body.written.contains(local) {
+            return false;
+        }
+        counters.insert(*local);
+    }
+    let mut head = l.condition.iter().chain(&l.step);
+    let steps = l
+        .step
+        .as_ref()
+        .map(|step| effects.of_expression(shader, step).written);
+    steps.is_none_or(|written| written.is_subset(&counters))
+        && head.all(|expr| is_given_by_host(shader, expr, &counters))
+}
+
+/// Whether an expression is made of literals, of what the host gives, and of these variables.
+fn is_given_by_host(shader: &Shader, expr: &Expr, variables: &BTreeSet<LocalId>) -> bool {
+    expr.descendants().all(|part| match &part.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Step { .. }
+        | ExprKind::Assign { .. }
+        | ExprKind::Field(..)
+        | ExprKind::Swizzle(..) => true,
+        ExprKind::Local(local) => variables.contains(local),
+        ExprKind::Global(global) => {
+            let global = shader.globals.get(global.0 as usize);
+            global.is_some_and(|global| matches!(global.storage, Storage::Uniform | Storage::Const))
+        }
+        _ => false,
+    })
+}
+
+/// Whether one of the calls on the way to a function stands within other statements, or behind one that leaves.
+pub(crate) fn is_led_there(shader: &Shader, way: &[(FunctionId, usize)]) -> bool {
+    way.iter().any(|(caller, call)| {
+        let caller = (shader, *caller, *call);
+        let body = shader
+            .functions
+            .get(caller.1.0 as usize)
+            .and_then(|of| of.body.as_deref());
+        let (Some(body), Some((call, _))) = (body, call_in(caller.0, caller.1, caller.2)) else {
+            return true;
+        };
+        let leaves = statements(body).any(|statement| {
+            matches!(statement.kind, StmtKind::Return(_) | StmtKind::Discard)
+                && statement.span.start < call.span.start
+        });
+        leaves || !body.iter().any(|statement| std::ptr::eq(statement, call))
+    })
+}
+
+/// The functions by which an entry point comes to one of them, and whether a call on the way stands in a loop. `None`
+/// where there are more ways than one.
+pub(crate) fn way_to(
+    shader: &Shader,
+    entry: FunctionId,
+    function: FunctionId,
+) -> Option<(Vec<(FunctionId, usize)>, bool)> {
+    let reached = EffectsCache::default().of_function(shader, entry).functions;
+    let mut way = Vec::new();
+    let (mut wanted, mut is_in_loop) = (function, false);
+    while wanted != entry {
+        let mut callers = reached.iter().chain([&entry]).copied().flat_map(|caller| {
+            let of = shader.functions.get(caller.0 as usize);
+            let body = of.and_then(|of| of.body.as_deref()).unwrap_or_default();
+            let numbered = calls(body).enumerate();
+            numbered
+                .filter(move |(_, callee)| *callee == wanted)
+                .map(move |(number, _)| (caller, number))
+        });
+        let only = callers.next().filter(|_| callers.next().is_none())?;
+        if way.len() > reached.len() {
+            return None;
+        }
+        let (_, is_repeated) = call_in(shader, only.0, only.1)?;
+        is_in_loop |= is_repeated;
+        way.push(only);
+        wanted = only.0;
+    }
+    way.reverse();
+    Some((way, is_in_loop))
+}
+
+/// The statement in a function that makes nothing but its call of this number, and whether it stands in a loop.
+pub(crate) fn call_in(shader: &Shader, caller: FunctionId, number: usize) -> Option<(&Stmt, bool)> {
+    let body = shader.functions.get(caller.0 as usize)?.body.as_deref()?;
+    let mut count = 0;
+    let is_it = |statement: &&Stmt| {
+        let own = statement.expressions().flat_map(Expr::descendants);
+        let own = own.filter(|expr| matches!(expr.kind, ExprKind::Call(..))).count();
+        count += own;
+        own > 0 && count > number
+    };
+    let statement = statements(body).find(is_it)?;
+    let is_plain = matches!(
+        statement.kind,
+        StmtKind::Expr(_) | StmtKind::Declare { .. } | StmtKind::Return(_)
+    );
+    let own = statement.expressions().flat_map(Expr::descendants);
+    let is_only = own.filter(|expr| matches!(expr.kind, ExprKind::Call(..))).count() == 1;
+    let is_within =
+        |outer: &Stmt| outer.span.start <= statement.span.start && statement.span.end <= outer.span.end;
+    let mut loops = statements(body).filter(|outer| matches!(outer.kind, StmtKind::Loop(_)));
+    (is_plain && is_only).then(|| (statement, loops.any(is_within)))
+}
+
+/// Whether an entry point has results besides what it stores: the vertices of a mesh shader.
+pub(crate) fn has_results(shader: &Shader, entry: FunctionId) -> bool {
+    let function = shader.functions.get(entry.0 as usize);
+    let mut parameters = function.into_iter().flat_map(|function| &function.parameters);
+    parameters.any(|parameter| parameter.direction != Direction::In)
+}

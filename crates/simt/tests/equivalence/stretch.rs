@@ -1,0 +1,293 @@
+//! Statements compared by themselves, in kernels that are not followed: a loop around them has a bound that only the host knows.
+
+use shaderlint_simt::WaveRun;
+
+use super::{kernel, runs_of, words};
+
+const BEFORE: &str = "StructuredBuffer<uint> Other; groupshared uint t[16]; uint third() { return s[3]; } uint first() { return s[0]; }
+#define B GroupMemoryBarrierWithGroupSync();
+";
+const STORE: &str = "s[gi] = X[k * 64 + gi]; B";
+const SCAN: &str = "for (uint o = 1; o < 64; o <<= 1) { uint v = gi >= o ? s[gi - o] : 0; B s[gi] += v; B }";
+const SCAN_BY_WAVES: &str =
+    "{ uint v = s[gi]; uint p = WavePrefixSum(v) + v; uint w = gi / WaveGetLaneCount();
+    if (WaveGetLaneIndex() + 1 == WaveGetLaneCount()) t[w] = p; B
+    for (uint i = 0; i < w; i++) p += t[i]; s[gi] = p; B }";
+const SUM: &str = "for (uint o = 32; o > 0; o >>= 1) { if (gi < o) s[gi] += s[gi + o]; B }";
+const SUM_BY_WAVES: &str =
+    "{ uint v = WaveActiveSum(s[gi]); if (WaveIsFirstLane()) t[gi / WaveGetLaneCount()] = v; B
+    if (gi == 0) { uint sum = 0; for (uint i = 0; i < (63 + WaveGetLaneCount()) / WaveGetLaneCount(); i++) sum += t[i];
+        s[0] = sum; } B }";
+
+/// Two kernels with these statements, the barriers written out.
+fn runs(around: &str, statements: [&str; 2]) -> Vec<WaveRun> {
+    let kernels = statements.map(|statements| {
+        let body = around.replace("STRETCH", statements);
+        kernel("", BEFORE, &body)
+            .replace("#define B GroupMemoryBarrierWithGroupSync();\n", "")
+            .replace(" B", " GroupMemoryBarrierWithGroupSync();")
+    });
+    runs_of([&kernels[0], &kernels[1]])
+}
+
+/// The same around the statements in each pass of a loop, with what comes before them and behind them there.
+fn in_loop(before: &str, behind: &str) -> String {
+    format!("uint n = gi; for (uint k = 0; k < Count; k++) {{ {before} STRETCH {behind} }}")
+}
+
+#[track_caller]
+fn check_equal(around: &str, statements: [&str; 2]) {
+    assert_eq!(words(&runs(around, statements)), "equal", "{around}");
+}
+
+#[track_caller]
+fn check_open(around: &str, statements: [&str; 2]) {
+    let said = words(&runs(around, statements));
+    assert!(said.starts_with("not proved"), "{around}: {said}");
+}
+
+#[test]
+fn statements_are_compared_where_the_kernel_is_not_followed() {
+    for behind in [
+        "Y[k * 64 + gi] = s[gi];",
+        "Y[s[gi]] = k;",
+        "if (gi == 63) Z[k] = s[gi]; B",
+        "n += s[63]; Y[n] = gi;",
+    ] {
+        check_equal(&in_loop(STORE, behind), [SCAN, SCAN_BY_WAVES]);
+    }
+    // What differs does not scan the last element, or all of them twice.
+    for wrong in [
+        SCAN_BY_WAVES.replace("+ v;", "+ (gi == 63 ? 0 : v);"),
+        SCAN_BY_WAVES.replace("i < w", "i <= w"),
+        SCAN_BY_WAVES.replacen("t[w] = p; B", "t[w] = p;", 1),
+    ] {
+        check_open(&in_loop(STORE, "Y[k * 64 + gi] = s[gi];"), [SCAN, &wrong]);
+    }
+    // The data say where the elements go.
+    let then_scattered = format!("uint k = 0; {STORE} STRETCH Y[s[gi]] = X[gi]; t[s[gi] & 15] = gi;");
+    check_equal(&then_scattered, [SCAN, SCAN_BY_WAVES]);
+}
+
+#[test]
+fn partial_results_must_not_be_read_any_more() {
+    for behind in [
+        "if (gi == 0) Z[k] = s[0];",
+        "if (gi == 0) { Z[k] = s[gi]; }",
+        "if (gi < 1 && k > 2) Z[k] = s[gi];",
+        "if (!gi) Z[k] = s[gi] + first();",
+        "Z[k * 64 + gi] = s[0]; B",
+        "B s[gi] = gi; B",
+    ] {
+        check_equal(&in_loop(STORE, behind), [SUM, SUM_BY_WAVES]);
+    }
+    for behind in [
+        "Z[k * 64 + gi] = s[gi];",
+        "Z[k] = s[1];",
+        "Z[k] = third();",
+        "if (gi == 1) Z[k] = s[gi];",
+        "if (gi == 0 || k == 2) Z[k] = s[gi];",
+        "if (n == 0) { n = 2; Z[k] = s[n]; }",
+        "if (gi < 2) Z[k] = s[gi];",
+        "if (int(gi) < 1) Z[k] = s[gi - 1 + 1];",
+        "s[gi] += 1; if (gi == 0) Z[k] = s[0];",
+        "s[gi]++;",
+        "InterlockedAdd(s[gi], 1);",
+        "if (bool(gi) == 1) Z[k] = s[gi];",
+        "uint old; InterlockedAdd(s[2], 1, old); Z[old] = k;",
+    ] {
+        check_open(&in_loop(STORE, behind), [SUM, SUM_BY_WAVES]);
+    }
+    // The next pass adds up what this one leaves.
+    check_equal(&in_loop(STORE, "if (gi == 0) Z[k] = s[0];"), [SUM, SUM_BY_WAVES]);
+    let kept = "s[gi] = X[gi]; B for (uint k = 0; k < Count; k++) { B STRETCH if (gi == 0) Z[k] = s[0]; B }";
+    check_open(kept, [SUM, SUM_BY_WAVES]);
+    let in_part = in_loop(
+        "if (gi < 63) s[gi] = X[k * 64 + gi]; B",
+        "if (gi == 0) Z[k] = s[0];",
+    );
+    check_open(&in_part, [SUM, SUM_BY_WAVES]);
+    // Once, before the loop.
+    let once = "uint k = 0; s[gi] = X[gi]; B STRETCH for (; k < Count; k++) { Z[X[k]] = s[0]; }";
+    check_equal(once, [SUM, SUM_BY_WAVES]);
+    check_open(&once.replace("s[0]; }", "s[k]; }"), [SUM, SUM_BY_WAVES]);
+}
+
+#[test]
+fn variables_hold_what_they_held_before() {
+    let ladder = "s[gi] += n; B";
+    for (given, other) in [
+        ("s[gi] += gi; B", "n++;"),
+        ("s[gi] += gi; B", "if (k > 3) n = 0;"),
+    ] {
+        check_open(
+            &in_loop(STORE, &format!("Y[gi] = s[gi]; {other}")),
+            [ladder, given],
+        );
+    }
+    // It is given one value.
+    check_equal(&in_loop(STORE, "Y[gi] = s[gi];"), [ladder, "s[gi] += gi; B"]);
+    // The stretch leaves another one.
+    check_open(
+        &in_loop(STORE, "Y[k] = n;"),
+        ["s[gi] += 1; B n = 1;", "s[gi] += 1; B n = 2;"],
+    );
+    check_equal(
+        &in_loop(STORE, "n = k; Y[k] = n + s[gi];"),
+        ["s[gi] += 1; n = 1; B", "s[gi] += 1; n = 2 - 1; B"],
+    );
+    // The next pass begins with it.
+    check_open(
+        &in_loop(STORE, "Y[k] = s[gi];"),
+        ["s[gi] += n; n = 1; B", "s[gi] += n; n = 2; B"],
+    );
+}
+
+/// What is declared there has other types behind it, or other names.
+#[test]
+fn what_is_declared_there_is_not_named_behind() {
+    for (behind, declared) in [
+        (
+            "Y[k] = sizeof(a);",
+            ["uint a = 1; s[gi] += a; B", "uint2 a = 1; s[gi] += a.x; B"],
+        ),
+        (
+            "uint b[sizeof(a)]; b[0] = 1; Y[k] = b[0];",
+            ["uint a = 1; s[gi] += a; B", "uint2 a = 1; s[gi] += a.x; B"],
+        ),
+        (
+            "Y[k] = Count;",
+            [
+                "uint Count = 1; s[gi] += Count; B",
+                "uint count = 1; s[gi] += count; B",
+            ],
+        ),
+        (
+            "A a = { 1 }; Y[k] = sizeof(a);",
+            [
+                "struct A { uint x; }; s[gi] += 1; B",
+                "struct A { uint2 x; }; s[gi] += 1; B",
+            ],
+        ),
+    ] {
+        check_open(&in_loop(STORE, behind), declared);
+    }
+    check_equal(
+        &in_loop(STORE, "Y[k] = s[gi];"),
+        ["uint a = 1; s[gi] += a; B", "uint2 a = 1; s[gi] += a.x; B"],
+    );
+}
+
+/// What a variable stands for is no value, nor is what is of a type that nobody knows.
+#[test]
+fn variables_of_other_types_are_not_compared() {
+    let behind = "Y[k * 64 + gi] = r[gi];";
+    let around = format!("StructuredBuffer<uint> r = X; {}", in_loop(STORE, behind));
+    check_open(&around, ["s[gi] += 1; B r = X;", "s[gi] += 1; B r = Other;"]);
+    let around = in_loop(STORE, "Y[k] = b[4999] + s[gi];");
+    let around = format!("uint b[5000]; {around}");
+    check_open(
+        &around,
+        ["s[gi] += 1; b[4999] = 1; B", "s[gi] += 1; b[4999] = 2; B"],
+    );
+}
+
+#[test]
+fn memory_is_ordered_as_before() {
+    let all = SUM
+        .replace("GroupMemory", "AllMemory")
+        .replace(" B", " AllMemoryBarrierWithGroupSync();");
+    let behind = "if (gi == 0) Z[k] = s[0];";
+    check_open(&in_loop(STORE, behind), [&all, SUM_BY_WAVES]);
+    let by_waves = SUM_BY_WAVES.replacen(" B", " AllMemoryBarrierWithGroupSync();", 1);
+    check_equal(&in_loop(STORE, behind), [&all, &by_waves]);
+    check_open(
+        &in_loop(STORE, behind),
+        [&format!("DeviceMemoryBarrier(); {SUM}"), SUM_BY_WAVES],
+    );
+    // No barrier parts the accesses around any more.
+    check_open(
+        &in_loop(STORE, "Y[k] = s[gi ^ 1];"),
+        ["s[gi] += 1; B", "s[gi] += 1;"],
+    );
+    check_open(&in_loop("s[gi] = k;", behind), [SUM, SUM_BY_WAVES]);
+    // Stores and loads of buffers are not moved.
+    check_open(
+        &in_loop(STORE, behind),
+        [
+            &format!("Y[gi] = k; {SUM}"),
+            &format!("{SUM_BY_WAVES} Y[gi] = k;"),
+        ],
+    );
+    check_open(
+        &in_loop(STORE, behind),
+        [&format!("n = Y[0]; {SUM}"), &format!("{SUM_BY_WAVES} n = Y[0];")],
+    );
+}
+
+#[test]
+fn threads_may_not_come_there() {
+    let presumes = |around: &str| {
+        let runs = runs(around, [SCAN, SCAN_BY_WAVES]);
+        assert_eq!(words(&runs), "equal", "{around}");
+        runs.iter().any(|run| run.presumes)
+    };
+    let behind = "Y[k * 64 + gi] = s[gi];";
+    assert!(!presumes(&in_loop(STORE, behind)));
+    for (old, new) in [
+        ("uint n", "if (X[id.x] > 3) return; uint n"),
+        ("{ s[gi]", "{ if (X[k] == 3) break; s[gi]"),
+        ("{ s[gi]", "{ if (X[k] == 3) continue; s[gi]"),
+        ("k < Count", "k < X[gi]"),
+        ("uint k = 0", "uint k = gi"),
+        ("k++", "k += gi"),
+    ] {
+        let around = in_loop(STORE, behind);
+        assert!(around.contains(old), "{old}");
+        assert!(presumes(&around.replacen(old, new, 1)), "{new}");
+    }
+    // A thread leaves in the statements themselves.
+    check_open(
+        &in_loop(STORE, "B Y[k] = s[gi];"),
+        ["s[gi] += 1; B", "s[gi] += 1; B if (X[gi] > 3) return;"],
+    );
+}
+
+#[test]
+fn what_is_around_is_one_text() {
+    let around = in_loop(STORE, "Y[k * 64 + gi] = s[gi] + first();");
+    check_equal(&around, [SCAN, SCAN_BY_WAVES]);
+    let body = |statements: &str| {
+        around
+            .replace("STRETCH", statements)
+            .replace(" B", " GroupMemoryBarrierWithGroupSync();")
+    };
+    let other = |before: &str, statements: &str| kernel("", before, &body(statements));
+    for (was, is) in [
+        ("uint first() { return s[0]; }", "uint first() { return s[1]; }"),
+        (
+            "enum E { A = 0 }; uint first() { return s[A]; }",
+            "enum E { A = 1 }; uint first() { return s[A]; }",
+        ),
+        (
+            "static const uint K = 0; uint first() { return s[K]; }",
+            "static const uint K = 1; uint first() { return s[K]; }",
+        ),
+        (
+            "typedef uint T; T first() { return s[0]; }",
+            "typedef int T; T first() { return s[0]; }",
+        ),
+        (
+            "uint first() { return s[0]; }",
+            "groupshared uint first_; uint first() { return s[0]; } uint first(uint x) { return 1; }",
+        ),
+    ] {
+        let both =
+            ["groupshared uint t[16]; "].map(|array| [format!("{array}{was}"), format!("{array}{is}")]);
+        let [was, is] = &both[0];
+        let said = words(&runs_of([&other(was, SCAN), &other(was, SCAN_BY_WAVES)]));
+        assert_eq!(said, "equal", "{was}");
+        let said = words(&runs_of([&other(was, SCAN), &other(is, SCAN_BY_WAVES)]));
+        assert!(said.starts_with("not proved"), "{is}: {said}");
+    }
+}
