@@ -327,12 +327,29 @@ impl Advice {
         let in_words = |spans: &[Span]| lines_of(context, spans);
         let put = |spans: &[Span], is_into: bool| {
             let (count, lines) = in_words(spans);
-            let each = if count > 1 { "each of " } else { "" };
             if is_into {
-                format!("on {lines}, read into a variable, wait at a {BARRIER}(), then write")
-            } else {
-                format!("put a {BARRIER}() before {each}{lines}")
+                return format!("on {lines}, read into a variable, wait at a {BARRIER}(), then write");
             }
+            // Before a line that begins with another statement there would be another place.
+            let (begin, within): (Vec<Span>, Vec<Span>) =
+                spans.iter().partition(|span| begins_line(context, **span));
+            let places = match (begin.as_slice(), within.as_slice()) {
+                (_, []) if count > 1 => format!("each of {lines}"),
+                (_, []) => lines,
+                (begin, within) => {
+                    let quoted = within.iter().map(|span| {
+                        let (_, line) = in_words(&[*span]);
+                        format!("`{}` on {line}", first_words(context, *span))
+                    });
+                    let begin = (!begin.is_empty()).then(|| in_words(begin).1);
+                    begin
+                        .into_iter()
+                        .chain(quoted)
+                        .collect::<Vec<_>>()
+                        .join(" and before ")
+                }
+            };
+            format!("put a {BARRIER}() before {places}")
         };
         for is_into in [false, true] {
             let spans = statements(is_into, false);
@@ -373,6 +390,28 @@ impl Advice {
                 ""
             }
         )
+    }
+}
+
+/// Whether nothing but blanks stands before a place on its line.
+fn begins_line(context: &Context<'_>, span: Span) -> bool {
+    let Some(place) = context.shader.origins.locate(span) else {
+        return false;
+    };
+    let text = context.shader.sources.get(place.file).map(|file| &*file.text);
+    let before = text.and_then(|text| text.get(..place.start as usize));
+    let line = before.and_then(|before| before.rsplit(|byte| *byte == b'\n').next());
+    line.is_some_and(|line| line.trim_ascii().is_empty())
+}
+
+/// What a statement begins with.
+fn first_words(context: &Context<'_>, span: Span) -> String {
+    const MOST: usize = 40;
+    let text = String::from_utf8_lossy(span.slice(&context.shader.text)).into_owned();
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} …", line[..end].trim_end()),
+        None => line.to_owned(),
     }
 }
 

@@ -19,8 +19,13 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let collectives = context.analysis.collectives.iter();
     let scans = collectives.filter(|found| found.kind != Kind::Reduction && found.count >= LEAST);
+    // A ladder that doubles its reach shows so only where it scans all elements from the first one.
+    let shape = |scan: &Collective| match scan.shape {
+        Shape::Tree if scan.reversed || scan.segment != scan.count => Shape::Other,
+        shape => shape,
+    };
     scans
-        .filter_map(|scan| finding(context, rule, name(scan.shape)?, scan))
+        .filter_map(|scan| finding(context, rule, name(shape(scan))?, scan))
         .collect()
 }
 

@@ -644,6 +644,32 @@ fn comments_of_a_statement_that_is_parted_stand_above_it() {
     assert!(fixed(&continued).contains("g[gi] += "), "{continued}");
 }
 
+/// Two statements of a line are told apart, and of several races on a line the one that is meant.
+#[test]
+fn places_on_a_line_are_told_apart() {
+    let stored = "g[gi] = Src[gi];\nfor (uint i = 0; i < 2; ++i) {";
+    let of_one_line = said(&kernel(
+        "",
+        &format!("{stored} Out[gi+64*i] = g[(gi+1) & 63]; g[gi] = i; }}"),
+    ));
+    let on_two_lines = kernel(
+        "",
+        &format!("{stored}\nOut[gi+64*i] = g[(gi+1) & 63];\ng[gi] = i; }}"),
+    );
+    let barrier = &BARRIER[..33];
+    let tried = "(tried out: this race is gone then, and nothing else comes up)";
+    let line = "`Out[gi+64*i] = g[(gi+1) & 63];` on line 8 and before `g[gi] = i;` on line 8";
+    let help = format!("help: put a {barrier} before {line} {tried}");
+    assert!(of_one_line.concat().contains(&help), "{of_one_line:#?}");
+    let help = format!("help: put a {barrier} before each of lines 9 and 10 {tried}");
+    assert!(said(&on_two_lines).concat().contains(&help), "{on_two_lines}");
+    let fixes = lint(on_two_lines.as_bytes())
+        .into_iter()
+        .filter_map(|finding| finding.fix?.proof);
+    let found = "found of the fix: with this barrier, which every thread reaches, the race between lines 7 and 9 is gone";
+    assert_eq!(fixes.collect::<Vec<_>>(), [found]);
+}
+
 /// What is said of how to end a race is tried out, and nothing is said where it was not.
 #[test]
 fn advice_is_tried_out() {

@@ -451,7 +451,8 @@ fn instances(
                 for collective in &mut found {
                     collective.instances.clone_from(&instances);
                     let place = (collective.function, collective.span);
-                    if !bounds.iter().all(|bound| bound.is_around(place)) {
+                    let called = EffectsCache::default().of_function(shader, place.0).functions;
+                    if !bounds.iter().all(|bound| bound.is_around(place, &called)) {
                         collective.rewrite = Err(Obstacle::SomeRuns);
                     }
                 }

@@ -4,6 +4,8 @@
 //! A first run notes the bounds it meets. In a second one their terms are taken for numbers ([`Terms::assume`]): all
 //! that was made of them is a number there too, and what is proved holds whenever the bounds are these.
 
+use std::collections::BTreeSet;
+
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, FunctionId, GlobalId, Loop, Scalar, Span, Type, UnaryOp};
 
 use crate::finding::Instance;
@@ -30,13 +32,15 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Whether it only says how often statements are run: each loop that has it is around them, or apart from them.
-    pub fn is_around(&self, (function, span): (FunctionId, Span)) -> bool {
+    /// Whether it only says how often statements are run, in a function that calls these others: each loop that has it is around
+    /// them, or apart from them.
+    pub fn is_around(&self, (function, span): (FunctionId, Span), called: &BTreeSet<FunctionId>) -> bool {
         self.bodies.iter().all(|(of, body)| {
-            *of == function
-                && (body.start <= span.start && span.end <= body.end
-                    || body.end <= span.start
-                    || span.end <= body.start)
+            *of != function && !called.contains(of)
+                || *of == function
+                    && (body.start <= span.start && span.end <= body.end
+                        || body.end <= span.start
+                        || span.end <= body.start)
         })
     }
 }

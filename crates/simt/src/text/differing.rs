@@ -43,7 +43,6 @@ pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> 
     let ranges = blocks.map(|block| before..block.len() - behind);
     if let ([a], [b]) = (&old[ranges[0].clone()], &new[ranges[1].clone()])
         && let Some(inner) = bodies(a, b)
-        && let [Some(inner_old), Some(inner_new)] = inner.map(block_of)
     {
         let spans = [[a.span, inner[0].span], [b.span, inner[1].span]];
         // All but the bodies is the same.
@@ -60,7 +59,7 @@ pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> 
             (text(side, before), text(side, behind))
         };
         if around(0) == around(1) {
-            let mut found = difference(shaders, [inner_old, inner_new])?;
+            let mut found = difference(shaders, inner.map(block_of))?;
             found.around.push(a);
             return Some(found);
         }
@@ -90,7 +89,7 @@ pub(crate) fn tails<'a>(shaders: [&Shader; 2], differ: [&'a [Stmt]; 2]) -> Optio
                 otherwise: None,
             } => Some((
                 condition,
-                block_of(then)?,
+                block_of(then),
                 Span {
                     end: then.span.start,
                     ..last.span
@@ -145,10 +144,11 @@ fn bodies<'a>(a: &'a Stmt, b: &'a Stmt) -> Option<[&'a Stmt; 2]> {
     }
 }
 
-fn block_of(statement: &Stmt) -> Option<&[Stmt]> {
+/// The statements of a block, or the one that stands where a block may.
+fn block_of(statement: &Stmt) -> &[Stmt] {
     match &statement.kind {
-        StmtKind::Block(body) => Some(body),
-        _ => None,
+        StmtKind::Block(body) => body,
+        _ => std::slice::from_ref(statement),
     }
 }
 

@@ -94,8 +94,8 @@ impl<'a> Side<'a> {
         declared.collect()
     }
 
-    /// What differs does nothing but with values of this group: it touches no device memory and orders it by barriers alone, makes no
-    /// atomics, and declares nothing but variables.
+    /// What differs does nothing but with values of this group: it touches no device memory and orders it by barriers alone, and
+    /// declares nothing but variables.
     fn is_plain(&self, from: usize) -> bool {
         let mut effects = EffectsCache::default();
         let mut all = effects.of_statements(self.shader, self.statements.get(from..).unwrap_or_default());
@@ -128,7 +128,7 @@ impl<'a> Side<'a> {
             b"template",
             b"static",
         ];
-        !touches_device && !all.atomic && !declaring.iter().any(|word| words.contains(word))
+        !touches_device && !declaring.iter().any(|word| words.contains(word))
     }
 
     /// What may run behind the stretch, in the function that it is in.
