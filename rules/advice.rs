@@ -8,10 +8,9 @@ use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
 
-use crate::lines::lines_in_words;
 use crate::missing_barrier::{Defects, are_settled, leaves, own_calls, statements_around};
 use crate::wave_form::BARRIER;
-use crate::witness::{in_common, inside, line, on_lines};
+use crate::witness::{in_common, inside, lines_of, on_lines};
 
 /// Steps that runs for all advice about a kernel may take, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
@@ -413,15 +412,6 @@ fn first_words(context: &Context<'_>, span: Span) -> String {
         Some((end, _)) => format!("{} …", line[..end].trim_end()),
         None => line.to_owned(),
     }
-}
-
-/// The lines of these places: how many, and in words.
-pub(crate) fn lines_of(context: &Context<'_>, spans: &[Span]) -> (usize, String) {
-    let lines = spans.iter().filter_map(|span| Some(line(context, *span)?.1));
-    let mut lines: Vec<usize> = lines.collect();
-    lines.sort_unstable();
-    lines.dedup();
-    (lines.len(), lines_in_words(&lines))
 }
 
 /// Whether nothing comes before a statement in one around it but a condition.

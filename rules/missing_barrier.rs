@@ -23,7 +23,6 @@ use shaderlint_hlsl::{
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
 
-use crate::advice::lines_of;
 use crate::moved::{Kept, Moved};
 use crate::unit::{Unit, begins_in_all};
 use crate::wave_form::{AS_CONFIGURED, AS_TRIED, BARRIER, MAX_TEXT};
@@ -208,7 +207,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
             lines.iter().find_map(|races| {
                 // Others may be on one of these lines.
                 let places = races.iter().flat_map(|race| [race.first.span, race.second.span]);
-                let (count, lines) = lines_of(context, &places.collect::<Vec<Span>>());
+                let (count, lines) = witness::lines_of(context, &places.collect::<Vec<Span>>());
                 let of = if count > 1 { "between" } else { "on" };
                 let barrier = barrier(races, ONE_OF_SEVERAL, &format!("the race {of} {lines} is"))?;
                 Some(Barrier {

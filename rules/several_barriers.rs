@@ -10,13 +10,14 @@ use shaderlint_hlsl::{Expr, ExprKind, Scalar, Span, Stmt, StmtKind, Storage, Typ
 use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Race, is_pure};
 
-use crate::advice::{Place, Proved, lines_of};
+use crate::advice::{Place, Proved};
 use crate::missing_barrier::{
     Barrier, Candidate, THIS_BARRIER, Tried, passed_by_all, statements_around, tried,
 };
 use crate::moved::Kept;
 use crate::unit::{Unit, words};
 use crate::wave_form::BARRIER;
+use crate::witness::lines_of;
 use crate::written::{free, on_one_line_and_comments};
 
 /// Barriers of one fix: more are no diff that anybody reads.

@@ -199,6 +199,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     }
     // Even a form that is not proved may show that it has other uses, or the statements alone be proved: that was tried first.
     if matches!(&why_not, Refusal::NotProved(why) if why.reason == NOT_PROVED) {
+        if !found.instances.is_empty() {
+            return Err(not_replaceable(context, found, Obstacle::SomeRuns));
+        }
         results_are_known(context, found.needs)?;
     }
     Err(why_not)

@@ -154,6 +154,15 @@ pub(crate) fn on_lines(context: &Context<'_>, spans: &[Span], place: Span) -> St
     format!("on {}{of_file}", lines_in_words(&numbers))
 }
 
+/// The lines of these places: how many, and in words.
+pub(crate) fn lines_of(context: &Context<'_>, spans: &[Span]) -> (usize, String) {
+    let lines = spans.iter().filter_map(|span| Some(line(context, *span)?.1));
+    let mut lines: Vec<usize> = lines.collect();
+    lines.sort_unstable();
+    lines.dedup();
+    (lines.len(), lines_in_words(&lines))
+}
+
 /// The line of its file that something begins on, counted from 1.
 pub(crate) fn line(context: &Context<'_>, span: Span) -> Option<(FileId, usize)> {
     let place = context.shader.origins.locate(span)?;
