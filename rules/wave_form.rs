@@ -751,8 +751,6 @@ struct Proof {
     is_exact: bool,
     /// The kernel races as it stands, and does not any more.
     ends_races: bool,
-    /// That all threads reach the barriers is taken for granted.
-    presumes: bool,
     /// It is about the statements alone, and not all threads may come to them.
     may_part: bool,
 }
@@ -771,24 +769,31 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap], needs: Needs) 
     let whole = compare_with(needs.floats(), flagged, (&fixed, entry), maps);
     let refused = match proof_by(context, whole, maps, needs) {
         Err(Refusal::NotProved(why)) if why.reason == NOT_PROVED => why,
-        other => return other,
+        whole => {
+            return whole.map(|proof| Proof {
+                may_part: false,
+                ..proof
+            });
+        }
     };
     let is_right = |analysis: &Analysis| {
         analysis.races.is_empty() && analysis.out_of_bounds.is_empty() && analysis.divergences.is_empty()
     };
     let in_place = || {
-        let ends_races = !is_right(context.analysis);
-        if ends_races && !is_right(&analyze(&fixed, entry)) {
+        let ends_races = !context.analysis.races.is_empty();
+        let is_otherwise_right =
+            context.analysis.out_of_bounds.is_empty() && context.analysis.divergences.is_empty();
+        let ends = || {
+            let analysis = analyze(&fixed, entry);
+            is_right(&analysis) && analysis.stopped.is_none()
+        };
+        if !is_otherwise_right || ends_races && !ends() {
             return None;
         }
         let [flagged, fixed] = whole_shaders(context.shader, context.entry, edits)?;
         let runs = compare_stretch(needs.floats(), (&flagged.0, flagged.1), (&fixed.0, fixed.1), maps)?;
         let proof = proof_by(context, runs, maps, needs).ok()?;
-        Some(Proof {
-            ends_races,
-            may_part: proof.presumes,
-            ..proof
-        })
+        Some(Proof { ends_races, ..proof })
     };
     in_place().ok_or(Refusal::NotProved(refused))
 }
@@ -833,8 +838,7 @@ fn proof_by(
         text: proof(&runs, maps) + of_needs(needs),
         is_exact,
         ends_races: false,
-        presumes: runs.iter().any(|run| run.presumes),
-        may_part: false,
+        may_part: runs.iter().any(|run| run.presumes),
     })
 }
 

@@ -271,8 +271,8 @@ impl Shared {
         self.blurred_in == Some(interval)
     }
 
-    /// Whether each access in the last interval has one of the same kind in that of another run: by the same thread, or by
-    /// several, where no access of yet another thread could meet it without meeting one of these.
+    /// Whether every access of this interval is covered by one of another run's: of the same cell and kind, by this thread or by
+    /// two others. No access of a third thread could race with it that does not race with one of these.
     pub fn touches_no_more(&self, interval: u32, other: &Shared, of_other: u32) -> bool {
         let mut pairs = self.tracks.iter().zip(other.tracks.iter());
         !self.is_blurred(interval)
@@ -430,8 +430,10 @@ impl Track {
             let touches = touches.into_iter().flatten();
             touches.filter(move |touch| is_now && touch.definite && touch.action == Action::Plain)
         };
-        let covers =
-            |of: &[Touch], touch: &Touch| of.len() > 1 || of.iter().any(|one| one.thread == touch.thread);
+        let covers = |of: &[Touch], touch: &Touch| {
+            let is_of_several = of.iter().any(|one| one.thread != of[0].thread);
+            is_of_several || of.iter().any(|one| one.thread == touch.thread)
+        };
         let writes: Vec<Touch> = certain(other.writes).collect();
         let any: Vec<Touch> = certain(other.writes).chain(certain(other.reads)).collect();
         let mut own_writes = self.writes.iter().flatten();

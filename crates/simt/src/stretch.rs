@@ -10,7 +10,8 @@
 //! Call the text before the stretch P, the two stretches L and L', and the text after them S. A run of a kernel goes through P,
 //! comes to the stretch any number of times, and goes through S. Take a run of the first kernel, which is taken to be free of
 //! undefined behaviour, as for all proofs. By induction over the times that it comes to the stretch the second kernel has a run
-//! that agrees with it there, and after it, in all but the *dead* cells and variables:
+//! that agrees with it there, and after it, in all but the *dead* cells and variables, those that no statement outside of the
+//! stretch reads any more:
 //!
 //! - *The same state at its beginning.* P is the same text, declarations included ([`are_one_text`]), and reads nothing dead
 //!   ([`Afterwards`]). Of what it leaves nothing is used but what it must leave: the inputs of a function that nothing writes,
@@ -408,7 +409,7 @@ impl Pair<'_> {
                 .free_columns(&format!("static {name}"), count, lanes);
             machine.state.statics.insert(global, value);
         }
-        // Of the first kernel's beginning all is known.
+        // Where the stretch is run again, what it wrote may not be the same: each run has values of its own there.
         for index in 0..machine.state.shared.len() {
             let name = name_of(shader, machine.state.shared[index].global).unwrap_or_default();
             let place = if self.own.contains(&name) {

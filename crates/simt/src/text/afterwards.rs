@@ -48,10 +48,11 @@ impl Afterwards<'_, '_> {
         {
             let mut inner = known.clone();
             note_what_holds(condition, &mut inner);
-            let written = self
+            let of_then = self
                 .effects
-                .of_statements(self.shader, std::slice::from_ref(then))
-                .written;
+                .of_statements(self.shader, std::slice::from_ref(then));
+            let mut written = self.effects.of_expression(self.shader, condition).written;
+            written.extend(of_then.written);
             inner.retain(|local, _| !written.contains(local));
             return self.expression(condition, known)
                 || self.statement(then, is_after, &inner)
@@ -75,7 +76,7 @@ impl Afterwards<'_, '_> {
                 value,
             } if self.is_in_array(target) => self.indices(target, known) || self.expression(value, known),
             ExprKind::Index(base, index) if self.is_array(base) => {
-                let element = match &index.uncast().kind {
+                let element = match &word(index).kind {
                     ExprKind::Literal(number) => Some(*number),
                     ExprKind::Local(local) => known.get(local).copied(),
                     _ => None,
@@ -121,6 +122,8 @@ fn note_what_holds(condition: &Expr, known: &mut Known) {
         ExprKind::Binary(BinaryOp::Equal, a, b) => {
             if let (ExprKind::Local(local), ExprKind::Literal(number))
             | (ExprKind::Literal(number), ExprKind::Local(local)) = (&word(a).kind, &word(b).kind)
+                && is_word(a)
+                && is_word(b)
             {
                 known.insert(*local, *number);
             }

@@ -74,10 +74,11 @@ pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> 
         })
 }
 
-/// What the last two of the statements that differ have in common at their end, where both are under one condition: it is left
-/// out, and the rest given. With it the variable that the last statements of the rest declare, if both declare one.
+/// What is left of the last two of the statements that differ, without what they have in common at their end, and the variable that
+/// each of them declares last.
 pub(crate) type Tails<'a> = ([Tail<'a>; 2], Option<[LocalId; 2]>);
 
+/// The last two of the statements that differ, where both are under one condition.
 pub(crate) fn tails<'a>(shaders: [&Shader; 2], differ: [&'a [Stmt]; 2]) -> Option<Tails<'a>> {
     let text = |side: usize, span: Span| span.slice(&shaders[side].text);
     let inner = |side: usize| {
@@ -214,10 +215,12 @@ pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
         from = global.span.end as usize;
     }
     without.extend_from_slice(is.get(from..)?);
-    // The end of a declaration and the blanks around it may be left.
-    let tokens = |text: &[u8]| -> Vec<u8> {
-        let solid = text.iter().filter(|byte| !byte.is_ascii_whitespace());
-        solid.copied().collect()
+    // The blanks around a declaration may be left.
+    let tokens = |text: &[u8]| -> Vec<Vec<u8>> {
+        let words = text
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
+        words.map(<[u8]>::to_vec).collect()
     };
     (tokens(was) == tokens(&without)).then_some(FunctionId(number))
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, calls, expressions,
+    ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, calls,
+    expressions, statements,
 };
 
 use crate::text::afterwards::Afterwards;
@@ -80,12 +81,15 @@ impl<'a> Side<'a> {
 
     /// The variables that the statements of the stretch declare whose names reach beyond them, from one of them on.
     fn declared(&self, from: usize) -> Vec<LocalId> {
-        let statements = self.statements.iter().skip(from).chain(self.in_tail());
-        let inits = statements.clone().flat_map(|statement| match &statement.kind {
+        let differing = self.statements.get(from..).unwrap_or_default();
+        let of_block = differing.iter().chain(self.in_tail());
+        // Before HLSL 2021 also what the head of a loop declares, be it under another statement.
+        let all = statements(differing).chain(statements(self.in_tail()));
+        let inits = all.flat_map(|statement| match &statement.kind {
             StmtKind::Loop(l) => &l.init[..],
             _ => &[],
         });
-        let declared = statements
+        let declared = of_block
             .chain(inits)
             .filter_map(|statement| match statement.kind {
                 StmtKind::Declare { local, .. } => Some(local),
@@ -176,40 +180,23 @@ impl<'a> Pair<'a> {
         let is_loop = |statement: &&Stmt| matches!(statement.kind, StmtKind::Loop(_));
         let repeats = outer.iter().any(is_loop) || is_called_in_loop;
         let is_outermost = way.is_empty() && std::ptr::eq(blocks[0], bodies[0]);
-        let mut effects = EffectsCache::default();
-        let mut written = |side: usize, statements: &[Stmt]| {
-            effects.of_statements(sides[side].0, statements).shared_written
+        let written_from = |from: usize| {
+            let written = [0, 1].map(|side| written(sides[side].0, &blocks[side][from..ranges[side].end]));
+            &written[0] | &written[1]
         };
         let start = ranges[0].start;
-        let mut own = BTreeSet::new();
-        for side in [0, 1] {
-            let globals = written(side, &blocks[side][ranges[side].clone()]);
-            own.extend(globals.iter().filter_map(|id| name_of(sides[side].0, *id)));
-        }
-        let last_barrier = blocks[0][..start].iter().rposition(is_barrier);
-        let begins = match last_barrier {
-            // The elements are stored before the last barrier.
-            Some(last) if repeats => {
-                let before = blocks[0][..last]
-                    .iter()
-                    .rposition(is_barrier)
-                    .map_or(0, |at| at + 1);
-                let stores = |statement: &Stmt| {
-                    let written = written(0, std::slice::from_ref(statement));
-                    written
-                        .iter()
-                        .any(|id| name_of(first.0, *id).is_some_and(|name| own.contains(&name)))
-                };
-                let first_store = blocks[0][before..last].iter().position(stores);
-                first_store.map_or(last + 1, |at| before + at)
-            }
-            Some(last) => last + 1,
-            None if is_outermost => 0,
-            None => return None,
+        let begins = beginning(
+            (first.0, blocks[0]),
+            start,
+            (repeats, is_outermost),
+            &written_from,
+        )?;
+        // A store before what differs may hand on what is not the same.
+        let own = if repeats {
+            written_from(begins)
+        } else {
+            BTreeSet::new()
         };
-        if !repeats {
-            own.clear();
-        }
         let tails = tails(
             [first.0, second.0],
             [0, 1].map(|side| &blocks[side][ranges[side].clone()]),
@@ -313,12 +300,15 @@ impl<'a> Pair<'a> {
             return true;
         };
         let width = match &global.ty {
-            Type::Array(element, _) => shader.components(element) as u32,
-            _ => u32::MAX,
+            Type::Array(element, _) => u32::try_from(shader.components(element)).ok(),
+            _ => None,
         };
         let mut matters = |element: Option<u32>| {
-            let first = element.and_then(|element| element.checked_mul(width));
-            first.is_none_or(|first| cells.range(first..first.saturating_add(width)).next().is_some())
+            let first = element
+                .zip(width)
+                .and_then(|(element, width)| element.checked_mul(width));
+            let cells_of = |first: u32| cells.range(first..first.saturating_add(width.unwrap_or(u32::MAX)));
+            first.is_none_or(|first| cells_of(first).next().is_some())
         };
         let mut effects = EffectsCache::default();
         let mut spans = vec![(side.function, side.span())];
@@ -378,6 +368,37 @@ impl<'a> Pair<'a> {
     }
 }
 
+/// The statement of a block from which on two kernels are run that differ from `start` on: the one behind the last barrier, or the
+/// first of the block. Where the block is run again, it is the one that first stores to the arrays that are written from there
+/// on: what they hold before is not the same then. `None` where no barrier is known to come before.
+fn beginning(
+    (shader, block): (&Shader, &[Stmt]),
+    start: usize,
+    (repeats, is_outermost): (bool, bool),
+    written_from: &dyn Fn(usize) -> BTreeSet<String>,
+) -> Option<usize> {
+    let Some(last) = block[..start].iter().rposition(is_barrier) else {
+        return is_outermost.then_some(0);
+    };
+    if !repeats {
+        return Some(last + 1);
+    }
+    let arrays = written_from(last + 1);
+    let before = block[..last].iter().rposition(is_barrier);
+    let before = before.map_or(0, |at| at + 1);
+    let stores = |statement: &Stmt| !written(shader, std::slice::from_ref(statement)).is_disjoint(&arrays);
+    let first_store = block[before..last].iter().position(stores);
+    Some(first_store.map_or(last + 1, |at| before + at))
+}
+
+/// The names of the groupshared arrays that statements may write.
+fn written(shader: &Shader, statements: &[Stmt]) -> BTreeSet<String> {
+    let globals = EffectsCache::default()
+        .of_statements(shader, statements)
+        .shared_written;
+    globals.iter().filter_map(|id| name_of(shader, *id)).collect()
+}
+
 /// Whether all that statements name are values of known types, but for resources that they only use: what a variable of another
 /// type holds is not seen.
 fn is_of_values(side: &Side<'_>) -> bool {
@@ -391,7 +412,7 @@ fn is_of_values(side: &Side<'_>) -> bool {
     let is_known = |ty: Option<&Type>| ty.is_some_and(|ty| shader.is_known(ty));
     let is_value = |ty: Option<&Type>| {
         ty.is_some_and(|ty| {
-            shader.is_known(ty) && !holds_resource(shader, ty) && shader.components(ty) <= MAX_COMPONENTS
+            shader.is_known(ty) && !shader.holds_resource(ty) && shader.components(ty) <= MAX_COMPONENTS
         })
     };
     let mut written = effects.written.iter().map(local);
@@ -406,18 +427,6 @@ fn is_of_values(side: &Side<'_>) -> bool {
         && globals.all(is_value)
         && effects.rebound.is_empty()
         && !effects.handle_written
-}
-
-fn holds_resource(shader: &Shader, ty: &Type) -> bool {
-    match ty {
-        Type::Resource(..) => true,
-        Type::Array(element, _) => holds_resource(shader, element),
-        Type::Struct(id) => {
-            let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |of| &of.fields);
-            fields.iter().any(|field| holds_resource(shader, &field.ty))
-        }
-        _ => false,
-    }
 }
 
 pub(crate) fn name_of(shader: &Shader, global: GlobalId) -> Option<String> {

@@ -104,12 +104,9 @@ fn is_given_by_host(shader: &Shader, expr: &Expr, variables: &BTreeSet<LocalId>)
 /// Whether one of the calls on the way to a function stands within other statements, or behind one that leaves.
 pub(crate) fn is_led_there(shader: &Shader, way: &[(FunctionId, usize)]) -> bool {
     way.iter().any(|(caller, call)| {
-        let caller = (shader, *caller, *call);
-        let body = shader
-            .functions
-            .get(caller.1.0 as usize)
-            .and_then(|of| of.body.as_deref());
-        let (Some(body), Some((call, _))) = (body, call_in(caller.0, caller.1, caller.2)) else {
+        let of = shader.functions.get(caller.0 as usize);
+        let body = of.and_then(|of| of.body.as_deref());
+        let (Some(body), Some((call, _))) = (body, call_in(shader, *caller, *call)) else {
             return true;
         };
         let leaves = statements(body).any(|statement| {
@@ -152,7 +149,8 @@ pub(crate) fn way_to(
     Some((way, is_in_loop))
 }
 
-/// The statement in a function that makes nothing but its call of this number, and whether it stands in a loop.
+/// The statement in a function whose value is its call of this number, and whether it stands in a loop. `None` where the
+/// statement does more: it might read groupshared memory before the call or behind it, or make the call for some threads.
 pub(crate) fn call_in(shader: &Shader, caller: FunctionId, number: usize) -> Option<(&Stmt, bool)> {
     let body = shader.functions.get(caller.0 as usize)?.body.as_deref()?;
     let mut count = 0;
@@ -163,16 +161,30 @@ pub(crate) fn call_in(shader: &Shader, caller: FunctionId, number: usize) -> Opt
         own > 0 && count > number
     };
     let statement = statements(body).find(is_it)?;
-    let is_plain = matches!(
-        statement.kind,
-        StmtKind::Expr(_) | StmtKind::Declare { .. } | StmtKind::Return(_)
-    );
-    let own = statement.expressions().flat_map(Expr::descendants);
-    let is_only = own.filter(|expr| matches!(expr.kind, ExprKind::Call(..))).count() == 1;
+    let value = match &statement.kind {
+        StmtKind::Expr(expr) => match &expr.kind {
+            ExprKind::Assign {
+                target,
+                op: None,
+                value,
+            } if matches!(target.kind, ExprKind::Local(_)) => Some(&**value),
+            _ => Some(expr),
+        },
+        StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => value.as_ref(),
+        _ => None,
+    };
+    let ExprKind::Call(_, arguments) = &value?.uncast().kind else {
+        return None;
+    };
+    let mut effects = EffectsCache::default();
+    let does_more = arguments.iter().any(|argument| {
+        let of = effects.of_expression(shader, argument);
+        of.touches_shared() || !of.functions.is_empty()
+    });
     let is_within =
         |outer: &Stmt| outer.span.start <= statement.span.start && statement.span.end <= outer.span.end;
     let mut loops = statements(body).filter(|outer| matches!(outer.kind, StmtKind::Loop(_)));
-    (is_plain && is_only).then(|| (statement, loops.any(is_within)))
+    (!does_more).then(|| (statement, loops.any(is_within)))
 }
 
 /// Whether an entry point has results besides what it stores: the vertices of a mesh shader.

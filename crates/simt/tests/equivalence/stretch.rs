@@ -5,7 +5,6 @@ use shaderlint_simt::WaveRun;
 use super::{kernel, runs_of, words};
 
 const BEFORE: &str = "StructuredBuffer<uint> Other; groupshared uint t[16]; uint third() { return s[3]; } uint first() { return s[0]; }
-#define B GroupMemoryBarrierWithGroupSync();
 ";
 const STORE: &str = "s[gi] = X[k * 64 + gi]; B";
 const SCAN: &str = "for (uint o = 1; o < 64; o <<= 1) { uint v = gi >= o ? s[gi - o] : 0; B s[gi] += v; B }";
@@ -21,11 +20,15 @@ const SUM_BY_WAVES: &str =
 
 /// Two kernels with these statements, the barriers written out.
 fn runs(around: &str, statements: [&str; 2]) -> Vec<WaveRun> {
+    runs_with("", around, statements)
+}
+
+/// The same with more declared before, where the statements may stand as well.
+fn runs_with(before: &str, around: &str, statements: [&str; 2]) -> Vec<WaveRun> {
+    let before = format!("{BEFORE}{before}");
     let kernels = statements.map(|statements| {
-        let body = around.replace("STRETCH", statements);
-        kernel("", BEFORE, &body)
-            .replace("#define B GroupMemoryBarrierWithGroupSync();\n", "")
-            .replace(" B", " GroupMemoryBarrierWithGroupSync();")
+        let [before, body] = [&*before, around].map(|text| text.replace("STRETCH", statements));
+        kernel("", &before, &body).replace(" B", " GroupMemoryBarrierWithGroupSync();")
     });
     runs_of([&kernels[0], &kernels[1]])
 }
@@ -290,4 +293,75 @@ fn what_is_around_is_one_text() {
         let said = words(&runs_of([&other(was, SCAN), &other(is, SCAN_BY_WAVES)]));
         assert!(said.starts_with("not proved"), "{is}: {said}");
     }
+}
+
+/// What is behind the last barrier may meet what comes after it.
+#[test]
+fn no_other_thread_touches_a_cell_behind_the_last_barrier() {
+    let behind = "if (gi == 0) s[0] = 7; Y[k * 64 + gi] = n;";
+    let of_one = "n = s[0] + 1; B if (gi == 0) s[0] += 1;";
+    check_open(
+        &in_loop(STORE, behind),
+        [of_one, "if (gi == 0) s[0] += 1; B n = s[0];"],
+    );
+    check_equal(
+        &in_loop(STORE, behind),
+        [of_one, "n = 1 + s[0]; B if (gi == 0) s[0] += 1;"],
+    );
+}
+
+/// What a store before the statements hands on is not the same either.
+#[test]
+fn what_the_pass_before_left_is_not_handed_on() {
+    let around =
+        "uint n = 0; for (uint k = 0; k < Count; k++) { if (gi == 0) s[0] = 0; n += u[gi]; u[gi] = s[gi]; B
+        STRETCH B } Y[gi] = n;";
+    let said = |statements| words(&runs_with("groupshared uint u[64];", around, statements));
+    let open = said(["s[gi] += 1;", "s[gi] += 2;"]);
+    assert!(open.starts_with("not proved"), "{open}");
+}
+
+/// The statement of the call has to make the call, for all threads, and nothing else.
+#[test]
+fn statements_in_a_function_are_come_to_by_one_plain_call() {
+    let function = "uint f(uint gi) { s[gi] = X[gi]; B STRETCH return s[0]; }";
+    let said = |around: &str| {
+        let around = format!("uint n = 0; {around}");
+        words(&runs_with(function, &around, [SUM, SUM_BY_WAVES]))
+    };
+    let behind = "for (uint k = 0; k < Count; k++) Z[X[k]] = r;";
+    assert_eq!(said(&format!("uint r = f(gi); {behind}")), "equal");
+    for call in [
+        "uint r = f(gi) + s[1];",
+        "uint r = f(s[1] - s[1] + gi);",
+        "uint r = X[gi] > 3 ? f(gi) : 0;",
+        "bool c = X[gi] > 3 && f(gi); uint r = c;",
+        "uint r = (n += s[1] + f(gi));",
+    ] {
+        let open = said(&format!("{call} {behind}"));
+        assert!(open.starts_with("not proved"), "{call}: {open}");
+    }
+}
+
+/// An index is what a condition says of it only if it is compared as it is.
+#[test]
+fn a_condition_tells_an_element_by_its_number() {
+    check_equal(
+        &in_loop(STORE, "if (gi == 0 && k > 1) Z[k] = s[gi];"),
+        [SUM, SUM_BY_WAVES],
+    );
+    for behind in [
+        "float f = gi; if (f == 2) Z[k] = s[f];",
+        "if (gi == 40) Z[k] = s[bool(gi)];",
+        "uint o = gi; if (o == 0 && (o = 3) > 1) Z[k] = s[o];",
+    ] {
+        check_open(&in_loop(STORE, behind), [SUM, SUM_BY_WAVES]);
+    }
+    // A component of a vector.
+    let said = words(&runs_with(
+        "groupshared uint4 v;",
+        &in_loop(STORE, "Y[k * 64 + gi] = v[1];"),
+        ["if (gi == 0) v.y = k; B", "if (gi == 0) v.y = k + 1; B"],
+    ));
+    assert!(said.starts_with("not proved"), "{said}");
 }
