@@ -644,7 +644,7 @@ fn comments_of_a_statement_that_is_parted_stand_above_it() {
     assert!(fixed(&continued).contains("g[gi] += "), "{continued}");
 }
 
-/// Two statements of a line are told apart, and of several races on a line the one that is meant.
+/// The help quotes statements that share a line. The proof names both lines of the race that the fix ends.
 #[test]
 fn places_on_a_line_are_told_apart() {
     let stored = "g[gi] = Src[gi];\nfor (uint i = 0; i < 2; ++i) {";

@@ -76,7 +76,7 @@ pub fn compare<'a>(
 }
 
 /// Compares two kernels that are one text but for a stretch of statements by these alone, under each of `maps`, at every wave
-/// size. `None` where they are not, or are too unlike.
+/// size. That includes sizes that `[WaveSize]` excludes. `None` where the texts are not one, or are too unlike.
 ///
 /// Both have to be read whole: what is blank in one text is not the same.
 pub fn compare_stretch<'a>(
@@ -152,9 +152,9 @@ impl Pair<'_> {
         let [old, _] = &self.sides;
         let mut read = [0, 1].map(|side| {
             let side = &self.sides[side];
-            let mut read = side.effects_afterwards().read;
+            let mut read = side.afterwards.read.clone();
             if self.repeats {
-                read.extend(side.effects().read);
+                read.extend(&side.effects.read);
             }
             read
         });
@@ -272,8 +272,11 @@ impl Pair<'_> {
                 followed(&mut machine, statement)?;
             }
         }
-        let of_side = side.effects();
-        let mut arrays = of_side.shared_read.iter().chain(&of_side.shared_written);
+        let mut arrays = side
+            .effects
+            .shared_read
+            .iter()
+            .chain(&side.effects.shared_written);
         let is_followed = |array: &GlobalId| {
             let mut shared = machine.state.shared.iter();
             shared.any(|known| known.global == *array)
@@ -369,11 +372,10 @@ impl Pair<'_> {
         let mut effects = EffectsCache::default();
         let stable = function.map(|function| Stable::of(shader, function, &mut effects).locals);
         let stable = stable.unwrap_or_default();
-        let mut touched = BTreeSet::new();
+        let mut touched: BTreeSet<LocalId> = BTreeSet::new();
         for side in &self.sides {
-            let of_side = side.effects();
-            touched.extend(of_side.read);
-            touched.extend(of_side.written);
+            touched.extend(&side.effects.read);
+            touched.extend(&side.effects.written);
         }
         let locals = function.map_or(&[][..], |function| &function.locals);
         let mut room = MAX_FREE;

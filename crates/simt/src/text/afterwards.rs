@@ -8,14 +8,14 @@ use shaderlint_hlsl::{
 
 use crate::text::effects::EffectsCache;
 
-/// Variables of which a condition around says what they are.
+/// The numbers that conditions around a statement give to variables.
 type Known = BTreeMap<LocalId, u32>;
 
 /// Looks for reads of elements in statements that may run after those under `span`: what stands behind them, and all of
 /// a loop around them.
 ///
-/// An element is told by a literal index, or by one that a condition around compares with a literal: in
-/// `if (t == 0) { … sums[t] … }` it is `sums[0]`, unless what is guarded writes `t`.
+/// A literal index names an element. So does a variable that a condition around compares with a literal:
+/// `if (t == 0) { … sums[t] … }` reads `sums[0]`, unless the guarded statements write `t`.
 pub(crate) struct Afterwards<'s, 'f> {
     pub shader: &'s Shader,
     pub span: Span,

@@ -23,6 +23,19 @@ pub(crate) fn span_of(statements: &[Stmt]) -> Span {
     }
 }
 
+/// What of a span is before another one in it, and what is behind.
+pub(crate) fn outside(whole: Span, inner: Span) -> [Span; 2] {
+    let before = Span {
+        end: inner.start,
+        ..whole
+    };
+    let behind = Span {
+        start: inner.end,
+        ..whole
+    };
+    [before, behind]
+}
+
 /// The one block in which two bodies differ, and the statements of it that do.
 pub(crate) struct Difference<'a> {
     pub blocks: [&'a [Stmt]; 2],
@@ -44,21 +57,10 @@ pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> 
     if let ([a], [b]) = (&old[ranges[0].clone()], &new[ranges[1].clone()])
         && let Some(inner) = bodies(a, b)
     {
-        let spans = [[a.span, inner[0].span], [b.span, inner[1].span]];
-        // All but the bodies is the same.
-        let around = |side: usize| {
-            let [whole, inner] = spans[side];
-            let before = Span {
-                end: inner.start,
-                ..whole
-            };
-            let behind = Span {
-                start: inner.end,
-                ..whole
-            };
-            (text(side, before), text(side, behind))
-        };
-        if around(0) == around(1) {
+        let [of_old, of_new] = inner;
+        let around_old = outside(a.span, of_old.span).map(|span| text(0, span));
+        let around_new = outside(b.span, of_new.span).map(|span| text(1, span));
+        if around_old == around_new {
             let mut found = difference(shaders, inner.map(block_of))?;
             found.around.push(a);
             return Some(found);
@@ -88,14 +90,7 @@ pub(crate) fn tails<'a>(shaders: [&Shader; 2], differ: [&'a [Stmt]; 2]) -> Optio
                 condition,
                 then,
                 otherwise: None,
-            } => Some((
-                condition,
-                block_of(then),
-                Span {
-                    end: then.span.start,
-                    ..last.span
-                },
-            )),
+            } => Some((condition, block_of(then), outside(last.span, then.span)[0])),
             _ => None,
         }
     };
@@ -172,24 +167,23 @@ pub(crate) fn is_barrier(statement: &Stmt) -> bool {
 ///
 /// Text before the function may be longer by these declarations, and nothing else.
 pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
-    let name = |function: &Function| function.name.clone();
-    let is_one_list = old.functions.len() == new.functions.len()
-        && old.structs.len() == new.structs.len()
+    let names = |shader: &'_ Shader| -> Vec<String> {
+        let functions = shader.functions.iter();
+        functions.map(|function| function.name.clone()).collect()
+    };
+    let is_one_list = old.structs.len() == new.structs.len()
         && old.version == new.version
         && old.matrix_orders.is_empty()
         && new.matrix_orders.is_empty()
-        && old.functions.iter().map(name).eq(new.functions.iter().map(name));
-    let text = |shader: &'_ Shader, function: &Function| function.span.slice(&shader.text).to_vec();
+        && names(old) == names(new);
     let mut pairs = (0u32..).zip(old.functions.iter().zip(&new.functions));
-    let differs = |(_, (a, b)): &(u32, (&Function, &Function))| text(old, a) != text(new, b);
+    let differs =
+        |(_, (a, b)): &(u32, (&Function, &Function))| a.span.slice(&old.text) != b.span.slice(&new.text);
     let (number, (a, b)) = pairs.find(differs).filter(|_| is_one_list)?;
     if pairs.any(|pair| differs(&pair)) {
         return None;
     }
-    let behind = |shader: &'_ Shader, function: &Function| {
-        shader.text.get(function.span.end as usize..).map(<[u8]>::to_vec)
-    };
-    if behind(old, a)? != behind(new, b)? {
+    if old.text.get(a.span.end as usize..)? != new.text.get(b.span.end as usize..)? {
         return None;
     }
     let was = old.text.get(..a.span.start as usize)?;
@@ -203,8 +197,8 @@ pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
     }
     let mut without = Vec::with_capacity(was.len());
     let mut from = 0;
+    let words = words(&old.text);
     for global in added {
-        let words = words(&old.text);
         let is_new = global.storage == Storage::Groupshared
             && global.span.end <= b.span.start
             && !words.contains(global.own_name().as_bytes());
@@ -216,13 +210,11 @@ pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
     }
     without.extend_from_slice(is.get(from..)?);
     // The blanks around a declaration may be left.
-    let tokens = |text: &[u8]| -> Vec<Vec<u8>> {
-        let words = text
-            .split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty());
-        words.map(<[u8]>::to_vec).collect()
-    };
-    (tokens(was) == tokens(&without)).then_some(FunctionId(number))
+    let [was, without] = [was, &*without].map(|text| {
+        text.split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+    });
+    was.eq(without).then_some(FunctionId(number))
 }
 
 pub(crate) fn words(text: &[u8]) -> BTreeSet<&[u8]> {

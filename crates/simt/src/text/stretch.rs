@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, calls,
-    expressions, statements,
+    ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, expressions,
+    statements,
 };
 
 use crate::text::afterwards::Afterwards;
 use crate::text::differing::{
-    Difference, Tail, are_one_text, difference, is_barrier, span_of, spelled, tails, words,
+    Difference, Tail, are_one_text, difference, is_barrier, outside, span_of, spelled, tails, words,
 };
 use crate::text::effects::{Effects, EffectsCache};
 use crate::text::layout::MAX_COMPONENTS;
@@ -24,7 +24,8 @@ pub(crate) struct Pair<'a> {
     pub leading: usize,
     /// It may be come to more than once, or its block be run again.
     pub repeats: bool,
-    /// Groupshared arrays that it may write, by name, of which each run then has cells of its own at the start.
+    /// Where it repeats, the names of the groupshared arrays that it may write. What they hold at its start may differ, so each run
+    /// gets its own cells.
     pub own: BTreeSet<String>,
     /// Variables that are declared before the stretch.
     pub before: usize,
@@ -45,6 +46,9 @@ pub(crate) struct Side<'a> {
     pub tail: Option<Tail<'a>>,
     /// What differs.
     pub differs: Span,
+    /// Of the stretch, and of what may run behind it in its function.
+    pub effects: Effects,
+    pub afterwards: Effects,
 }
 
 impl<'a> Side<'a> {
@@ -65,9 +69,10 @@ impl<'a> Side<'a> {
         self.tail.map_or(&[], |tail| tail.statements)
     }
 
-    pub fn effects(&self) -> Effects {
+    /// Those of the stretch from one of its statements on.
+    fn effects_from(&self, from: usize) -> Effects {
         let mut effects = EffectsCache::default();
-        let mut all = effects.of_statements(self.shader, self.statements);
+        let mut all = effects.of_statements(self.shader, self.statements.get(from..).unwrap_or_default());
         if let Some(Tail {
             condition,
             statements,
@@ -77,6 +82,16 @@ impl<'a> Side<'a> {
             all.add(&effects.of_statements(self.shader, statements));
         }
         all
+    }
+
+    fn with_effects(self) -> Self {
+        let body = self.function().and_then(|function| function.body.as_deref());
+        let body = body.unwrap_or_default();
+        Side {
+            effects: self.effects_from(0),
+            afterwards: EffectsCache::default().of_statements_after(self.shader, body, self.span()),
+            ..self
+        }
     }
 
     /// The variables that the statements of the stretch declare whose names reach beyond them, from one of them on.
@@ -101,12 +116,7 @@ impl<'a> Side<'a> {
     /// What differs does nothing but with values of this group: it touches no device memory and orders it by barriers alone, and
     /// declares nothing but variables.
     fn is_plain(&self, from: usize) -> bool {
-        let mut effects = EffectsCache::default();
-        let mut all = effects.of_statements(self.shader, self.statements.get(from..).unwrap_or_default());
-        if let Some(tail) = self.tail {
-            all.add(&effects.of_expression(self.shader, tail.condition));
-            all.add(&effects.of_statements(self.shader, tail.statements));
-        }
+        let all = self.effects_from(from);
         let own = self.statements.get(from..).unwrap_or_default();
         let called = all.functions.iter().filter_map(|id| {
             let function = self.shader.functions.get(id.0 as usize)?;
@@ -134,12 +144,6 @@ impl<'a> Side<'a> {
         ];
         !touches_device && !declaring.iter().any(|word| words.contains(word))
     }
-
-    /// What may run behind the stretch, in the function that it is in.
-    pub fn effects_afterwards(&self) -> Effects {
-        let body = self.function().and_then(|function| function.body.as_deref());
-        EffectsCache::default().of_statements_after(self.shader, body.unwrap_or_default(), self.span())
-    }
 }
 
 impl<'a> Pair<'a> {
@@ -150,7 +154,6 @@ impl<'a> Pair<'a> {
         if first.1 != second.1 || entry.is_called_elsewhere || has_results(first.0, first.1) {
             return None;
         }
-        // At which sizes it may run is said in what is the same; it is compared at all of them.
         let [was, is] = sides.map(|(shader, _)| shader.functions.get(function.0 as usize));
         let (was, is) = (was?, is?);
         let bodies = [was.body.as_deref()?, is.body.as_deref()?];
@@ -161,17 +164,8 @@ impl<'a> Pair<'a> {
         } = difference([first.0, second.0], bodies)?;
         // What stands around the statements is the same.
         let around = |side: usize| {
-            let (shader, whole) = (sides[side].0, [was, is][side].span);
             let differs = span_of(&blocks[side][ranges[side].clone()]);
-            let before = Span {
-                end: differs.start,
-                ..whole
-            };
-            let behind = Span {
-                start: differs.end,
-                ..whole
-            };
-            (before.slice(&shader.text), behind.slice(&shader.text))
+            outside([was, is][side].span, differs).map(|span| span.slice(&sides[side].0.text))
         };
         if around(0) != around(1) {
             return None;
@@ -219,7 +213,10 @@ impl<'a> Pair<'a> {
                 statements: &blocks[side][begins..end],
                 tail,
                 differs: span_of(&blocks[side][range.start..=range.start]).to(span_of(last)),
+                effects: Effects::default(),
+                afterwards: Effects::default(),
             }
+            .with_effects()
         });
         let presumes = may_part(first.0, was, &outer, &blocks[0][begins..]) || is_led_there(first.0, &way);
         let pair = Pair {
@@ -266,7 +263,6 @@ impl<'a> Pair<'a> {
         let names_own = |side: usize| {
             let of = &self.sides[side];
             let locals = &functions[side].locals;
-            let afterwards = of.effects_afterwards();
             let is_own = |id: &LocalId| {
                 let local = locals.get(id.0 as usize).map(|local| local.span);
                 let is_common = self.common.iter().any(|pair| pair[side] == *id);
@@ -274,7 +270,7 @@ impl<'a> Pair<'a> {
                     && local
                         .is_none_or(|local| of.differs.start <= local.start && local.end <= of.differs.end)
             };
-            let mut named = afterwards.read.iter().chain(&afterwards.written);
+            let mut named = of.afterwards.read.iter().chain(&of.afterwards.written);
             // What a name is shows in more than what is read: `sizeof(x)`.
             let behind = Span {
                 start: of.span().end,
@@ -310,7 +306,6 @@ impl<'a> Pair<'a> {
             let cells_of = |first: u32| cells.range(first..first.saturating_add(width.unwrap_or(u32::MAX)));
             first.is_none_or(|first| cells_of(first).next().is_some())
         };
-        let mut effects = EffectsCache::default();
         let mut spans = vec![(side.function, side.span())];
         for (caller, call) in &self.way {
             match call_in(shader, *caller, *call) {
@@ -318,41 +313,26 @@ impl<'a> Pair<'a> {
                 None => return true,
             }
         }
+        let body_of = |function: FunctionId| shader.functions.get(function.0 as usize)?.body.as_deref();
+        let mut effects = EffectsCache::default();
         let mut called = BTreeSet::new();
         for (function, span) in &spans {
-            let Some(body) = shader
-                .functions
-                .get(function.0 as usize)
-                .and_then(|of| of.body.as_deref())
-            else {
-                return true;
-            };
+            let body = body_of(*function).unwrap_or_default();
             let afterwards = if self.repeats {
                 effects.of_statements_outside(shader, body, *span)
             } else {
                 effects.of_statements_after(shader, body, *span)
             };
             called.extend(afterwards.functions);
-            let mut reads = Afterwards {
-                shader,
-                span: *span,
-                array,
-                matters: &mut matters,
-                effects: &mut effects,
-            };
-            if reads.reads(body, !self.repeats) {
-                return true;
-            }
         }
-        // Those that they call are among what they call.
-        let mut waiting: Vec<FunctionId> = called.iter().copied().collect();
-        while let Some(function) = waiting.pop() {
-            let of = shader.functions.get(function.0 as usize);
-            let Some(body) = of.and_then(|of| of.body.as_deref()) else {
-                return true;
-            };
-            waiting.extend(calls(body).filter(|callee| called.insert(*callee)));
-            let span = Span::default();
+        // Of what is called, all is run.
+        let called = called
+            .into_iter()
+            .map(|function| (function, Span::default(), false));
+        let around = spans
+            .into_iter()
+            .map(|(function, span)| (function, span, !self.repeats));
+        around.chain(called).any(|(function, span, is_within)| {
             let mut reads = Afterwards {
                 shader,
                 span,
@@ -360,11 +340,8 @@ impl<'a> Pair<'a> {
                 matters: &mut matters,
                 effects: &mut effects,
             };
-            if reads.reads(body, false) {
-                return true;
-            }
-        }
-        false
+            body_of(function).is_none_or(|body| reads.reads(body, is_within))
+        })
     }
 }
 
@@ -406,7 +383,7 @@ fn is_of_values(side: &Side<'_>) -> bool {
     let Some(function) = side.function() else {
         return false;
     };
-    let effects = side.effects();
+    let effects = &side.effects;
     let local = |id: &LocalId| function.locals.get(id.0 as usize).map(|local| &local.ty);
     let global = |id: &GlobalId| shader.globals.get(id.0 as usize).map(|global| &global.ty);
     let is_known = |ty: Option<&Type>| ty.is_some_and(|ty| shader.is_known(ty));
