@@ -192,6 +192,15 @@ fn nothing_is_passed_over_in_silence() {
         ("Foo c;", "unknown name `Foo`: Foo"),
         ("c = 1;", "unknown name `c`: c"),
         ("a = g(b);", "unknown name `g`: g"),
+        // What the language has.
+        (
+            "printf(\"%u\", a);",
+            "what `printf` does is not followed: printf(\"%u\", a)",
+        ),
+        (
+            "SetMeshOutputCounts(a, 1);",
+            "what `SetMeshOutputCounts` does is not followed: SetMeshOutputCounts(a, 1)",
+        ),
         ("a.foo = 1;", "this expression is not understood: a.foo"),
         ("a = v.z;", "this expression is not understood: v.z"),
         ("s.n = 1;", "this expression is not understood: s.n"),

@@ -730,6 +730,15 @@ fn comments_begin_neither_in_comments_nor_in_literals() {
             vec!["// \" /*", "/**/"],
         ),
         ("a /* b // c\nd", vec!["/* b // c\nd"]),
+        (
+            "a // b \\\nc \\ \r\nd\ne // f\\",
+            vec!["// b \\\nc \\ \r\nd", "// f\\"],
+        ),
+        ("a // b \\\n \nc", vec!["// b \\\n "]),
+        (
+            "a // b \\ c\nd // \u{8868}\\\ne",
+            vec!["// b \\ c", "// \u{8868}\\\ne"],
+        ),
     ] {
         let found = shaderlint_hlsl::comments(text.as_bytes());
         let found: Vec<&str> = found.into_iter().map(|comment| &text[comment]).collect();

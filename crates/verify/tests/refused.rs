@@ -251,3 +251,33 @@ fn deep_trees_are_refused() {
     }
     assert!(shaderlint_verify::lower(&entry(vec![nested]), FunctionId(0)).is_err());
 }
+
+/// Some compilers end a loop after the passes that `[unroll(n)]` names, and others do not.
+#[test]
+fn loops_that_may_be_cut_are_refused() {
+    let constant = "static const uint SIZE = 32;";
+    for head in [
+        "[unroll(4)] for (uint i = 0; i < 4; ++i)",
+        "[unroll(8)] for (uint i = 0; i < 4; i++)",
+        "[unroll(6)] for (uint i = SIZE; i > 0; i >>= 1)",
+        "[unroll(6)] for (int i = 4; i >= 0; i = i - 1)",
+        "[unroll(3)] for (uint i = 8;; i >>= 1)",
+        "[unroll] for (uint i = 0; i < 4; ++i)",
+    ] {
+        let source = kernel(constant, &format!("{head} Out[gi] += i;"));
+        let refused = try_lower(&source).err();
+        assert!(refused.is_none(), "{head}: {refused:?}");
+    }
+    let message = "a loop that may have more passes than its `[unroll]` names";
+    for text in [
+        "[unroll(2)] for (uint i = 0; i < 4; ++i) Out[gi] += i;",
+        "[unroll(3)] for (uint i = 0; i <= 3; i++) Out[gi] += i;",
+        "[unroll(5)] for (uint i = SIZE; i > 0; i >>= 1) Out[gi] += i;",
+        "[unroll(4)] for (uint i = 0; i < gi; ++i) Out[gi] += i;",
+        "[unroll(4)] for (uint i = 0; i < 4; ++i) { Out[gi] += i; i -= gi & 1; }",
+        "[unroll(4)] for (uint i = 0; i < 4; i += gi) Out[gi] += i;",
+        "uint i = 0; [unroll(4)] while (i < 8) { Out[gi] += i; ++i; }",
+    ] {
+        check(&kernel(constant, text), message, "Out[gi]");
+    }
+}

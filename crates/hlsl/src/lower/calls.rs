@@ -7,6 +7,7 @@ use tree_sitter::Node;
 use super::Lowering;
 use super::conversions::{as_value, convert, distance, opaque, preference};
 use super::names::packed;
+use super::not_followed::NOT_FOLLOWED;
 use super::parts::{Part, part};
 use super::scoping::{A_LOOPS, Variable};
 use crate::Intrinsic;
@@ -230,7 +231,11 @@ impl<'a> Lowering<'a> {
             self.told.insert(span);
             return opaque(arguments.into_iter().map(as_value).collect(), ty, span);
         }
-        self.unknown_name(name, name_span);
+        if NOT_FOLLOWED.contains(&name) {
+            self.problem(&format!("what `{text}` does is not followed"), span);
+        } else {
+            self.unknown_name(name, name_span);
+        }
         self.told.insert(span);
         for argument in &arguments {
             self.note_write(argument);

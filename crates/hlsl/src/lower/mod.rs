@@ -14,6 +14,7 @@ mod literals;
 mod members;
 mod methods;
 mod names;
+mod not_followed;
 mod parts;
 mod rays;
 mod scoping;

@@ -285,7 +285,7 @@ impl Lowering<'_> {
         };
         if parts.condition.is_none()
             && let Some(span) = self.lexed.passes.get(&self.span(node).start)
-            && let Some(passes) = parts.limit.filter(|passes| *passes > 0)
+            && let Some(passes) = parts.limit.take_if(|passes| *passes > 0)
         {
             self.end_after(&mut parts, passes, *span);
         }

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use super::text;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Ident,
@@ -165,15 +167,20 @@ pub(super) fn comment(bytes: &[u8], at: usize) -> Option<(Comment, usize)> {
 }
 
 /// Where the comments are, without the newline at the end of a line comment. Literals count as text: a comment may not begin
-/// in one.
+/// in one. The text may be a file's own: a line comment goes on where a backslash continues its line.
 pub fn comments(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
+    let mut is_utf8 = None;
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         at = match class(byte) {
             Class::Quote => literal_end(bytes, at).0,
             Class::Slash => match comment(bytes, at) {
-                Some((_, end)) => {
+                Some((kind, end)) => {
+                    let end = match kind {
+                        Comment::Line => last_line_end(bytes, at, &mut is_utf8),
+                        Comment::Block | Comment::Open => end,
+                    };
                     found.push(at..end);
                     end
                 }
@@ -183,6 +190,22 @@ pub fn comments(bytes: &[u8]) -> Vec<Range<usize>> {
         };
     }
     found
+}
+
+/// The end of the line of `start`, or of the last of those that it goes on in.
+fn last_line_end(bytes: &[u8], mut start: usize, is_utf8: &mut Option<bool>) -> usize {
+    loop {
+        let end = newline(bytes, start);
+        let line = bytes.get(start..end).unwrap_or_default();
+        let next_line = line
+            .trim_ascii_end()
+            .strip_suffix(b"\\")
+            .and_then(|line| text::next_line(bytes, start + line.len(), is_utf8));
+        match next_line {
+            Some(next_line) => start = next_line,
+            None => return end,
+        }
+    }
 }
 
 /// The text with a blank in the place of each comment.

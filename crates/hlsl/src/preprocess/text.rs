@@ -233,8 +233,21 @@ fn with_plain_spellings(text: &[u8]) -> Option<Vec<u8>> {
     plain
 }
 
-/// `raw` without its continued line ends, if it has any. Blanks between the backslash and the newline do not count,
-/// as in every compiler.
+/// Where the line begins that the one with this backslash goes on in, if it does. Blanks between the backslash and the newline
+/// do not count, as in every compiler.
+///
+/// The second byte of a Shift-JIS character may be a backslash. At the end of a comment it must not swallow the line below.
+/// `is_utf8` keeps whether the text is UTF-8, once it was asked.
+pub(super) fn next_line(raw: &[u8], backslash: usize, is_utf8: &mut Option<bool>) -> Option<usize> {
+    let line_end = super::lex::blanks_end(raw, backslash + 1);
+    let next_line = Some(past_newline(raw, line_end)).filter(|next| *next > line_end)?;
+    let lead = backslash.checked_sub(1).and_then(|before| raw.get(before));
+    let is_character = matches!(lead, Some(0x81..=0x9f | 0xe0..=0xfc))
+        && !*is_utf8.get_or_insert_with(|| std::str::from_utf8(raw).is_ok());
+    (!is_character).then_some(next_line)
+}
+
+/// `raw` without its continued line ends, if it has any.
 fn join(raw: &[u8]) -> (Option<Vec<u8>>, Vec<Splice>) {
     let mut joined: Option<Vec<u8>> = None;
     let mut splices = Vec::new();
@@ -258,19 +271,11 @@ fn join(raw: &[u8]) -> (Option<Vec<u8>>, Vec<Splice>) {
             });
             continue;
         }
-        let line_end = super::lex::blanks_end(raw, backslash + 1);
-        at = past_newline(raw, line_end);
-        if at == line_end {
+        let Some(next_line) = next_line(raw, backslash, &mut is_utf8) else {
+            at = backslash + 1;
             continue;
-        }
-        // The second byte of a Shift-JIS character may be a backslash. At the end of a comment it must not swallow
-        // the line below.
-        let lead = backslash.checked_sub(1).and_then(|before| raw.get(before));
-        if matches!(lead, Some(0x81..=0x9f | 0xe0..=0xfc))
-            && !*is_utf8.get_or_insert_with(|| std::str::from_utf8(raw).is_ok())
-        {
-            continue;
-        }
+        };
+        at = next_line;
         let text = joined.get_or_insert_with(|| Vec::with_capacity(raw.len()));
         text.extend_from_slice(raw.get(copied..backslash).unwrap_or_default());
         copied = at;

@@ -2,36 +2,135 @@
 //!
 //! WGSL refuses constant expressions that overflow, so they must not reach it unfolded.
 
-use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Intrinsic, Scalar, Shader, Storage, Type, UnaryOp};
+use shaderlint_hlsl::{
+    BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Loop, Scalar, Shader, Stmt, StmtKind, Storage, Type,
+    UnaryOp, expressions,
+};
 
 /// Deepest expression that is folded.
 const DEPTH: u32 = 128;
 /// Most components of a folded value.
 const COMPONENTS: usize = 1 << 14;
+/// Most passes of a loop that are counted.
+const MOST_PASSES: u32 = 1 << 10;
 
 /// The bit patterns of the components of `expr`, in order, if it is constant.
 pub(super) fn fold(shader: &Shader, expr: &Expr) -> Option<Vec<u32>> {
     Fold {
         shader,
         budget: 1 << 16,
+        local: None,
     }
     .expr(expr, DEPTH)
 }
 
 /// As [`fold`], for a scalar.
 pub(super) fn fold_scalar(shader: &Shader, expr: &Expr) -> Option<u32> {
-    match fold(shader, expr)?.as_slice() {
+    only(&fold(shader, expr)?)
+}
+
+fn only(bits: &[u32]) -> Option<u32> {
+    match bits {
         [bits] => Some(*bits),
         _ => None,
+    }
+}
+
+/// Whether a loop is known to end within so many passes: its head declares a scalar that only its step writes, and all three
+/// parts of the head are constant but for it.
+pub(super) fn ends_within(shader: &Shader, a_loop: &Loop, passes: u32) -> bool {
+    let ([Stmt { kind, .. }], Some(condition), Some(step)) =
+        (a_loop.init.as_slice(), &a_loop.condition, &a_loop.step)
+    else {
+        return false;
+    };
+    let StmtKind::Declare {
+        local,
+        init: Some(init),
+    } = kind
+    else {
+        return false;
+    };
+    let body = std::slice::from_ref(&a_loop.body);
+    let may_write = |expr: &Expr| match &expr.kind {
+        ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => names(target, *local),
+        ExprKind::Call(_, operands)
+        | ExprKind::Intrinsic(_, operands)
+        | ExprKind::Opaque(operands)
+        | ExprKind::Method {
+            arguments: operands, ..
+        } => operands.iter().any(|operand| names(operand, *local)),
+        _ => false,
+    };
+    if expressions(body).any(|expr| expr.descendants().any(may_write)) {
+        return false;
+    }
+    let with = |value| Fold {
+        shader,
+        budget: 1 << 16,
+        local: Some((*local, value)),
+    };
+    let Some(mut value) = fold_scalar(shader, init) else {
+        return false;
+    };
+    for _ in 0..=passes.min(MOST_PASSES) {
+        match with(value).scalar(condition) {
+            Some(0) => return true,
+            Some(_) => {}
+            None => return false,
+        }
+        let Some(next) = with(value).step(step) else {
+            return false;
+        };
+        value = next;
+    }
+    false
+}
+
+/// Whether an expression may be a place of the variable, or part of it.
+fn names(expr: &Expr, local: LocalId) -> bool {
+    match &expr.kind {
+        ExprKind::Local(named) => *named == local,
+        ExprKind::Swizzle(of, _) | ExprKind::Field(of, _) | ExprKind::Index(of, _) => names(of, local),
+        _ => false,
     }
 }
 
 struct Fold<'a> {
     shader: &'a Shader,
     budget: u32,
+    /// A variable whose value is known.
+    local: Option<(LocalId, u32)>,
 }
 
 impl Fold<'_> {
+    fn scalar(&mut self, expr: &Expr) -> Option<u32> {
+        only(&self.expr(expr, DEPTH)?)
+    }
+
+    /// What a loop's step makes of the known variable.
+    fn step(&mut self, step: &Expr) -> Option<u32> {
+        let (local, old) = self.local?;
+        let is_its = |target: &Expr| matches!(target.kind, ExprKind::Local(named) if named == local);
+        match &step.kind {
+            ExprKind::Step {
+                target, increment, ..
+            } if is_its(target) => {
+                let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
+                matches!(target.ty.scalar()?, Scalar::Int | Scalar::Uint).then_some(())?;
+                binary(op, target.ty.scalar()?, old, 1)
+            }
+            ExprKind::Assign { target, op, value } if is_its(target) && target.ty == value.ty => {
+                let value_bits = self.scalar(value)?;
+                match op {
+                    Some(op) => binary(*op, value.ty.scalar()?, old, value_bits),
+                    None => Some(value_bits),
+                }
+            }
+            _ => None,
+        }
+    }
+
     fn expr(&mut self, expr: &Expr, depth: u32) -> Option<Vec<u32>> {
         let depth = depth.checked_sub(1)?;
         self.budget = self.budget.checked_sub(1)?;
@@ -40,6 +139,10 @@ impl Fold<'_> {
                 is_word_like(expr.ty.scalar()?).then_some(())?;
                 Some(vec![*bits])
             }
+            ExprKind::Local(id) => self
+                .local
+                .filter(|(local, _)| local == id)
+                .map(|(_, bits)| vec![bits]),
             ExprKind::Global(id) => {
                 let global = self.shader.globals.get(id.0 as usize)?;
                 if global.storage != Storage::Const {

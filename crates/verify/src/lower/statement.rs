@@ -120,6 +120,11 @@ impl Body<'_, '_> {
     }
 
     fn loop_statement(&mut self, a_loop: &Loop) -> Result<(), LowerError> {
+        let may_be_cut = |passes| !constant::ends_within(self.unit.shader, a_loop, passes);
+        if a_loop.limit.is_some_and(may_be_cut) {
+            let what = "a loop that may have more passes than its `[unroll]` names, after which some compilers end it";
+            return Err(LowerError::unsupported(what, a_loop.body.span));
+        }
         self.statements(&a_loop.init)?;
         let body = self.nested(|body| {
             if let (Some(condition), true) = (&a_loop.condition, a_loop.tests_first) {
