@@ -45,7 +45,7 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
             let indices = indices(&lengths, *axis, *index, 1, "0");
             format!("{}{indices}{}", array.name, part(shader, element, *component))
         }
-        Elements::Spread { global } => {
+        Elements::Spread { global, .. } => {
             let name = context.global(*global).map_or("?", |global| &global.name);
             format!("element {index} of {name}")
         }
@@ -304,9 +304,19 @@ pub(crate) struct Row {
     pub behind: String,
     /// The first element's index.
     pub offset: u32,
+    /// Element `i` lies `i >> padding` further on, with cells between that belong to none.
+    pub padding: Option<u32>,
 }
 
 pub(crate) fn row_of_elements(shader: &Shader, of: &Collective, place: &Elements) -> Option<Row> {
+    if let Elements::Spread { global, shift } = *place {
+        return Some(Row {
+            before: array_of_elements(shader, of, global)?.to_owned(),
+            behind: String::new(),
+            offset: 0,
+            padding: Some(shift?),
+        });
+    }
     let Elements::Array {
         global,
         offset,
@@ -321,6 +331,7 @@ pub(crate) fn row_of_elements(shader: &Shader, of: &Collective, place: &Elements
             before: name.to_owned(),
             behind: String::new(),
             offset,
+            padding: None,
         });
     }
     let array = shader.globals.get(global.0 as usize)?;
@@ -343,6 +354,7 @@ pub(crate) fn row_of_elements(shader: &Shader, of: &Collective, place: &Elements
         before,
         behind,
         offset,
+        padding: None,
     })
 }
 

@@ -390,7 +390,7 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
     let arrays = found.arrays.iter().filter_map(|array| context.global(*array));
     let arrays = arrays.filter(|array| !matches!(array.ty, Type::Scalar(_)));
     let is_of = |elements: &Elements, array: &Global| match elements {
-        Elements::Array { global, .. } | Elements::Cell { global, .. } | Elements::Spread { global } => {
+        Elements::Array { global, .. } | Elements::Cell { global, .. } | Elements::Spread { global, .. } => {
             context.global(*global).is_some_and(|own| own.span == array.span)
         }
         _ => false,

@@ -159,6 +159,7 @@ pub(crate) fn length_by_name(
         Elements::Array { offset, .. } => *offset == 0,
         Elements::Cell { index, .. } => *index == 0,
         Elements::Register { .. } => true,
+        Elements::Spread { shift, .. } => shift.is_some(),
         Elements::OneRegister { thread, .. } => *thread == 0,
         _ => false,
     };

@@ -314,7 +314,7 @@ fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refu
 fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Option<NoFix> {
     let (global, is_spread) = match place {
         Elements::Array { global, .. } | Elements::Cell { global, .. } => (*global, false),
-        Elements::Spread { global } => (*global, true),
+        Elements::Spread { global, .. } => (*global, true),
         _ => return None,
     };
     let array = shader.globals.get(global.0 as usize)?;

@@ -34,6 +34,7 @@ use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WA
 
 use crate::element::{Row, array_of_parts, element_name, row_of_elements};
 use crate::totals::{Totals, further_name, length_by_name};
+use crate::unit::is_part;
 use crate::wave_form::{WaveForm, barrier_of, neutral};
 use crate::written::{has_literal_size, indented, local_name, on_one_line, size_by_name};
 
@@ -232,6 +233,12 @@ impl<'a> Text<'a> {
 
     /// Element `at + after` of the array, `None` for elements elsewhere.
     fn element(&self, elements: &Elements, at: &str, after: u32) -> Option<String> {
+        let (Row { before, behind, .. }, index) = self.indexed(elements, at, after)?;
+        Some(format!("{before}[{index}]{behind}"))
+    }
+
+    /// The same in parts: the array, and the index in it.
+    fn indexed(&self, elements: &Elements, at: &str, after: u32) -> Option<(Row, String)> {
         let shader = self.context.shader;
         let row = match *elements {
             Elements::Array {
@@ -245,23 +252,30 @@ impl<'a> Text<'a> {
                     before: array.to_owned(),
                     behind: (scalar == self.scan.element).then_some(part)?,
                     offset,
+                    padding: None,
                 }
             }
             _ => row_of_elements(shader, &self.scan, elements)?,
         };
-        let Row {
-            before,
-            behind,
-            offset,
-        } = row;
         let (size, offset) = match &self.size {
-            Some(size) if offset == self.lanes => (format!("{size} + "), 0),
-            _ => (String::new(), offset),
+            Some(size) if row.offset == self.lanes => (format!("{size} + "), 0),
+            _ => (String::new(), row.offset),
         };
-        Some(match offset + after {
-            0 => format!("{before}[{size}{at}]{behind}"),
-            after => format!("{before}[{size}{at} + {after}]{behind}"),
-        })
+        // A multiple of the elements that a lane takes, two or four, is padded as those after it are: padding comes after four
+        // at least.
+        let padding = row.padding.map_or(String::new(), |padding| {
+            let is_product = |byte: u8| is_part(byte) || matches!(byte, b'.' | b' ' | b'*');
+            if at.bytes().all(is_product) {
+                format!(" + ({at} >> {padding})")
+            } else {
+                format!(" + (({at}) >> {padding})")
+            }
+        });
+        let index = match offset + after {
+            0 => format!("{size}{at}{padding}"),
+            after => format!("{size}{at} + {after}{padding}"),
+        };
+        Some((row, index))
     }
 
     /// The thread's own element.
@@ -478,8 +492,18 @@ impl<'a> Text<'a> {
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
         let barrier = self.barrier;
-        let own = format!("{each} * {index}");
+        let (own, place) = (format!("{each} * {index}"), self.name("wavePlace"));
+        // Where the lane's elements begin is worked out once if there is padding before them.
+        let (own, placed) = match input {
+            Elements::Spread { .. } => {
+                let (_, first) = self.indexed(input, &own, 0)?;
+                let placed = format!("    uint {place} = {first};\n");
+                (place, placed)
+            }
+            _ => (own, String::new()),
+        };
         let active = self.scan.count / each;
+        let input = &without_padding(input);
         let read = self.vector(input, each, &own)?;
         let sum = format!("{elements}.{}", last(each));
         let mut block = format!(
@@ -504,9 +528,9 @@ impl<'a> Text<'a> {
             format!("if ({lane} + 1 == WaveGetLaneCount())\n    {totals}[{wave}] = {result} {sign} {sum};\n");
         let mut after = self.add_totals(&names, &[(&result, self)], active);
         let is_array = |elements: &&Elements| !matches!(elements, Elements::Register { .. });
-        let mut arrays: Vec<&Elements> = self.outputs().filter(is_array).collect();
+        let mut arrays: Vec<Elements> = self.outputs().filter(is_array).map(without_padding).collect();
         if arrays.is_empty() {
-            arrays.extend(&stage);
+            arrays.extend(stage.clone());
         }
         for output in &arrays {
             after.push_str(&self.write_vector(output, each, &own, &elements, &result)?);
@@ -516,6 +540,7 @@ impl<'a> Text<'a> {
         let indices = format!(
             "    uint {wave} = {index} / WaveGetLaneCount();\n    uint {lane} = WaveGetLaneIndex();\n"
         );
+        block.push_str(&placed);
         if active == self.lanes {
             let _ = write!(
                 block,
@@ -609,6 +634,19 @@ impl<'a> Text<'a> {
             let _ = writeln!(text, "{} = {value};", self.element(output, at, after)?);
         }
         Some(text)
+    }
+}
+
+/// The same, counted from a place on behind which there is no padding.
+fn without_padding(elements: &Elements) -> Elements {
+    match *elements {
+        Elements::Spread { global, .. } => Elements::Array {
+            global,
+            offset: 0,
+            component: None,
+            axis: 0,
+        },
+        _ => elements.clone(),
     }
 }
 

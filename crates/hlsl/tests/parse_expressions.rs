@@ -452,3 +452,28 @@ void f(uint u, float x)
 ",
     );
 }
+
+/// The grammar takes `-x++` for `(-x)++`.
+#[test]
+fn steps_behind_a_variable_come_before_what_stands_before_it() {
+    check(
+        r"
+void f(uint u, int i, float v[4])
+{
+    int a = -i++ - ~u--;
+    int b = (int)(float)u++ + (int)-v[u]--;
+    bool c = !u++ && -(u)++;
+    int d = - --i + -(i++) - -++u;
+    +u--;
+}
+",
+        r"
+(fn f void (u uint) (i int) (v float[4])
+  (let a int (as int (- (as uint (neg (x++ i))) (~ (x-- u)))))
+  (let b int (+ (as int (as float (x++ u))) (as int (neg (x-- (at v u))))))
+  (let c bool (&& (! (as bool (x++ u))) (as bool (neg (x++ u)))))
+  (let d int (as int (- (as uint (+ (neg (--x i)) (neg (x++ i)))) (neg (++x u)))))
+  (x-- u))
+",
+    );
+}

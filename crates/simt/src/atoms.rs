@@ -320,6 +320,13 @@ impl Atoms {
         self.origin(atom).map(|(_, element)| *element)
     }
 
+    /// The atom of another element of the place that this one is of.
+    pub fn beside(&self, atom: u32, element: u32) -> Option<u32> {
+        let (home, own) = *self.origin(atom)?;
+        let other = (atom + element).checked_sub(own)?;
+        (self.origin(other) == Some(&(home, element))).then_some(other)
+    }
+
     /// Whether `count` atoms from `first` on are all there are of their place, or all along its axis.
     pub fn are_all(&self, first: u32, count: u32) -> bool {
         if let Some((Home::Cells(global, _), offset)) = self.origin(first)

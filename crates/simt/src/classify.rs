@@ -32,18 +32,11 @@ pub(crate) struct Pattern {
     pub segment: u32,
     pub input: Elements,
     pub output: Elements,
+    /// What all its elements come to.
+    pub total: Value,
 }
 
 impl Pattern {
-    /// What all its elements come to.
-    fn total(&self) -> Value {
-        Value::Run {
-            operator: self.operator,
-            start: self.first,
-            end: self.first + self.count,
-        }
-    }
-
     /// Whether this is what the other is, of the same elements.
     pub fn is_result_of(&self, other: &Pattern) -> bool {
         (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
@@ -109,9 +102,9 @@ impl Machine<'_> {
                     scan
                 }
             });
-            let found = found.and_then(|scan| Some((scan, at(place, scan.at)?)));
+            let found = found.and_then(|scan| Some((scan, at(place, scan.at)?, scan.total())));
             let found = found.or_else(|| spread_scan(atoms, place, row, (lanes, is_swept)));
-            let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
+            let Some((scan, output, total)) = found.filter(|(scan, ..)| scan.operator.is_on(*scalar)) else {
                 continue;
             };
             if let Some(input) = scan_input(atoms, &scan, &output) {
@@ -125,6 +118,7 @@ impl Machine<'_> {
                     segment: scan.segment,
                     input,
                     output,
+                    total,
                 });
             }
         }
@@ -162,7 +156,7 @@ impl Machine<'_> {
         let has_companions = main.operator.is_extremum() && self.has_companions(&rows);
         let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
         let main_output = main.output.clone();
-        let total = main.total();
+        let total = main.total.clone();
         let whole = |place: Elements| match several.vector {
             Some(_) => place.with_component(None),
             None => place,
@@ -350,7 +344,7 @@ impl Machine<'_> {
                     .filter_map(|number| Some((Place::Cell(*global, number as u32), cells.get(number)?)))
                     .collect()
             }
-            Elements::Spread { global } => {
+            Elements::Spread { global, .. } => {
                 let cells = (0..).zip(cells(*global));
                 cells
                     .map(|(number, value)| (Place::Cell(*global, number), value))
@@ -524,19 +518,22 @@ fn at(place: &Elements, element: u32) -> Option<Elements> {
 /// Where a scan's elements came from.
 fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements> {
     match output {
-        Elements::Spread { global } => Some(Elements::Spread { global: *global }),
+        Elements::Spread { .. } => Some(output.clone()),
         _ => atoms.elements(scan.first, scan.count),
     }
 }
 
+/// Elements between which there is padding are four at least.
+const LEAST_SHIFT: u32 = 2;
+
 /// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
-/// that are left are numbered anew, in their order.
+/// that are left are numbered anew, in their order. The third part is what they all come to, by the atoms as they are.
 fn spread_scan(
     atoms: &Atoms,
     place: &Elements,
     row: &[Value],
     (lanes, is_swept): (u32, bool),
-) -> Option<(Scan, Elements)> {
+) -> Option<(Scan, Elements, Value)> {
     let Elements::Array {
         global, component, ..
     } = place
@@ -583,24 +580,36 @@ fn spread_scan(
         scan
     };
     // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
+    let mut of_scan = ranks;
     if scan.kind == Kind::ExclusiveScan {
-        let places: Vec<u32> = ranks.iter().filter_map(|atom| atoms.place_of(*atom)).collect();
-        let (lowest, highest) = (*places.first()?, *places.last()?);
+        let (lowest, highest) = (*of_scan.first()?, *of_scan.last()?);
+        let (lowest_place, highest_place) = (atoms.place_of(lowest)?, atoms.place_of(highest)?);
         let beyond = |place: u32| {
             if scan.reversed {
-                place < lowest
+                place < lowest_place
             } else {
-                place > highest
+                place > highest_place
             }
         };
-        let is_rewritten = |(place, cell): (u32, &Value)| {
-            beyond(place) && !atoms.is_untouched(*global, component, place, cell)
+        let is_rewritten = |(place, cell): &(u32, &Value)| {
+            beyond(*place) && !atoms.is_untouched(*global, component, *place, cell)
         };
-        if !(0u32..).zip(row).any(is_rewritten) {
-            return None;
-        }
+        let (place, _) = (0u32..).zip(row).find(is_rewritten)?;
+        let missing = atoms.beside(highest, place)?;
+        let at = if scan.reversed { 0 } else { of_scan.len() };
+        of_scan.insert(at, missing);
     }
-    Some((scan, Elements::Spread { global: input }))
+    let elements = scan.first as usize..(scan.first + scan.count) as usize;
+    let elements = of_scan.get(elements).unwrap_or(&of_scan);
+    let total = Value::of_atoms(scan.operator, elements);
+    let places = elements.iter().map(|atom| atoms.place_of(*atom));
+    let shift = LEAST_SHIFT..u32::BITS;
+    let shift = shift.into_iter().find(|shift| {
+        let of_shift = (0u32..).map(|element| Some(element + (element >> shift)));
+        places.clone().eq(of_shift.take(elements.len()))
+    });
+    let global = input;
+    Some((scan, Elements::Spread { global, shift }, total))
 }
 
 /// The totals that the candidate left: in the rows, or else in what was noticed if that counts.
@@ -669,5 +678,10 @@ fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes:
         segment: count,
         input,
         output,
+        total: Value::Run {
+            operator,
+            start: first,
+            end: first + count,
+        },
     })
 }

@@ -257,8 +257,9 @@ pub enum Elements {
         component: Option<u8>,
         axis: u8,
     },
-    /// In ascending places of an array that has others between them, such as padding against bank conflicts.
-    Spread { global: GlobalId },
+    /// In ascending places of an array that has others between them, such as padding against bank conflicts. Element `i` is
+    /// `array[i + (i >> shift)]`, if there is one `shift` of which this is so.
+    Spread { global: GlobalId, shift: Option<u32> },
     /// One element of an array, or a component of it, counted as for [`Elements::Array`].
     Cell {
         global: GlobalId,

@@ -22,6 +22,15 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
+    /// What all its elements come to.
+    pub fn total(&self) -> Value {
+        Value::Run {
+            operator: self.operator,
+            start: self.first,
+            end: self.first + self.count,
+        }
+    }
+
     /// The same sums with the identity before them, and without the last one: an exclusive scan whose total stands behind
     /// it, where `self` is an inclusive one that begins one element further on. The row holds both; sweeps make the
     /// exclusive one.

@@ -126,7 +126,7 @@ fn vector_width(shader: &Shader, function: FunctionId, place: &Elements) -> Opti
 /// sorted.
 fn is_apart(a: &Elements, b: &Elements) -> bool {
     let home = |place: &Elements| match place {
-        Elements::Array { global, .. } | Elements::Cell { global, .. } | Elements::Spread { global } => {
+        Elements::Array { global, .. } | Elements::Cell { global, .. } | Elements::Spread { global, .. } => {
             (Some(*global), None)
         }
         Elements::Register { local, .. } | Elements::OneRegister { local, .. } => (None, Some(*local)),

@@ -336,11 +336,15 @@ impl<'a> Lowering<'a> {
         let Some(op) = part(node, Part::Operator) else {
             return self.children(node, span);
         };
+        let operand = self.part_expression(node, Part::Argument);
+        self.unary(op, operand, span)
+    }
+
+    fn unary(&mut self, op: Node, operand: Expr, span: Span) -> Expr {
         let text = self.node_source(op);
         if text == b"(" {
-            return self.cast(node, self.span(op), span);
+            return self.cast(self.span(op), operand, span);
         }
-        let operand = self.part_expression(node, Part::Argument);
         let op = match text {
             b"-" => UnaryOp::Negate,
             b"!" | b"not" => UnaryOp::Not,
@@ -411,8 +415,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// `(T)x`, which the lexical pass wrote as `~  x`.
-    fn cast(&mut self, node: Node, place: Span, span: Span) -> Expr {
-        let operand = self.part_expression(node, Part::Argument);
+    fn cast(&mut self, place: Span, operand: Expr, span: Span) -> Expr {
         let ty = self
             .lexed
             .casts
@@ -435,25 +438,40 @@ impl<'a> Lowering<'a> {
     }
 
     fn update_expression(&mut self, node: Node, span: Span) -> Expr {
-        let target = self.part_expression(node, Part::Argument);
-        self.note_write(&target);
-        let op = part(node, Part::Operator);
-        let argument = part(node, Part::Argument);
-        let (Some(op), Some(argument)) = (op, argument) else {
-            return opaque(vec![target], Type::Unknown, span);
+        let (Some(op), Some(argument)) = (part(node, Part::Operator), part(node, Part::Argument)) else {
+            return self.children(node, span);
         };
         let increment = self.node_source(op) == b"++";
         let prefix = op.start_byte() < argument.start_byte();
-        let ty = target.ty.clone();
-        Expr {
+        // The grammar takes `-x++` for `(-x)++`, but `++` behind a variable comes first.
+        let (mut argument, mut operators) = (argument, Vec::new());
+        while !prefix
+            && argument.kind() == "unary_expression"
+            && let (Some(op), Some(operand)) =
+                (part(argument, Part::Operator), part(argument, Part::Argument))
+        {
+            operators.push((op, self.span(argument).start));
+            argument = operand;
+        }
+        let start = match operators.as_slice() {
+            [] => span.start,
+            _ => self.span(argument).start,
+        };
+        let target = self.expression(argument);
+        self.note_write(&target);
+        let step = Expr {
+            ty: target.ty.clone(),
             kind: ExprKind::Step {
                 target: Box::new(target),
                 increment,
                 prefix,
             },
-            ty,
-            span,
-        }
+            span: Span { start, ..span },
+        };
+        let operators = operators.into_iter().rev();
+        operators.fold(step, |operand, (op, start)| {
+            self.unary(op, operand, Span { start, ..span })
+        })
     }
 
     fn assignment(&mut self, node: Node, span: Span) -> Expr {

@@ -67,7 +67,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             ..Problem::new(text.to_owned(), None)
         });
     }
-    keep_fixes_all_readings_agree_on(&mut readings);
+    keep_fixes_that_no_reading_is_against(&mut readings);
     for mut reading in readings {
         reading.leave_out_unbuilt();
         for allowed in reading.report.allowed {
@@ -208,29 +208,51 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
     reading
 }
 
-/// A fix changes the text for every reading that takes it in, and was proved for one. It stays only if every such
-/// reading came to the same fix.
-fn keep_fixes_all_readings_agree_on(readings: &mut [Reading]) {
-    let mut contested = Vec::new();
+/// A fix changes the text for every reading that takes it in, and was proved for one. It stays only if every such reading came
+/// to the same fix, or is not followed far enough to tell: then it is not safe, and its notes name the reading.
+fn keep_fixes_that_no_reading_is_against(readings: &mut [Reading]) {
+    let mut objections = Vec::new();
     for (number, reading) in readings.iter().enumerate() {
         for (index, finding) in reading.report.findings.iter().enumerate() {
             let others = readings.iter().enumerate().filter(|(other, _)| *other != number);
-            let why = { others }.find_map(|(_, other)| objection(other, finding));
-            contested.extend(why.map(|why| (number, index, why)));
+            let raised = others.filter_map(|(_, other)| objection(other, finding));
+            objections.extend(raised.map(|raised| (number, index, raised)));
         }
     }
-    for (number, index, why) in contested {
+    for (number, index, raised) in objections {
         let finding = readings
             .get_mut(number)
             .and_then(|reading| reading.report.findings.get_mut(index));
-        if let Some(finding) = finding {
-            finding.withdraw(why);
+        match (finding, raised) {
+            (Some(finding), Objection::Refusal(why)) => finding.withdraw(why),
+            (Some(finding), Objection::Doubt(note)) => rest_on_guesses(finding, &[note]),
+            (None, _) => {}
         }
     }
 }
 
+/// What a reading has against a fix that was proved for another one.
+enum Objection {
+    /// It followed its kernels and did not come to the fix.
+    Refusal(NoFix<FileSpan>),
+    /// It did not follow them to where the fix would show.
+    Doubt(String),
+}
+
+/// Reasons for having no fix which say that a kernel was not followed, and nothing about the fix.
+const NOT_FOLLOWED: [&str; 4] = ["unknown-results", "unknown-bound", "unfollowed", "too-long"];
+
+/// Whether a reading was followed to where it would have come to a fix, of what it has to say of the same place.
+fn is_followed(reading: &Reading, own: Option<&Diagnostic>) -> bool {
+    match own.map(|own| &own.no_fix) {
+        None => !reading.is_in_part(),
+        Some(Some(why)) => !NOT_FOLLOWED.contains(&&*why.reason),
+        Some(None) => true,
+    }
+}
+
 /// What a reading has against a fix: it takes in what the fix changes, and speaks of it, without having come to it.
-fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>> {
+fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     let fix = finding.fix.as_ref()?;
     // What is only inserted stands beside code that is the same either way.
     let places = fix.edits.iter().map(|edit| edit.place);
@@ -249,11 +271,17 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>>
         "" => "as the file stands",
         label => label,
     };
-    let text = match own.and_then(|own| own.no_fix.as_ref()) {
+    let reason = own.and_then(|own| own.no_fix.as_ref());
+    // What everybody builds is to prove it.
+    if !reading.label.is_empty() && !is_followed(reading, own) {
+        let note = format!("the fix is not proved {which}, where the kernel is not followed to its end");
+        return Some(Objection::Doubt(note));
+    }
+    let text = match reason {
         Some(why) => format!("{which}, {}", why.text()),
         None => format!("the same fix is not proved {which}"),
     };
-    Some(NoFix::new("other-variant", text).named(which))
+    Some(Objection::Refusal(NoFix::new("other-variant", text).named(which)))
 }
 
 /// A file that includes another one, or may.
@@ -316,7 +344,8 @@ pub(crate) fn judge_by_includers(
                     for reading in &seen.readings {
                         match verdict_on_fix(reading, finding, &name, &is_it) {
                             Ok(notes) => add_notes(finding, notes),
-                            Err(why) => finding.withdraw(why),
+                            Err(Objection::Refusal(why)) => finding.withdraw(why),
+                            Err(Objection::Doubt(note)) => rest_on_guesses(finding, &[note]),
                         }
                     }
                     false
@@ -384,7 +413,7 @@ fn verdict_on_fix(
     finding: &Diagnostic,
     name: &str,
     is_it: &dyn Fn(&str) -> bool,
-) -> Result<Vec<String>, NoFix<FileSpan>> {
+) -> Result<Vec<String>, Objection> {
     let Some(fix) = &finding.fix else {
         return Ok(Vec::new());
     };
@@ -417,27 +446,32 @@ fn verdict_on_fix(
             && other.edits.iter().zip(&fix.edits).all(is_one);
         is_same.then(|| other.notes.clone())
     };
-    let reason = || {
-        let is_here = |other: &&Diagnostic| {
-            let (place, own) = (other.primary.place, finding.primary.place);
-            other.rule == finding.rule && numbers.contains(&place.file) && place.start == own.start
-        };
-        let other = reading.report.findings.iter().find(is_here)?;
-        // Beside a fix it says whose that is.
-        let no_fix = other.no_fix.as_ref().filter(|_| other.fix.is_none());
-        Some(no_fix?.text())
+    let is_here = |other: &&Diagnostic| {
+        let (place, own) = (other.primary.place, finding.primary.place);
+        other.rule == finding.rule && numbers.contains(&place.file) && place.start == own.start
     };
+    let own = reading.report.findings.iter().find(is_here);
     let mut others = reading.report.findings.iter();
     let text = match (taken.sum(), others.find_map(same)) {
         (Some(0), _) => return Ok(Vec::new()),
         (Some(1), Some(notes)) => return Ok(notes),
+        (Some(1), None) if !reading.label.is_empty() && !is_followed(reading, own) => {
+            let label = &reading.label;
+            return Err(Objection::Doubt(format!(
+                "the fix is not proved where {name} includes this file {label}, and the kernel is not followed to its end"
+            )));
+        }
         (Some(2..), _) => format!("{name} includes these lines more than once"),
-        _ => match reason() {
-            Some(reason) => format!("where {name} includes this file, {reason}"),
+        // Beside a fix it says whose that is.
+        _ => match own
+            .filter(|own| own.fix.is_none())
+            .and_then(|own| own.no_fix.as_ref())
+        {
+            Some(why) => format!("where {name} includes this file, {}", why.text()),
             None => format!("the same fix is not proved where {name} includes this file"),
         },
     };
-    Err(NoFix::new("other-includer", text).named(name))
+    Err(Objection::Refusal(NoFix::new("other-includer", text).named(name)))
 }
 
 /// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether

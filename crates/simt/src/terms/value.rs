@@ -173,6 +173,19 @@ impl Deref for Parts<'_> {
 }
 
 impl Value {
+    /// Atoms combined, each once, of which there are two or more; their numbers are in order.
+    pub fn of_atoms(operator: Operator, atoms: &[u32]) -> Value {
+        let runs = atoms.chunk_by(|one, next| one + 1 == *next);
+        let parts = runs.filter_map(|run| {
+            Some(Part {
+                start: *run.first()?,
+                end: run.last()? + 1,
+                factor: 1,
+            })
+        });
+        normalise(operator, operator.identity(), parts.collect())
+    }
+
     pub const FALSE: Value = Value::Known(0);
     pub const TRUE: Value = Value::Known(1);
 

@@ -396,12 +396,14 @@ impl EffectsCache {
             }
             ExprKind::Assign { target, value, op } => {
                 effects.device_observed |= op.is_some() && is_on_device(shader, target);
+                effects.opaque |= !is_place(target);
                 effects.rebind(target);
                 self.expression(shader, target, true, effects);
                 self.expression(shader, value, false, effects);
             }
             ExprKind::Step { target, .. } => {
                 effects.device_observed |= is_on_device(shader, target);
+                effects.opaque |= !is_place(target);
                 self.expression(shader, target, true, effects);
             }
             ExprKind::Opaque(arguments) => {
@@ -521,6 +523,22 @@ impl EffectsCache {
                 effects
             }
         }
+    }
+}
+
+/// Whether a target of an assignment is a place as HLSL has them. What else the text may be is not known: nothing that it
+/// writes is told then.
+fn is_place(target: &Expr) -> bool {
+    match &target.kind {
+        ExprKind::Index(of, _) | ExprKind::Field(of, _) | ExprKind::Swizzle(of, _) => is_place(of),
+        ExprKind::Literal(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Ternary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Construct(_)
+        | ExprKind::Comma(..) => false,
+        _ => true,
     }
 }
 

@@ -365,3 +365,25 @@ fn a_condition_tells_an_element_by_its_number() {
     ));
     assert!(said.starts_with("not proved"), "{said}");
 }
+
+/// A step behind an operator is a write as well.
+#[test]
+fn steps_behind_operators_are_writes() {
+    let with = |step: &str| {
+        format!(
+            "uint n = 0; uint u = 0; for (uint k = 0; k < Count; k++) {{ s[gi] = k; B STRETCH {step} }} Y[gi] = n;"
+        )
+    };
+    check_equal(&with("n += k;"), ["n += u + 1;", "n += 1;"]);
+    for step in [
+        "u++;",
+        "-u++;",
+        "n += (int)u++;",
+        "if (!u++) n += 2;",
+        "n += -(u)--;",
+        "- -u++;",
+        "Z[-u++] = k;",
+    ] {
+        check_open(&with(step), ["n += u + 1;", "n += 1;"]);
+    }
+}
