@@ -236,6 +236,7 @@ fn run(
             analysis.out_of_bounds = report.out_of_bounds;
             analysis.uninitialised = report.uninitialised;
             analysis.stopped = stopped;
+            analysis.has_gaps = report.unproved;
             analysis.steps = BUDGET - budget;
             analysis.collectives = machine.collectives(analysis.stopped.is_some().then_some(entry));
             let bounds = std::mem::take(&mut machine.bounds);

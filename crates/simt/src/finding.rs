@@ -36,6 +36,8 @@ pub struct Analysis {
     pub claims: Vec<Claim>,
     /// Scans and reductions of a wave's registers by reads of other lanes.
     pub wave_ladders: Vec<WaveLadder>,
+    /// Not all accesses to groupshared memory were followed: ladders and races there may be missing.
+    pub has_gaps: bool,
     /// What the first run took, in statements times threads.
     pub steps: u64,
     /// What the runs took: values made and looked at.

@@ -180,6 +180,7 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
         used,
         problems,
         stops,
+        has_gaps: _,
         work: _,
     } = &mut reading.report;
     reading
@@ -245,7 +246,7 @@ const NOT_FOLLOWED: [&str; 4] = ["unknown-results", "unknown-bound", "unfollowed
 /// Whether a reading was followed to where it would have come to a fix, of what it has to say of the same place.
 fn is_followed(reading: &Reading, own: Option<&Diagnostic>) -> bool {
     match own.map(|own| &own.no_fix) {
-        None => !reading.is_in_part(),
+        None => reading.problems.is_empty() && !reading.report.has_gaps,
         Some(Some(why)) => !NOT_FOLLOWED.contains(&&*why.reason),
         Some(None) => true,
     }
