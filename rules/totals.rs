@@ -161,7 +161,7 @@ pub(crate) fn length_by_name(
         Elements::Register { .. } => true,
         Elements::Spread { shift, .. } => shift.is_some(),
         Elements::OneRegister { thread, .. } => *thread == 0,
-        _ => false,
+        Elements::Expression { .. } => false,
     };
     if goes_with_size(rewrite).is_some() || !places.all(is_plain) {
         return None;

@@ -1220,3 +1220,49 @@ fn a_barrier_holds_in_the_builds_that_turn_regions_on_beside_it() {
         assert!(said.contains("+++"), "{text}\n{said}");
     }
 }
+
+/// What is not followed in a variant speaks neither for a fix nor against it: it is made if asked for, and names the variant.
+#[test]
+fn a_variant_that_is_not_followed_makes_a_fix_unsafe() {
+    let text = "StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out, Errors;
+cbuffer Sizes { uint Count; };
+groupshared uint g_Sum[64];
+uint Load(uint i)
+{
+#ifdef CHECKED
+    CHECK
+#endif
+    return Src[i];
+}
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
+{
+    g_Sum[gi] = group.x * 64 + gi < Count ? Load(group.x * 64 + gi) : 0;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint s = 32; s > 0; s >>= 1)
+    {
+        if (gi < s)
+            g_Sum[gi] += g_Sum[gi + s];
+        GroupMemoryBarrierWithGroupSync();
+    }
+    if (gi == 0)
+        Out[group.x] = g_Sum[0];
+}
+";
+    let variant = "[[variant]]\nname = \"checked\"\ndefines = [\"CHECKED\"]\n";
+    // Whether threads that take 0 load as well depends on the version of HLSL.
+    let atomic = "InterlockedAdd(Errors[0], i >= Count ? 1 : 0);";
+    let folder = Folder::new("variant-not-followed")
+        .with("shaderlint.toml", variant)
+        .with("a.hlsl", text.replace("CHECK\n", &format!("{atomic}\n")));
+    let said =
+        |arguments: &[&str]| folder.said(&[&["--select", "hand-rolled-reduction"], arguments].concat());
+    let found = said(&[]);
+    let note =
+        "  = the fix is not proved in variant checked, where the kernel is not followed\n     to its end";
+    assert!(found.contains(note.trim_start()), "{found}");
+    let [safe, all] = [&["--diff"][..], &["--diff", "--unsafe-fixes"]].map(said);
+    assert!(!safe.contains("WaveActiveSum"), "{safe}");
+    assert!(all.contains("WaveActiveSum"), "{all}");
+}

@@ -12,7 +12,7 @@ use shaderlint_simt::{Collective, Elements, analyze};
 /// `Kind Operator count of array`, where the elements are at the start.
 fn shown(shader: &Shader, found: &Collective) -> String {
     let array = match found.input {
-        Elements::Array { global, .. } | Elements::Spread { global } | Elements::Cell { global, .. } => {
+        Elements::Array { global, .. } | Elements::Spread { global, .. } | Elements::Cell { global, .. } => {
             shader.globals[global.0 as usize].name.clone()
         }
         Elements::Register { .. } | Elements::OneRegister { .. } | Elements::Expression { .. } => {

@@ -228,7 +228,8 @@ fn a_total_may_stand_behind_an_exclusive_scan() {
     check(
         &sweeps("i + (i >> 5)", 133),
         &format!(
-            "ExclusiveScan Add uint Spread {{ global: GlobalId(2) }} -> Spread {{ global: GlobalId(2) }} Sweeps {found} gi"
+            "ExclusiveScan Add uint Spread {{ global: GlobalId(2), shift: Some(5) }} -> \
+             Spread {{ global: GlobalId(2), shift: Some(5) }} Sweeps {found} gi"
         ),
     );
     let doubling = "g[gi + 1] = Src[gi]; if (gi == 0) g[0] = 0; GroupMemoryBarrierWithGroupSync();

@@ -42,7 +42,7 @@ fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
                 };
                 format!("{}+{offset}{part}{axis}", name(global))
             }
-            Elements::Spread { global } => format!("{}~", name(global)),
+            Elements::Spread { global, .. } => format!("{}~", name(global)),
             Elements::Cell {
                 global,
                 index,

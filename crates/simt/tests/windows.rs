@@ -36,7 +36,7 @@ fn place(shader: &Shader, of: &Collective, elements: &Elements) -> String {
             let part = component.map_or(String::new(), |part| format!(".{part}"));
             format!("{}+{offset}{part}", of_array(global))
         }
-        Elements::Spread { global } => format!("{}~", of_array(global)),
+        Elements::Spread { global, .. } => format!("{}~", of_array(global)),
         Elements::Cell { global, index, .. } => format!("{}[{index}]", of_array(global)),
         Elements::Register { local, .. } => shader.functions[0].locals[local.0 as usize].name.clone(),
         Elements::Expression { span, thread, .. } => {

@@ -293,7 +293,8 @@ fn holds(claim: &Collective, input: &[u32], output: &[u32]) -> Result<(), String
 
 /// A scan in a row with gaps: there must be places for it.
 fn spread(program: &Program, claim: &Collective, snapshots: &[[Vec<Vec<u32>>; 2]]) -> Result<(), String> {
-    let (Elements::Spread { global: from }, Elements::Spread { global: to }) = (&claim.input, &claim.output)
+    let (Elements::Spread { global: from, .. }, Elements::Spread { global: to, .. }) =
+        (&claim.input, &claim.output)
     else {
         return Err("only one of its places is spread".into());
     };
