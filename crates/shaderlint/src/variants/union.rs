@@ -247,7 +247,7 @@ const NOT_FOLLOWED: [&str; 4] = ["unknown-results", "unknown-bound", "unfollowed
 fn is_followed(reading: &Reading, own: Option<&Diagnostic>) -> bool {
     match own.map(|own| &own.no_fix) {
         None => reading.problems.is_empty() && !reading.report.has_gaps,
-        Some(Some(why)) => !NOT_FOLLOWED.contains(&&*why.reason),
+        Some(Some(why)) => !NOT_FOLLOWED.contains(&why.reason),
         Some(None) => true,
     }
 }
