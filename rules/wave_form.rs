@@ -405,11 +405,7 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
 fn is_of_no_form(obstacle: Obstacle) -> bool {
     matches!(
         obstacle,
-        Obstacle::Reversed
-            | Obstacle::Segmented(_)
-            | Obstacle::Halves
-            | Obstacle::Companions
-            | Obstacle::ElementsPerThread
+        Obstacle::Segmented(_) | Obstacle::Halves | Obstacle::Companions | Obstacle::ElementsPerThread
     )
 }
 
@@ -445,10 +441,6 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
         }
     };
     match obstacle {
-        Obstacle::Reversed => {
-            let text = "no wave form is written for scans from the last element to the first";
-            NoFix::new("reversed", text)
-        }
         Obstacle::Segmented(length) => {
             let text = format!("no wave form is written for scans that start anew every {length} elements");
             NoFix::new("segmented", text)

@@ -16,6 +16,9 @@
 //! then need not be what it wrote, nor what it writes be what it reads next: where the ladder began or ended without a
 //! barrier, the form may have to have one.
 //!
+//! **Reversed.** A scan from the last element on is one from the first on of the elements counted from the end. Each lane takes
+//! other elements than the thread's own then, so where the ladder began without a barrier, the form may have to have one.
+//!
 //! **One wave.** Where nothing is known of the packing, the wave that holds the first thread scans all elements, so many
 //! a pass as its lanes take, in the order of its lanes: `WavePrefixCountBits(true)` numbers them, whichever they are.
 //!
@@ -36,7 +39,7 @@ use crate::element::{Row, array_of_parts, element_name, row_of_elements};
 use crate::totals::{Totals, further_name, length_by_name};
 use crate::unit::is_part;
 use crate::wave_form::{WaveForm, barrier_of, neutral};
-use crate::written::{has_literal_size, indented, local_name, on_one_line, size_by_name};
+use crate::written::{has_literal_size, indented, local_name, on_one_line, operand, size_by_name};
 
 /// Where a form has barriers besides its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,7 +81,7 @@ pub(crate) fn forms(
     }
     let mut forms = with(&|barriers| text.of_several(barriers), &barriers);
     // A thread that takes its own element waits for nobody.
-    barriers.retain(|barriers| !barriers.first);
+    barriers.retain(|barriers| !barriers.first || scan.reversed);
     forms.extend(with(&|barriers| text.of_one(barriers), &barriers));
     forms
 }
@@ -218,10 +221,11 @@ impl<'a> Text<'a> {
     }
 
     fn kind(&self) -> &'static str {
-        if self.is_inclusive {
-            "Inclusive"
-        } else {
-            "Exclusive"
+        match (self.is_inclusive, self.scan.reversed) {
+            (true, false) => "Inclusive",
+            (false, false) => "Exclusive",
+            (true, true) => "Inclusive reversed",
+            (false, true) => "Exclusive reversed",
         }
     }
 
@@ -237,7 +241,7 @@ impl<'a> Text<'a> {
         Some(format!("{before}[{index}]{behind}"))
     }
 
-    /// The same in parts: the array, and the index in it.
+    /// The same in parts: the array, and the index in it. Of a reversed scan elements are counted from the last one on.
     fn indexed(&self, elements: &Elements, at: &str, after: u32) -> Option<(Row, String)> {
         let shader = self.context.shader;
         let row = match *elements {
@@ -257,6 +261,10 @@ impl<'a> Text<'a> {
             }
             _ => row_of_elements(shader, &self.scan, elements)?,
         };
+        if self.scan.reversed {
+            let index = self.from_the_end(&row, at, after)?;
+            return Some((row, index));
+        }
         let (size, offset) = match &self.size {
             Some(size) if row.offset == self.lanes => (format!("{size} + "), 0),
             _ => (String::new(), row.offset),
@@ -278,13 +286,37 @@ impl<'a> Text<'a> {
         Some((row, index))
     }
 
+    /// Index of the element that is `at + after` before the last one.
+    fn from_the_end(&self, row: &Row, at: &str, after: u32) -> Option<String> {
+        if row.padding.is_some() {
+            return None;
+        }
+        let at = if at.contains('+') {
+            format!("({at})")
+        } else {
+            at.to_owned()
+        };
+        match &self.size {
+            None => Some(format!(
+                "{} - {at}",
+                (row.offset + self.scan.count - 1).checked_sub(after)?
+            )),
+            Some(size) if row.offset == 0 && self.scan.count == self.lanes => Some(format!(
+                "{} - {} - {at}",
+                operand(self.context.shader, size),
+                after + 1
+            )),
+            Some(_) => None,
+        }
+    }
+
     /// The thread's own element.
     fn own(&self, elements: &Elements) -> Option<String> {
         match elements {
             Elements::Register {
                 local,
                 component: None,
-            } => Some(self.local(*local)?.to_owned()),
+            } if !self.scan.reversed => Some(self.local(*local)?.to_owned()),
             _ => self.element(elements, &self.rewrite.lane, 0),
         }
     }
@@ -403,6 +435,9 @@ impl<'a> Text<'a> {
             "{{\n    // {} {what} by waves; assumes a 1-D group packed into waves in order.\n",
             self.kind()
         );
+        if barriers.first {
+            let _ = writeln!(text, "    {}();", self.barrier);
+        }
         for (of, (element, _)) in all() {
             let _ = writeln!(text, "    {} {element} = {};", of.ty, of.own(&of.scan.input)?);
         }

@@ -47,5 +47,5 @@ fn every_ladder_of_them_is_fixed() {
         }
         count += 1;
     }
-    assert_eq!(count, 42);
+    assert_eq!(count, 44);
 }

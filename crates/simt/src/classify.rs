@@ -267,8 +267,6 @@ impl Machine<'_> {
             Err(Obstacle::Halves)
         } else if has_companions {
             Err(Obstacle::Companions)
-        } else if is_scan && collective.reversed {
-            Err(Obstacle::Reversed)
         } else if is_scan && collective.segment != collective.count {
             Err(Obstacle::Segmented(collective.segment))
         } else if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {

@@ -377,8 +377,6 @@ pub struct Stored {
 /// Why other code cannot take the place of a construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Of a scan: it runs from the last element to the first.
-    Reversed,
     /// Of a scan: it starts anew after so many elements.
     Segmented(u32),
     /// Its elements are halves of words.

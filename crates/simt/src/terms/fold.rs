@@ -280,7 +280,7 @@ fn normal(value: f32) -> Option<u32> {
 fn in_half(word: u32) -> Option<u32> {
     let value = f32::from_bits(word).abs();
     let fits = word & 0x1FFF == 0 && (6.103_515_6e-5..=65504.0).contains(&value);
-    (fits || value == 0.0).then_some(word)
+    (fits || value == 0.0 || value.is_infinite()).then_some(word)
 }
 
 /// Conversion of one component.
