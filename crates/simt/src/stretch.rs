@@ -24,8 +24,9 @@
 //!   runs, so that what they leave is not made of it.
 //! - *No race that was none.* Accesses of P's last interval meet what the stretch does before its first barrier, and those of S's
 //!   first interval what it does behind its last. The stretch begins behind a barrier, or with the same statements up to
-//!   one. It ends with one, or touches then no cell that L does not touch in the same way ([`Shared::touches_no_more`]). It
-//!   passes a barrier wherever L does, which parts P's accesses from S's.
+//!   one. It ends with one, or touches then no cell that L does not touch in the same way ([`Shared::touches_no_more`]), which a
+//!   fix may end races by. Of two kernels of which neither is the fix of the other, L may touch no more either. It passes a
+//!   barrier wherever L does, which parts P's accesses from S's.
 //! - *The same order of accesses to device memory.* Neither stretch makes any, and either both order those of P and S or neither
 //!   does.
 //!
@@ -63,7 +64,14 @@ pub fn compare<'a>(
     second: (&'a Shader, FunctionId),
     maps: &'a [LaneMap],
 ) -> impl Iterator<Item = WaveRun> + 'a {
-    let pair = LazyCell::new(move || Pair::of(first, second));
+    let pair = LazyCell::new(move || {
+        let pair = Pair::of(first, second)?;
+        // Which of the two is the right one is not known.
+        Some(Pair {
+            is_mutual: true,
+            ..pair
+        })
+    });
     compare_with(Floats::Any, first, second, maps).map(move |whole| {
         if whole.is_first_wrong || !matches!(whole.outcome, Outcome::NotProved(_)) {
             return whole;
@@ -190,7 +198,8 @@ impl Pair<'_> {
             else {
                 return Err(format!("`{name}` is another array"));
             };
-            if !is.touches_no_more(*is_in, was, *was_in) {
+            let is_covered = is.touches_no_more(*is_in, was, *was_in);
+            if !is_covered || self.is_mutual && !was.touches_no_more(*was_in, is, *is_in) {
                 return Err(format!("behind its last barrier other threads touch `{name}`"));
             }
             let pairs = (0u32..).zip(was.cells().iter().zip(is.cells()));

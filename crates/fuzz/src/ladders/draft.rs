@@ -121,7 +121,7 @@ impl Kernel {
 }
 
 /// Names by what they stand for. Some are those that fixes declare.
-const NAMES: [(&str, &[&str]); 50] = [
+const NAMES: [(&str, &[&str]); 51] = [
     (
         "g",
         &[
@@ -199,6 +199,7 @@ const NAMES: [(&str, &[&str]); 50] = [
     ("sync", &["SYNC", "BARRIER", "Sync", "GROUP_SYNC"]),
     ("join", &["JOIN", "OP", "COMBINE"]),
     ("rung", &["STEP", "RUNG", "reduceBy"]),
+    ("pad", &["PADDED", "CONFLICT_FREE", "BankOf"]),
     ("pair", &["Pair", "Item", "Sums"]),
     ("take", &["Take", "AddTo", "Accumulate"]),
     ("tile", &["tile", "pass_", "waveNumber", "round"]),

@@ -294,21 +294,44 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
     if draft.random.once_in(2) {
         let up = onto(draft, "$b", "$a");
         let down = onto(draft, "$b", "$a").replace("$g[$a]", "$v");
-        let [at, next] = ["$to * (2 * $i + 1) - 1", "$to * (2 * $i + 2) - 1"];
         let halve = draft.one(&["$to >>= 1;", "$to /= 2;"]);
-        let (total, save) = saved(draft, "$end");
+        // With cells between the elements, against bank conflicts.
+        let padding = draft.random.once_in(3).then(|| {
+            let cells = draft.one(&[
+                "(i) + ((i) >> 2)",
+                "(i) + ((i) >> 4)",
+                "(i) + (i) / 32",
+                "(i) + ((i) >> 1)",
+            ]);
+            format!("#define $pad(i) ({cells})\n")
+        });
+        let place = |element: &str| match padding {
+            Some(_) => format!("$pad({element})"),
+            None => element.to_owned(),
+        };
+        let [at, next] = ["$to * (2 * $i + 1) - 1", "$to * (2 * $i + 2) - 1"].map(place);
+        let (end, length) = (place("$end"), place("$twice"));
+        let (left, right) = (place("2 * $i"), place("2 * $i + 1"));
+        let (total, save) = saved(draft, &end);
         let ladder = format!(
             "$U $to = 1; for ($U $s = $n; $s > 0; $s >>= 1) {{ $SYNC; if ($i < $s) {{ $U $a = {at}; $U $b = {next}; {up} }} $to *= 2; }}
-             if ($i == 0) {{ {save} $g[$end] = {identity}; }}
+             if ($i == 0) {{ {save} $g[{end}] = {identity}; }}
              for ($U $k = 1; $k < $twice; $k *= 2) {{ {halve} $SYNC; if ($i < $k) {{ $U $a = {at}; $U $b = {next};
              $T $v = $g[$a]; $g[$a] = $g[$b]; {down} }} }} $SYNC;"
         );
         return Shape {
             name: "Blelloch of pairs",
-            globals: format!("{total}groupshared $T $g[$twice];\n"),
-            load: "$g[2 * $i] = $src[$group.x * $twice + 2 * $i]; $g[2 * $i + 1] = $src[$group.x * $twice + 2 * $i + 1];".to_owned(),
+            globals: format!(
+                "{total}{}groupshared $T $g[{length}];\n",
+                padding.as_deref().unwrap_or_default()
+            ),
+            load: format!(
+                "$g[{left}] = $src[$group.x * $twice + 2 * $i]; $g[{right}] = $src[$group.x * $twice + 2 * $i + 1];"
+            ),
             ladder,
-            store: "$out[$group.x * $twice + 2 * $i] = $g[2 * $i]; $out[$group.x * $twice + 2 * $i + 1] = $g[2 * $i + 1];".to_owned(),
+            store: format!(
+                "$out[$group.x * $twice + 2 * $i] = $g[{left}]; $out[$group.x * $twice + 2 * $i + 1] = $g[{right}];"
+            ),
             is_callable: total.is_empty(),
         };
     }

@@ -205,6 +205,42 @@ pub(super) fn as_value(expr: Expr) -> Expr {
     }
 }
 
+/// An operand that not every version of HLSL evaluates, of an operation that is not understood: what it does besides having a
+/// value must not be taken to happen. As an arm of `?:` it is not.
+pub(super) fn skippable(operand: Expr) -> Expr {
+    let acts = |part: &Expr| {
+        matches!(
+            part.kind,
+            ExprKind::Assign { .. }
+                | ExprKind::Step { .. }
+                | ExprKind::Call(..)
+                | ExprKind::Intrinsic(..)
+                | ExprKind::Method { .. }
+                | ExprKind::Opaque(_)
+        )
+    };
+    if !operand.descendants().any(acts) {
+        return as_value(operand);
+    }
+    let (ty, span) = (operand.ty.clone(), operand.span);
+    let literal = |bits, ty| Expr {
+        kind: ExprKind::Literal(bits),
+        ty,
+        span,
+    };
+    let other = Expr {
+        kind: ExprKind::Cast(Box::new(literal(0, Type::INT))),
+        ty: ty.clone(),
+        span,
+    };
+    let taken = Box::new(literal(1, Type::BOOL));
+    Expr {
+        kind: ExprKind::Ternary(taken, Box::new(operand), Box::new(other)),
+        ty,
+        span,
+    }
+}
+
 pub(super) fn opaque(operands: Vec<Expr>, ty: Type, span: Span) -> Expr {
     Expr {
         kind: ExprKind::Opaque(operands),

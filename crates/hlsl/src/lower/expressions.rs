@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::constants::Constant;
-use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
+use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape, skippable};
 use super::names::packed;
 use super::parts::{Part, part};
 use super::scoping::{AN_ENUMERATORS, ITS_OWN, Variable};
@@ -267,12 +267,12 @@ impl<'a> Lowering<'a> {
         }
         if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
             if self.is_unsettled(&left) || self.is_unsettled(&right) {
-                return opaque(vec![as_value(left), as_value(right)], Type::Unknown, span);
+                return opaque(vec![as_value(left), skippable(right)], Type::Unknown, span);
             }
             let left = convert_scalar(left, Scalar::Bool);
             let right = convert_scalar(right, Scalar::Bool);
             let Some(ty) = shape(&left.ty, &right.ty) else {
-                return opaque(vec![as_value(left), as_value(right)], Type::BOOL, span);
+                return opaque(vec![as_value(left), skippable(right)], Type::BOOL, span);
             };
             let (left, right) = (convert(left, &ty), convert(right, &ty));
             return make(left, right, ty);
@@ -527,8 +527,8 @@ impl<'a> Lowering<'a> {
         let yes = self.part_expression(node, Part::Consequence);
         let no = self.part_expression(node, Part::Alternative);
         if self.is_unsettled(&condition) {
-            let operands = [condition, yes, no].map(as_value);
-            return opaque(operands.into(), Type::Unknown, span);
+            let operands = vec![as_value(condition), skippable(yes), skippable(no)];
+            return opaque(operands, Type::Unknown, span);
         }
         let condition = convert_scalar(condition, Scalar::Bool);
         self.select(condition, yes, no, span)
@@ -538,7 +538,11 @@ impl<'a> Lowering<'a> {
     fn select(&mut self, condition: Expr, yes: Expr, no: Expr, span: Span) -> Expr {
         let common = self.common_of_large_literals(&yes, &no);
         let Some(mut ty) = common.or_else(|| self.common_of(&yes, &no)) else {
-            return opaque(vec![condition, as_value(yes), as_value(no)], Type::Unknown, span);
+            return opaque(
+                vec![condition, skippable(yes), skippable(no)],
+                Type::Unknown,
+                span,
+            );
         };
         // Of two enumerators DXC makes an `int`, but of those of an `enum class`.
         if let Some(Scalar::Enum(id) | Scalar::UintEnum(id)) = ty.scalar()

@@ -6,7 +6,7 @@
 
 use super::Lowering;
 use super::constants::{Constant, compare};
-use super::conversions::opaque;
+use super::conversions::{opaque, skippable};
 use super::intrinsics::is_of_floats;
 use super::literals;
 use crate::Intrinsic;
@@ -50,6 +50,9 @@ impl Lowering<'_> {
             return expr;
         }
         match expr.kind {
+            ExprKind::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, left, right) => {
+                opaque(vec![*left, skippable(*right)], expr.ty, expr.span)
+            }
             ExprKind::Binary(_, left, right) => opaque(vec![*left, *right], expr.ty, expr.span),
             kind => Expr { kind, ..expr },
         }

@@ -31,6 +31,8 @@ pub(crate) struct Pair<'a> {
     pub before: usize,
     /// Whether all threads come to the stretch is not seen: some may leave before, or not be led there.
     pub presumes: bool,
+    /// Neither may touch more behind its last barrier than the other one, where else the second may not.
+    pub is_mutual: bool,
     /// The variables that both have by the end of the stretch, in the order of their numbers.
     pub common: Vec<[LocalId; 2]>,
 }
@@ -225,6 +227,7 @@ impl<'a> Pair<'a> {
             leading: start - begins,
             repeats,
             own,
+            is_mutual: false,
             presumes,
             before: 0,
             common: Vec::new(),

@@ -366,6 +366,17 @@ fn a_condition_tells_an_element_by_its_number() {
     assert!(said.starts_with("not proved"), "{said}");
 }
 
+/// A kernel that races with what comes after the statements is equal to none, whichever of the two it is.
+#[test]
+fn neither_kernel_does_more_behind_the_last_barrier() {
+    let around =
+        "uint n = 0; for (uint k = 0; k < Count; k++) { s[gi] = k; B STRETCH s[gi] = 1; B } Y[gi] = n;";
+    let (racy, right) = ("B n += s[63 - gi];", "n += s[63 - gi]; B");
+    check_equal(around, [right, "n = s[63 - gi] + n; B"]);
+    check_open(around, [racy, right]);
+    check_open(around, [right, racy]);
+}
+
 /// A step behind an operator is a write as well.
 #[test]
 fn steps_behind_operators_are_writes() {

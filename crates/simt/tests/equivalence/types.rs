@@ -297,3 +297,34 @@ fn a_choice_between_literals_may_have_a_large_one() {
         ],
     );
 }
+
+/// Of what has no known type the parts that not every version evaluates may be left out as well.
+#[test]
+fn what_is_done_behind_an_operator_of_unknown_type_may_not_be_done() {
+    let before = "struct B { uint p : 5; };";
+    let with = |statement: &str| {
+        let body = format!("uint u = 5, r = 1; B b; b.p = 29; {statement} Y[id.x] = u + r - r;");
+        kernel("", before, &body)
+    };
+    let [always, never] = [with("u++;"), with("")];
+    for statement in [
+        "if (gi < 5 || b.p <= u++) r = 2;",
+        "if (gi < 5 && (b.p || u++)) r = 2;",
+        "r = r ? 1 : b.p + u++;",
+        "r = b.p ? u++ : 1;",
+        "uint q = gi < 5 ? 1 : 0xffffffffff + u++;",
+        "r = (b.p || (u = 6)) + 1;",
+        "if (r || (b.p == (u++, 3))) r = 2;",
+        "if (0xffffffffff || u++) r = 2;",
+        "if (r && (0xffffffffff + u++)) r = 2;",
+        "r = gi < 5 ? 1e60 : u++;",
+    ] {
+        let kernel = with(statement);
+        for other in [&always, &never] {
+            for pair in [[&kernel, other], [other, &kernel]] {
+                let said = words(&runs_of(pair.map(String::as_str)));
+                assert!(said.starts_with("not proved"), "{statement}: {said}");
+            }
+        }
+    }
+}
