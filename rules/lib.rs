@@ -49,6 +49,7 @@ mod element;
 mod lines;
 mod missing_barrier;
 mod moved;
+mod padding;
 mod proved;
 mod races;
 mod repair;

@@ -5,6 +5,7 @@ use shaderlint_linter::{At, Context};
 use shaderlint_simt::{Collective, Elements, Kind, Rewrite};
 
 use crate::element::row_of_elements;
+use crate::padding;
 use crate::unit::{Unit, words};
 use crate::written::{free, has_comment, is_figure, is_known_at, operand, size_by_name, text_in_file};
 
@@ -159,7 +160,10 @@ pub(crate) fn length_by_name(
         Elements::Array { offset, .. } => *offset == 0,
         Elements::Cell { index, .. } => *index == 0,
         Elements::Register { .. } => true,
-        Elements::Spread { shift, .. } => shift.is_some(),
+        Elements::Spread { shift, .. } => {
+            let goes_with = |size: &String| padding::may_go_with_size(shader, found, size);
+            shift.is_some() && size.as_ref().is_some_and(|size| !goes_with(size))
+        }
         Elements::OneRegister { thread, .. } => *thread == 0,
         Elements::Expression { .. } => false,
     };

@@ -563,12 +563,18 @@ impl<'a> Text<'a> {
             format!("if ({lane} + 1 == WaveGetLaneCount())\n    {totals}[{wave}] = {result} {sign} {sum};\n");
         let mut after = self.add_totals(&names, &[(&result, self)], active);
         let is_array = |elements: &&Elements| !matches!(elements, Elements::Register { .. });
-        let mut arrays: Vec<Elements> = self.outputs().filter(is_array).map(without_padding).collect();
+        let mut arrays: Vec<&Elements> = self.outputs().filter(is_array).collect();
         if arrays.is_empty() {
-            arrays.extend(stage.clone());
+            arrays.extend(&stage);
+        }
+        if arrays
+            .iter()
+            .any(|array| matches!(array, Elements::Spread { .. }) == placed.is_empty())
+        {
+            return None;
         }
         for output in &arrays {
-            after.push_str(&self.write_vector(output, each, &own, &elements, &result)?);
+            after.push_str(&self.write_vector(&without_padding(output), each, &own, &elements, &result)?);
         }
         let is_last = format!("{index} == {}", active - 1);
         after.push_str(&self.store_total(&is_last, &format!("{result} {sign} {sum}")));

@@ -30,8 +30,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Where a run had to stop early. What was found before then is in `findings`.
     pub stops: Vec<Problem>,
-    /// A run did not follow all accesses to groupshared memory, or stopped: what is not found may be there.
-    pub has_gaps: bool,
+    /// The kernels of which a run stopped, or did not follow all accesses to groupshared memory: what is not found may be there.
+    pub in_part: Vec<String>,
     /// What the runs took, as in [`Analysis`].
     pub work: u64,
 }
@@ -101,7 +101,14 @@ fn check_analyses(
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
         }
         report.work += analysis.work;
-        report.has_gaps |= analysis.has_gaps || analysis.stopped.is_some();
+        if analysis.has_gaps || analysis.stopped.is_some() {
+            report.in_part.extend(
+                shader
+                    .functions
+                    .get(entry.0 as usize)
+                    .map(|entry| entry.name.clone()),
+            );
+        }
         let stop = analysis.stopped.as_ref().or(analysis.claims_stopped.as_ref());
         report.stops.extend(stop.map(|stop| Problem {
             message: stop.reason.clone(),

@@ -521,7 +521,7 @@ fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements>
     }
 }
 
-/// Elements between which there is padding are four at least.
+/// A lane takes up to four elements in a row, which padding must not part.
 const LEAST_SHIFT: u32 = 2;
 
 /// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
@@ -561,14 +561,12 @@ fn spread_scan(
             end: last + 1,
         })
     };
-    let dense: Option<Vec<Value>> = (0u32..)
-        .zip(row)
-        .filter(|(index, cell)| {
-            let is_gap = atoms.is_untouched(*global, component, *index, cell);
-            !(is_gap && matches!(cell, Value::Run { start, .. } if rank(*start).is_none()))
-        })
-        .map(|(_, cell)| renumbered(cell))
-        .collect();
+    let is_of_row = |(index, cell): &(u32, &Value)| {
+        let is_gap = atoms.is_untouched(*global, component, *index, cell);
+        !(is_gap && matches!(cell, Value::Run { start, .. } if rank(*start).is_none()))
+    };
+    let (cells, dense): (Vec<u32>, Vec<&Value>) = (0u32..).zip(row).filter(is_of_row).unzip();
+    let dense: Option<Vec<Value>> = dense.into_iter().map(renumbered).collect();
     // A cell or two that a scan leaves out are no padding.
     let dense = dense?;
     let scan = row::scan(&dense, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
@@ -593,21 +591,24 @@ fn spread_scan(
             beyond(*place) && !atoms.is_untouched(*global, component, *place, cell)
         };
         let (place, _) = (0u32..).zip(row).find(is_rewritten)?;
-        let missing = atoms.beside(highest, place)?;
-        let at = if scan.reversed { 0 } else { of_scan.len() };
-        of_scan.insert(at, missing);
+        if (of_scan.len() as u32) < scan.count {
+            let at = if scan.reversed { 0 } else { of_scan.len() };
+            of_scan.insert(at, atoms.beside(highest, place)?);
+        }
     }
-    let elements = scan.first as usize..(scan.first + scan.count) as usize;
-    let elements = of_scan.get(elements).unwrap_or(&of_scan);
-    let total = Value::of_atoms(scan.operator, elements);
-    let places = elements.iter().map(|atom| atoms.place_of(*atom));
-    let shift = LEAST_SHIFT..u32::BITS;
-    let shift = shift.into_iter().find(|shift| {
-        let of_shift = (0u32..).map(|element| Some(element + (element >> shift)));
-        places.clone().eq(of_shift.take(elements.len()))
+    let elements = of_scan.get(scan.first as usize..(scan.first + scan.count) as usize)?;
+    let places: Option<Vec<u32>> = elements.iter().map(|atom| atoms.place_of(*atom)).collect();
+    let places = places?;
+    // The results lie where the elements did.
+    if input != *global || cells.get(scan.at as usize..(scan.at + scan.count) as usize)? != places {
+        return None;
+    }
+    let shift = (LEAST_SHIFT..u32::BITS).find(|shift| {
+        let of_shift = (0u32..).map(|element| element + (element >> shift));
+        of_shift.take(places.len()).eq(places.iter().copied())
     });
-    let global = input;
-    Some((scan, Elements::Spread { global, shift }, total))
+    let total = Value::of_atoms(scan.operator, elements);
+    Some((scan, Elements::Spread { global: input, shift }, total))
 }
 
 /// The totals that the candidate left: in the rows, or else in what was noticed if that counts.

@@ -7,9 +7,9 @@ use tree_sitter::Node;
 use super::Lowering;
 use super::conversions::{as_value, convert, distance, opaque, preference};
 use super::names::packed;
-use super::not_followed::NOT_FOLLOWED;
 use super::parts::{Part, part};
 use super::scoping::{A_LOOPS, Variable};
+use super::unmodelled::UNMODELLED;
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
@@ -231,7 +231,7 @@ impl<'a> Lowering<'a> {
             self.told.insert(span);
             return opaque(arguments.into_iter().map(as_value).collect(), ty, span);
         }
-        if NOT_FOLLOWED.contains(&name) {
+        if UNMODELLED.contains(&name) {
             self.problem(&format!("what `{text}` does is not followed"), span);
         } else {
             self.unknown_name(name, name_span);

@@ -70,6 +70,9 @@ fn operator_name(op: BinaryOp) -> &'static [u8] {
     }
 }
 
+/// Operators before a variable with `++` behind it that are looked through; more are too deep for the rest anyway.
+const MAX_OPERATORS: usize = 64;
+
 impl<'a> Lowering<'a> {
     /// Lowers an expression. What is not understood is `Opaque` with what is.
     pub(super) fn expression(&mut self, node: Node) -> Expr {
@@ -438,26 +441,27 @@ impl<'a> Lowering<'a> {
     }
 
     fn update_expression(&mut self, node: Node, span: Span) -> Expr {
-        let (Some(op), Some(argument)) = (part(node, Part::Operator), part(node, Part::Argument)) else {
+        let (Some(step), Some(mut target)) = (part(node, Part::Operator), part(node, Part::Argument)) else {
             return self.children(node, span);
         };
-        let increment = self.node_source(op) == b"++";
-        let prefix = op.start_byte() < argument.start_byte();
+        let increment = self.node_source(step) == b"++";
+        let prefix = step.start_byte() < target.start_byte();
         // The grammar takes `-x++` for `(-x)++`, but `++` behind a variable comes first.
-        let (mut argument, mut operators) = (argument, Vec::new());
+        let mut operators = Vec::new();
         while !prefix
-            && argument.kind() == "unary_expression"
-            && let (Some(op), Some(operand)) =
-                (part(argument, Part::Operator), part(argument, Part::Argument))
+            && operators.len() < MAX_OPERATORS
+            && target.kind() == "unary_expression"
+            && let (Some(op), Some(operand)) = (part(target, Part::Operator), part(target, Part::Argument))
         {
-            operators.push((op, self.span(argument).start));
-            argument = operand;
+            operators.push((op, self.span(target).start));
+            target = operand;
         }
-        let start = match operators.as_slice() {
-            [] => span.start,
-            _ => self.span(argument).start,
+        let start = if prefix {
+            span.start
+        } else {
+            self.span(target).start
         };
-        let target = self.expression(argument);
+        let target = self.expression(target);
         self.note_write(&target);
         let step = Expr {
             ty: target.ty.clone(),

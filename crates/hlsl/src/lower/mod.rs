@@ -14,7 +14,6 @@ mod literals;
 mod members;
 mod methods;
 mod names;
-mod not_followed;
 mod parts;
 mod rays;
 mod scoping;
@@ -25,6 +24,7 @@ mod structs;
 mod syntax;
 mod templates;
 mod typing;
+mod unmodelled;
 mod wide;
 
 use std::borrow::Cow;

@@ -285,6 +285,7 @@ impl Lowering<'_> {
         };
         if parts.condition.is_none()
             && let Some(span) = self.lexed.passes.get(&self.span(node).start)
+            && !leaves(&parts.body)
             && let Some(passes) = parts.limit.take_if(|passes| *passes > 0)
         {
             self.end_after(&mut parts, passes, *span);
@@ -308,8 +309,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Ends a loop without a condition after the passes of its `[unroll(n)]`. Where that is a hint, such a loop has no end, so
-    /// that nothing that holds behind it is wrong there. A variable counts them that no text can name.
+    /// Ends a loop without a condition, which nothing in its body leaves, after the passes of its `[unroll(n)]`. Where that is a
+    /// hint, such a loop has no end, so that nothing that holds behind it is wrong there. A variable counts them that no text can name.
     fn end_after(&mut self, parts: &mut Loop, passes: u32, span: Span) {
         let counter = self.declare_local(b"[unroll]", Type::UINT, span);
         let uint = |kind| Expr {
@@ -438,4 +439,12 @@ fn can_look_inside(node: Node) -> bool {
         }
     }
     inside
+}
+
+/// Whether a loop with this body may be left from within.
+fn leaves(body: &Stmt) -> bool {
+    match &body.kind {
+        StmtKind::Break | StmtKind::Return(_) | StmtKind::Discard | StmtKind::Opaque => true,
+        _ => body.children().any(leaves),
+    }
 }

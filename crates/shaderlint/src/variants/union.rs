@@ -180,7 +180,7 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
         used,
         problems,
         stops,
-        has_gaps: _,
+        in_part: _,
         work: _,
     } = &mut reading.report;
     reading
@@ -241,15 +241,20 @@ enum Objection {
 }
 
 /// Reasons for having no fix which say that a kernel was not followed, and nothing about the fix.
-const NOT_FOLLOWED: [&str; 4] = ["unknown-results", "unknown-bound", "unfollowed", "too-long"];
+const NOT_FOLLOWED: [&str; 3] = ["unknown-results", "unfollowed", "too-long"];
 
-/// Whether a reading was followed to where it would have come to a fix, of what it has to say of the same place.
-fn is_followed(reading: &Reading, own: Option<&Diagnostic>) -> bool {
-    match own.map(|own| &own.no_fix) {
-        None => reading.problems.is_empty() && !reading.report.has_gaps,
-        Some(Some(why)) => !NOT_FOLLOWED.contains(&why.reason),
-        Some(None) => true,
+/// Whether a reading neither comes to the fix of a finding nor is against it: none of its kernels is followed to where it would
+/// show. `own` is what it says of the same place. The default configuration has to come to each fix.
+fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
+    if reading.label.is_empty() {
+        return false;
     }
+    let Some(own) = own else {
+        let mut in_part = reading.report.in_part.iter();
+        return in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
+    };
+    let why = own.no_fix.as_ref();
+    why.is_some_and(|why| NOT_FOLLOWED.contains(&why.reason))
 }
 
 /// What a reading has against a fix: it takes in what the fix changes, and speaks of it, without having come to it.
@@ -273,8 +278,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
         label => label,
     };
     let reason = own.and_then(|own| own.no_fix.as_ref());
-    // What everybody builds is to prove it.
-    if !reading.label.is_empty() && !is_followed(reading, own) {
+    if is_open(reading, finding, own) {
         let note = format!("the fix is not proved {which}, where the kernel is not followed to its end");
         return Some(Objection::Doubt(note));
     }
@@ -456,7 +460,7 @@ fn verdict_on_fix(
     let text = match (taken.sum(), others.find_map(same)) {
         (Some(0), _) => return Ok(Vec::new()),
         (Some(1), Some(notes)) => return Ok(notes),
-        (Some(1), None) if !reading.label.is_empty() && !is_followed(reading, own) => {
+        (Some(1), None) if is_open(reading, finding, own) => {
             let label = &reading.label;
             return Err(Objection::Doubt(format!(
                 "the fix is not proved where {name} includes this file {label}, and the kernel is not followed to its end"

@@ -1,6 +1,6 @@
 //! Functions of the language, of all stages, that no run follows: what they do is unknown, their names are not.
 
-pub(super) const NOT_FOLLOWED: [&[u8]; 74] = [
+pub(super) const UNMODELLED: [&[u8]; 74] = [
     b"abort",
     b"AcceptHitAndEndSearch",
     b"AllocateRayQuery",
