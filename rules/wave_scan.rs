@@ -262,7 +262,7 @@ impl<'a> Text<'a> {
             _ => row_of_elements(shader, &self.scan, elements)?,
         };
         if self.scan.reversed {
-            let index = self.from_the_end(&row, at, after)?;
+            let index = self.index_from_end(&row, at, after)?;
             return Some((row, index));
         }
         let (size, offset) = match &self.size {
@@ -287,7 +287,7 @@ impl<'a> Text<'a> {
     }
 
     /// Index of the element that is `at + after` before the last one.
-    fn from_the_end(&self, row: &Row, at: &str, after: u32) -> Option<String> {
+    fn index_from_end(&self, row: &Row, at: &str, after: u32) -> Option<String> {
         if row.padding.is_some() {
             return None;
         }
