@@ -15,7 +15,6 @@ pub(crate) fn may_go_with_size(shader: &Shader, found: &Collective, size: &str) 
     let Some(statements) = text_in_file(shader, found.span) else {
         return true;
     };
-    let sizes: BTreeSet<&[u8]> = words(size.as_bytes()).filter(|word| !is_figure(word)).collect();
     let is_constant = |word: &[u8]| {
         let mut constants = shader
             .globals
@@ -23,13 +22,16 @@ pub(crate) fn may_go_with_size(shader: &Shader, found: &Collective, size: &str) 
             .filter(|global| global.storage == Storage::Const);
         Unit::of(shader).is_macro(word) || constants.any(|constant| constant.own_name().as_bytes() == word)
     };
+    // What the size is made of goes with it, too.
+    let (_, mut sizes) = reached(shader, size.as_bytes().to_vec());
+    sizes.retain(|word| is_constant(word));
     let (texts, _) = reached(shader, statements.into_bytes());
     let mut amounts = texts.iter().flat_map(|text| amounts(text));
     amounts.any(|amount| {
         let mut own = words(amount).filter(|word| !is_figure(word));
         own.any(|word| {
             let (_, all) = reached(shader, word.to_vec());
-            !is_constant(word) || sizes.iter().any(|size| all.contains(*size))
+            !is_constant(word) || !sizes.is_disjoint(&all)
         })
     })
 }

@@ -49,3 +49,34 @@ fn every_ladder_of_them_is_fixed() {
     }
     assert_eq!(count, 44);
 }
+
+/// A form counts the elements by the size's name, and has a figure for the padding.
+#[test]
+fn padding_that_goes_with_the_size_has_no_form() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures/variants/blelloch-padded-total-named-size.hlsl");
+    let text = std::fs::read_to_string(path).expect("a fixture");
+    let fixes = |sizes: &str| {
+        let (head, rest) = text
+            .split_once("#define N 512\n#define BANK_BITS 4\n")
+            .expect("its head");
+        let found = lint(format!("{head}{sizes}{rest}").as_bytes());
+        let ladders: Vec<&Diagnostic> = found.iter().filter(|one| is_ladder(one)).collect();
+        assert_eq!(ladders.len(), 1, "{sizes}");
+        ladders[0].fix.is_some()
+    };
+    for sizes in [
+        "#define N 512\n#define BANK_BITS 4\n",
+        "#define N 512\nstatic const uint BANK_BITS = 4;\n",
+        "#define N 512\n#define BANKS 4\n#define BANK_BITS (BANKS)\n",
+    ] {
+        assert!(fixes(sizes), "{sizes}");
+    }
+    for sizes in [
+        "#define N 512\n#define BANK_BITS (N / 128)\n",
+        "#define N 512\nstatic const uint BANK_BITS = N / 128;\n",
+        "#define BASE 256\n#define N (BASE * 2)\n#define BANK_BITS (BASE / 64)\n",
+    ] {
+        assert!(!fixes(sizes), "{sizes}");
+    }
+}
