@@ -9,8 +9,8 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
 
 use crate::missing_barrier::{Defects, are_settled, leaves, own_calls, statements_around};
-use crate::wave_form::BARRIER;
 use crate::witness::{in_common, inside, lines_of, on_lines};
+use crate::written::BARRIER;
 
 /// Steps that runs for all advice about a kernel may take, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;

@@ -11,6 +11,14 @@ use shaderlint_hlsl::{Definition, FileSpan, FunctionId, Intrinsic, Shader, Span}
 
 use crate::unit::{Unit, without_comments, words};
 
+/// Said of a fix that another configuration might not bear.
+pub(crate) const AS_CONFIGURED: &str =
+    "the fix is proved for the macros as they are; #if or -D may change them";
+
+/// The same of one that was tried out, and is not proved.
+pub(crate) const AS_TRIED: &str =
+    "the fix was tried out with the macros as they are; #if or -D may change them";
+
 type Words<'a> = BTreeSet<&'a [u8]>;
 
 /// Whether `form`, which takes the place of `span` in `function`, is right in every configuration if it is in this one.

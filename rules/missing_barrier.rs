@@ -23,10 +23,11 @@ use shaderlint_hlsl::{
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
 
+use crate::configuration::{self, AS_CONFIGURED, AS_TRIED};
 use crate::moved::{Kept, Moved};
-use crate::unit::{Unit, begins_in_all};
-use crate::wave_form::{AS_CONFIGURED, AS_TRIED, BARRIER, MAX_TEXT};
-use crate::{configuration, races, witness};
+use crate::unit::{MAX_TEXT, Unit, begins_in_all};
+use crate::written::BARRIER;
+use crate::{races, witness};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;

@@ -4,8 +4,9 @@ use shaderlint_hlsl::{Global, Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Amid, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
 
+use crate::proof;
+use crate::refusal::{self, Refusal};
 use crate::unit::{Unit, words};
-use crate::wave_form::Refusal;
 use crate::{element, lines, wave_form, wave_scan, witness};
 
 /// Of fewer elements there is nothing to gain, as of atomics of fewer threads.
@@ -89,7 +90,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
             );
             NoFix::new("no-prefix-intrinsic", text)
         }
-        Refusal::NoForm(why) if context.has_rows() && why.reason == wave_form::NO_FORM => {
+        Refusal::NoForm(why) if context.has_rows() && why.reason == refusal::NO_FORM => {
             wave_form::no_packing(context, &format!("such a scan of {} elements", scan.count))
         }
         why_not => why_not.no_fix(),
@@ -264,7 +265,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ", up to rounding"
     };
-    let needs = wave_form::of_needs(scan.needs);
+    let needs = proof::of_needs(scan.needs);
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);
     let races = context.analysis.races.iter();

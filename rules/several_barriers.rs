@@ -16,9 +16,8 @@ use crate::missing_barrier::{
 };
 use crate::moved::Kept;
 use crate::unit::{Unit, words};
-use crate::wave_form::BARRIER;
 use crate::witness::lines_of;
-use crate::written::{free, on_one_line_and_comments};
+use crate::written::{BARRIER, free, on_one_line_and_comments};
 
 /// Barriers of one fix: more are no diff that anybody reads.
 const MAX_BARRIERS: usize = 16;

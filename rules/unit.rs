@@ -19,6 +19,10 @@ use crate::declaring::{
 };
 use crate::lines::{file_name, line_after};
 
+/// Bytes of text that may be read for the proofs of what is offered for one kernel: where it calls what is not there, all
+/// of a unit is read for each.
+pub(crate) const MAX_TEXT: usize = 4_000_000;
+
 /// The words of a unit's files and of its expanded text, and what they are.
 pub(crate) struct Unit {
     definitions: Definitions,

@@ -15,11 +15,12 @@ use shaderlint_hlsl::{Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Meanwhile, NotCombined, Operator, Parts, Quantity, serves_alike};
 
+use crate::configuration::{self, AS_CONFIGURED};
 use crate::proved::Subject;
-use crate::unit::{Unit, without_comments, words};
-use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, too_long};
+use crate::refusal::too_long;
+use crate::unit::{MAX_TEXT, Unit, without_comments, words};
 use crate::written::{free, is_seen_from, on_one_line};
-use crate::{claim, configuration, witness};
+use crate::{claim, witness};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;

@@ -5,25 +5,22 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
-use shaderlint_linter::{
-    At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader, whole_shaders,
-};
+use shaderlint_hlsl::{Intrinsic, Scalar, Shader, Span};
+use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, ShaderModel};
 use shaderlint_simt::{
-    Amid, Analysis, Collective, Doubt, Elements, Instance, Kind, LaneMap, Left, NOT_SEEN_TO_DIFFER, Needs,
-    Obstacle, Operator, Outcome, Rewrite, StepEdit, WaveRun, analyze, compare_stretch, compare_with,
-    proved_of_itself,
+    Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
 };
 
-use crate::configuration;
-use crate::element::{self, array_of_elements, element_name, row_of_elements};
-use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
+use crate::configuration::{self, AS_CONFIGURED};
+use crate::element;
+use crate::proof::{NOT_PROVED, prove};
+use crate::refusal::{
+    Refusal, SLOWER, no_form, no_index, no_place, not_replaceable, other_results, too_long,
+};
+use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
-use crate::written::{has_literal_size, local_name, size_by_name};
-use crate::{wave_reduction, wave_scan, witness};
-
-/// The barrier that orders no more than groupshared memory.
-pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
+use crate::written::{BARRIER, has_literal_size, local_name, size_by_name};
+use crate::{wave_reduction, wave_scan};
 
 /// The barrier of the forms that stand for a ladder: of groupshared memory, which they work on; of all memory where one
 /// of the ladder's barriers, or a fence in it, orders device memory, as other groups may rely on that.
@@ -46,80 +43,6 @@ pub(crate) struct WaveForm {
     /// The packings of threads into waves that it is right under.
     pub maps: &'static [LaneMap],
 }
-
-/// Why no form is offered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// None is written for such a construct: its elements, or its arrays.
-    NoForm(NoFix),
-    /// There is one, and this is in its way.
-    NotProved(NoFix),
-    /// What comes after the construct was seen to depend on more than its result.
-    HasOtherUses,
-}
-
-impl Refusal {
-    fn because(reason: &'static str, text: impl AsRef<str>) -> Self {
-        Refusal::NotProved(NoFix::new(reason, text))
-    }
-
-    pub fn no_fix(self) -> NoFix {
-        match self {
-            Refusal::NoForm(why) | Refusal::NotProved(why) => why,
-            Refusal::HasOtherUses => NoFix::new(
-                "other-uses",
-                "what comes after it depends on more than its result",
-            ),
-        }
-    }
-}
-
-/// The highest level of a ladder by itself: `info` if measurements showed no form that is faster.
-pub(crate) fn worth(refusal: Option<&Refusal>) -> Level {
-    match refusal {
-        Some(Refusal::NotProved(why)) if why.reason == SLOWER => Level::Info,
-        _ => Level::Error,
-    }
-}
-
-/// The reason for no fix where the ladder was seen to be as fast.
-const SLOWER: &str = "slower";
-
-/// The array of the waves' totals has nowhere to be declared.
-fn no_place() -> Refusal {
-    let text = "there is no place in this file to declare an array for the per-wave totals";
-    Refusal::because("no-place", text)
-}
-
-/// The fixed text does not read as the kernel that it was.
-fn not_read() -> Refusal {
-    Refusal::because(
-        "not-read",
-        "the text with the wave form in it is not read as the same kernel",
-    )
-}
-
-/// No variable holds the thread's index, and the group's width has a name that means nothing here.
-fn no_index() -> Refusal {
-    Refusal::because("no-thread-index", NO_INDEX)
-}
-
-const NO_INDEX: &str = "no variable here holds the thread's number in its group";
-
-/// The form would leave out what the construct makes besides.
-fn other_results() -> Refusal {
-    let text = "the same statements make other results, which the wave form of one would leave out";
-    Refusal::because("other-results", text)
-}
-
-/// Of a fix that it is not tried to prove.
-pub(crate) fn too_long() -> NoFix {
-    NoFix::new("too-long", "proving a fix would take too long")
-}
-
-/// Bytes of text that may be read for the proofs of what is offered for one kernel: where it calls what is not there, all
-/// of a unit is read for each.
-pub(crate) const MAX_TEXT: usize = 4_000_000;
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
 pub(crate) struct Proved {
@@ -175,7 +98,8 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
         return Err(Refusal::NotProved(too_long()));
     }
-    let mut why_not = no_form(context, found, rewrite);
+    let is_by_atomic = found.kind == Kind::Reduction && wave_reduction::atomic(found).is_some();
+    let mut why_not = no_form(context, found, rewrite, is_by_atomic);
     for (number, form) in forms.into_iter().enumerate() {
         if let [totals] = form.totals.as_slice()
             && let Some(array) = totals_declared(context.shader, found, totals)
@@ -243,9 +167,6 @@ fn results_are_known(context: &Context<'_>, needs: Needs) -> Result<(), Refusal>
     })
 }
 
-/// The reason for no fix where a form was not proved equal.
-const NOT_PROVED: &str = "not-proved";
-
 /// A rewrite that also leaves what other builds may read: a variable that the file names behind the construct, or where an `#if`
 /// chooses, be it by a macro that stands for nothing here.
 fn with_what_others_read(
@@ -276,230 +197,6 @@ fn with_what_others_read(
         }
     }
     Ok(rewrite)
-}
-
-/// The reason for no fix where nothing in the construct by itself is in the way of a form.
-pub(crate) const NO_FORM: &str = "no-form";
-
-/// Why no form is written for the construct, if it is for none.
-fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refusal {
-    let mut places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
-    let is_component = |place: &Elements| match place {
-        Elements::Array { component, .. }
-        | Elements::Cell { component, .. }
-        | Elements::Register { component, .. }
-        | Elements::OneRegister { component, .. } => component.is_some(),
-        _ => false,
-    };
-    let why = if places.clone().any(is_component) {
-        let text = "no wave form is written for components of vectors or structs";
-        NoFix::new("components", text)
-    } else if let Some(why) = places.find_map(|place| no_form_of_place(context.shader, found, place)) {
-        why
-    } else if element_name(context.shader, found).is_none() {
-        let text = format!("no wave form is written for {}s", found.element_name());
-        NoFix::new("element-type", text)
-    } else if !has_literal_size(context) {
-        no_form_of_name(context, found, rewrite)
-    } else {
-        NoFix::new(
-            NO_FORM,
-            "no wave form is written for elements and arrays like these",
-        )
-    };
-    Refusal::NoForm(why)
-}
-
-/// The same of one place of elements.
-fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Option<NoFix> {
-    let (global, is_spread) = match place {
-        Elements::Array { global, .. } | Elements::Cell { global, .. } => (*global, false),
-        Elements::Spread { global, .. } => (*global, true),
-        _ => return None,
-    };
-    let array = shader.globals.get(global.0 as usize)?;
-    let name = array.own_name();
-    let of_what = match &array.ty {
-        _ if found.kind != Kind::Reduction && row_of_elements(shader, found, place).is_some() => return None,
-        Type::Array(element, _) if matches!(**element, Type::Array(..)) => "an array of arrays",
-        _ if is_spread => "where others are between them",
-        _ if array_of_elements(shader, found, global).is_none() => "an array of another type",
-        _ => return None,
-    };
-    let text = match array.ty {
-        Type::Array(..) | Type::Resource(..) => {
-            format!("no wave form is written for elements in `{name}`, {of_what}")
-        }
-        _ => format!("no wave form is written that leaves its result in `{name}`, which is no array"),
-    };
-    Some(NoFix::new("array", text).named(name))
-}
-
-/// The same where the group's size has a name.
-fn no_form_of_name(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> NoFix {
-    let function = context.function(found.function);
-    let settled = goes_with_size(rewrite).and_then(|local| {
-        let local = function?.locals.get(local.0 as usize)?;
-        Some(&*local.name)
-    });
-    if let Some(left) = settled {
-        let text = format!(
-            "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
-        );
-        return NoFix::new("named-size", text).named(left);
-    }
-    let is_by_atomic = found.kind == Kind::Reduction && wave_reduction::atomic(found).is_some();
-    let text = if size_by_name(context, found).is_none() && !is_by_atomic {
-        "a wave form needs the group's size, whose name may mean something else here, or nothing"
-    } else {
-        "the group's size has a name, for which no form of such a ladder is written"
-    };
-    NoFix::new("named-size", text)
-}
-
-/// Why no other statements can take the construct's place.
-fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle) -> Refusal {
-    let (groups, loops): (Vec<&Instance>, Vec<&Instance>) = found
-        .instances
-        .iter()
-        .partition(|instance| instance.is_of_group());
-    let bounds: Vec<&str> = loops.into_iter().map(|instance| &*instance.bound).collect();
-    Refusal::NotProved(match (bounds.as_slice(), found.amid) {
-        _ if !found.windows.is_empty() => {
-            let text = "its elements pass through a buffer, which other groups may write meanwhile";
-            NoFix::new("in-buffer", text)
-        }
-        // Whatever comes in between, there would be no form.
-        ([], _) if is_of_no_form(obstacle) => of_obstacle(context.shader, found, obstacle),
-        ([], Some(amid)) => of_amid(context, found, amid),
-        ([], None) if !groups.is_empty() => {
-            let text = "it is proved of the first group only, whose SV_GroupID is 0";
-            NoFix::new("first-group", text)
-        }
-        ([], None) => match lives_on(context.shader, found) {
-            Some(local) => {
-                let text = format!(
-                    "after the loop, `{}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
-                     `hlsl` in shaderlint.toml",
-                    local.name
-                );
-                NoFix::new("language-version", text)
-                    .named(&*local.name)
-                    .at(local.span)
-            }
-            None => of_obstacle(context.shader, found, obstacle),
-        },
-        ([bound], _) => {
-            let text = format!("the loop's bound {bound} is known at run time only");
-            NoFix::new("unknown-bound", text).named(*bound)
-        }
-        (bounds, _) => {
-            let bounds = bounds.join(" and ");
-            let text = format!("the loops' bounds {bounds} are known at run time only");
-            NoFix::new("unknown-bound", text).named(bounds)
-        }
-    })
-}
-
-/// Whether no form is written for constructs of the kind.
-fn is_of_no_form(obstacle: Obstacle) -> bool {
-    matches!(
-        obstacle,
-        Obstacle::Segmented(_) | Obstacle::Halves | Obstacle::Companions | Obstacle::ElementsPerThread
-    )
-}
-
-fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
-    let (text, place) = match amid {
-        Amid::Read(read) => (
-            format!(
-                "the read {} may come while its elements are stored: no barrier is known to be between",
-                witness::on_lines(context, &[read], found.span)
-            ),
-            read,
-        ),
-        Amid::Barrier(barrier) => (
-            format!(
-                "not all inputs are known to lead to {}",
-                witness::barrier(context, barrier, found.span)
-            ),
-            barrier,
-        ),
-    };
-    NoFix::new("unordered-reads", text).at(place)
-}
-
-fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix {
-    let function = shader.functions.get(found.function.0 as usize);
-    let of_local = |id: LocalId, reason: &'static str, text: &dyn Fn(&str) -> String| {
-        let local = function.and_then(|function| function.locals.get(id.0 as usize));
-        match local {
-            Some(local) => NoFix::new(reason, text(&format!("`{}`", local.name)))
-                .named(&*local.name)
-                .at(local.span),
-            None => NoFix::new(reason, text("a variable")),
-        }
-    };
-    match obstacle {
-        Obstacle::Segmented(length) => {
-            let text = format!("no wave form is written for scans that start anew every {length} elements");
-            NoFix::new("segmented", text)
-        }
-        Obstacle::Halves => NoFix::new("halves", "no wave form is written for sums in halves of words"),
-        Obstacle::Companions => {
-            let text = "no wave form is written where other values, such as an index, are chosen with it";
-            NoFix::new("companions", text)
-        }
-        Obstacle::ElementsPerThread => {
-            let text = "wave forms of a scan are written for one or two elements a thread only";
-            NoFix::new("elements-per-thread", text)
-        }
-        Obstacle::Declares(id) => of_local(id, "declares", &|name| {
-            format!("{name}, which these statements declare, is used after them")
-        }),
-        Obstacle::NoPlace => {
-            let text =
-                "its result is a part of an expression, which a wave form would have to be written into";
-            NoFix::new("result-in-expression", text)
-        }
-        Obstacle::Leaves(id) => of_local(id, "leaves", &|name| {
-            format!(
-                "{name}, which these statements leave, is used after them, and not one number in all threads"
-            )
-        }),
-        Obstacle::NoIndex => NoFix::new("no-thread-index", NO_INDEX),
-        Obstacle::MayLeave => NoFix::new("may-return", "threads may return from among these statements"),
-        Obstacle::Writes(id) => match shader.globals.get(id.0 as usize) {
-            Some(written) => {
-                let text = format!("these statements also write `{}`", written.name);
-                NoFix::new("writes", text).named(&*written.name)
-            }
-            None => NoFix::new("writes", "these statements also write a variable"),
-        },
-        Obstacle::WritesHandle => {
-            let text = "these statements also write a resource that a variable or parameter stands for";
-            NoFix::new("writes", text)
-        }
-        Obstacle::SharesMemory => {
-            let text = "these statements also make an atomic, or read a resource that can be written";
-            NoFix::new("shared-memory", text)
-        }
-        Obstacle::Unfollowed => NoFix::new("unfollowed", "one of these statements is not followed"),
-        Obstacle::SomeRuns => NoFix::new("some-runs", "it is proved of some of the kernel's runs only"),
-    }
-}
-
-/// A variable that the construct declares in the header of a loop, and that is named behind it in some versions only.
-fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a Local> {
-    let function = shader.functions.get(found.function.0 as usize)?;
-    let body = function.body.as_deref().unwrap_or_default();
-    let leaked = expressions(body).filter_map(|expr| match shader.leaked(expr)?.kind {
-        ExprKind::Local(local) => function.locals.get(local.0 as usize),
-        _ => None,
-    });
-    let is_own = |local: &&Local| found.span.start <= local.span.start && local.span.end <= found.span.end;
-    let mut own = leaked.filter(is_own);
-    own.next()
 }
 
 /// The fix that puts the form there, if it is proved.
@@ -670,14 +367,6 @@ const AS_ONE: &str = "the fix is proved of a group whose threads all reach every
 /// Said of a fix that stands for a kernel without its races.
 const ENDS_RACES: &str = "the kernel races as it stands; with the fix no race is found any more";
 
-/// Said of a fix that another configuration might not bear.
-pub(crate) const AS_CONFIGURED: &str =
-    "the fix is proved for the macros as they are; #if or -D may change them";
-
-/// The same of one that was tried out, and is not proved.
-pub(crate) const AS_TRIED: &str =
-    "the fix was tried out with the macros as they are; #if or -D may change them";
-
 /// What wave forms make of floats that the ladder does not.
 pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
     let rounds = "a wave form combines floats in another order, so results may round differently";
@@ -734,153 +423,6 @@ fn replaced(shader: &Shader, statements: Span) -> Option<(Span, [String; 2])> {
     let is_followed = shader.text.get(whole.end as usize) == Some(&b';');
     let end = whole.end + u32::from(is_followed);
     Some((Span { end, ..whole }, [before?, behind?]))
-}
-
-/// What is proved of a fix.
-struct Proof {
-    text: String,
-    /// Bit for bit.
-    is_exact: bool,
-    /// The kernel races as it stands, and does not any more.
-    ends_races: bool,
-    /// It is about the statements alone, and not all threads may come to them.
-    may_part: bool,
-}
-
-/// What is proved of the edits. It ends with the first run that is not equal: most forms that cannot be proved fail the
-/// first, and those that take the most runs would take the longest in vain.
-///
-/// Where the whole kernel cannot be compared, the statements are by themselves: what is not followed elsewhere is no matter to
-/// them ([`compare_stretch`]). A kernel that is wrong has no results to keep. Where it is wrong in that it races, such as
-/// in the partial results that the next pass of a loop overwrites, a fix with which nothing races any more leaves what was
-/// meant.
-fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap], needs: Needs) -> Result<Proof, Refusal> {
-    let fixed = fixed_shader(context.shader, context.entry, edits);
-    let (fixed, entry) = fixed.ok_or_else(not_read)?;
-    let flagged = (context.shader, context.entry);
-    let whole = compare_with(needs.floats(), flagged, (&fixed, entry), maps);
-    let refused = match proof_by(context, whole, maps, needs) {
-        Err(Refusal::NotProved(why)) if why.reason == NOT_PROVED => why,
-        whole => {
-            return whole.map(|proof| Proof {
-                may_part: false,
-                ..proof
-            });
-        }
-    };
-    let is_right = |analysis: &Analysis| {
-        analysis.races.is_empty() && analysis.out_of_bounds.is_empty() && analysis.divergences.is_empty()
-    };
-    let in_place = || {
-        let ends_races = !context.analysis.races.is_empty();
-        let is_otherwise_right =
-            context.analysis.out_of_bounds.is_empty() && context.analysis.divergences.is_empty();
-        let ends = || {
-            let analysis = analyze(&fixed, entry);
-            is_right(&analysis) && analysis.stopped.is_none()
-        };
-        if !is_otherwise_right || ends_races && !ends() {
-            return None;
-        }
-        let [flagged, fixed] = whole_shaders(context.shader, context.entry, edits)?;
-        let runs = compare_stretch(needs.floats(), (&flagged.0, flagged.1), (&fixed.0, fixed.1), maps)?;
-        let proof = proof_by(context, runs, maps, needs).ok()?;
-        Some(Proof { ends_races, ..proof })
-    };
-    in_place().ok_or(Refusal::NotProved(refused))
-}
-
-/// The same of one way to compare the two.
-fn proof_by(
-    context: &Context<'_>,
-    compared: impl Iterator<Item = WaveRun>,
-    maps: &[LaneMap],
-    needs: Needs,
-) -> Result<Proof, Refusal> {
-    let mut runs = Vec::new();
-    for run in compared {
-        if (context.is_stopped)() {
-            return Err(Refusal::NotProved(too_long()));
-        }
-        match &run.outcome {
-            Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_) => runs.push(run),
-            Outcome::Differs(_) => return Err(Refusal::HasOtherUses),
-            outcome => {
-                let packed = match run.map {
-                    LaneMap::Linear => String::new(),
-                    map => format!(", {}", map.name()),
-                };
-                let text = match outcome {
-                    Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => {
-                        "the wave form could not be proved equal, though no inputs were found for which it differs"
-                            .to_owned()
-                    }
-                    outcome => format!(
-                        "the wave form could not be proved equal (waves of {}{packed}): {}",
-                        run.wave_size,
-                        outcome.reason()
-                    ),
-                };
-                return Err(Refusal::because(NOT_PROVED, text));
-            }
-        }
-    }
-    let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
-    Ok(Proof {
-        text: proof(&runs, maps) + of_needs(needs),
-        is_exact,
-        ends_races: false,
-        may_part: runs.iter().any(|run| run.presumes),
-    })
-}
-
-/// What has to be so of floats.
-pub(crate) fn of_needs(needs: Needs) -> &'static str {
-    match (needs.numbers, needs.powers) {
-        (false, false) => "",
-        (true, false) => ", if no float is NaN",
-        (false, true) => ", if powers of whole numbers are exact",
-        (true, true) => ", if no float is NaN and powers of whole numbers are exact",
-    }
-}
-
-/// What equal runs say.
-fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
-    let sizes = runs.iter().map(|run| run.wave_size);
-    let sizes = match (sizes.clone().min(), sizes.max()) {
-        (Some(least), Some(most)) if least < most => format!("wave sizes {least} to {most}"),
-        (least, _) => format!("wave size {}", least.unwrap_or_default()),
-    };
-    let names: Vec<&str> = maps.iter().map(|map| map.name()).collect();
-    let names = format!(
-        "lane map{}: {}",
-        if names.len() == 1 { "" } else { "s" },
-        names.join(", ")
-    );
-    let up_to = up_to(runs);
-    let presumes = runs.iter().any(|run| run.presumes);
-    let given = if presumes {
-        ", for inputs for which all threads reach its barriers"
-    } else {
-        ""
-    };
-    format!("proved of the fix: the kernel writes the same{up_to} at {sizes} ({names}){given}")
-}
-
-/// But for what the kernel is the same.
-fn up_to(runs: &[WaveRun]) -> String {
-    let beyond = runs.iter().find_map(|run| match run.outcome {
-        Outcome::RoundsBeyond(doubt) => Some(doubt),
-        _ => None,
-    });
-    let what = match beyond {
-        Some(Doubt::Order) => "rounding",
-        Some(Doubt::Flush) => "denormals that are flushed",
-        Some(Doubt::Pick) => "which of two equal floats `min` or `max` gives",
-        None if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) => return String::new(),
-        None => return ", up to rounding,".to_owned(),
-    };
-    format!(", up to {what}, on which more than the value of a float may hang,")
 }
 
 /// Why the file's text of the form may not be what was proved. The proof is about expanded text, but the file's is expanded

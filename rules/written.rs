@@ -8,6 +8,9 @@ use shaderlint_simt::Collective;
 
 use crate::unit::{Unit, without_comments, words};
 
+/// The barrier that orders no more than groupshared memory.
+pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
+
 /// The arguments of `numthreads` as the file has them; `None` where they are a macro's, or not plain to tell apart.
 pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
     let function = context.shader.functions.get(context.entry.0 as usize)?;

@@ -3,7 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
-use crate::wave_form::Refusal;
+use crate::refusal::{self, Refusal};
 use crate::{scan, shuffle, wave_form, wave_reduction};
 
 pub(crate) const RULE: Rule = Rule {
@@ -46,7 +46,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         }
         None => format!("a wave form needs shader model {needed}"),
     };
-    let worth = wave_form::worth(why_not.as_ref());
+    let worth = refusal::worth(why_not.as_ref());
     let fix = proved.map(|proved| proved.fix);
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::beside(context, reduction));
@@ -55,7 +55,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     notes.extend(wave_form::of_floats(reduction));
     let lacks_atomic = wave_reduction::atomic(reduction).is_none() && context.has_rows();
     let no_fix = why_not.map(|why_not| match why_not {
-        Refusal::NoForm(why) if lacks_atomic && why.reason == wave_form::NO_FORM => {
+        Refusal::NoForm(why) if lacks_atomic && why.reason == refusal::NO_FORM => {
             let (what, ty) = (scan::name(reduction.operator), reduction.element_name());
             wave_form::no_packing(context, &format!("the {what} of {} {ty}s", reduction.count))
         }
