@@ -8,7 +8,8 @@ use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
 
-use crate::missing_barrier::{Defects, are_settled, leaves, own_calls, statements_around};
+use crate::missing_barrier::{Defects, are_settled, leaves, own_calls};
+use crate::statements::statements_around;
 use crate::witness::{in_common, inside, lines_of, on_lines};
 use crate::written::BARRIER;
 

@@ -17,14 +17,13 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, Intrinsic, Shader, Span, Stmt, StmtKind, statements,
-};
+use shaderlint_hlsl::{Function, FunctionId, Intrinsic, Shader, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
 
 use crate::configuration::{self, AS_CONFIGURED, AS_TRIED};
 use crate::moved::{Kept, Moved};
+use crate::statements::{holder, is_barrier};
 use crate::unit::{MAX_TEXT, Unit, begins_in_all};
 use crate::written::BARRIER;
 use crate::{races, witness};
@@ -669,22 +668,6 @@ impl Defects {
     }
 }
 
-/// The statements of lists of statements, and the arms and bodies, that `span` stands in, from the outermost on.
-pub(crate) fn statements_around(shader: &Shader, span: Span) -> Option<Vec<&Stmt>> {
-    let body = holder(shader, span)?.body.as_deref()?;
-    let holds = |statement: &&Stmt| statement.span.start <= span.start && span.end <= statement.span.end;
-    let mut around: Vec<&Stmt> = statements(body).filter(holds).collect();
-    // Of statements that begin and end together the inner one comes later.
-    around.sort_by_key(|statement| std::cmp::Reverse(statement.span.end - statement.span.start));
-    (!around.is_empty()).then_some(around)
-}
-
-/// The function whose text holds `span`.
-pub(crate) fn holder(shader: &Shader, span: Span) -> Option<&Function> {
-    let holds = |function: &&Function| function.span.start <= span.start && span.end <= function.span.end;
-    shader.functions.iter().find(holds)
-}
-
 /// The statements around `span` that stand in blocks, from the outermost on, and whether each is one that all threads
 /// pass which pass a barrier of its block.
 fn path(body: &[Stmt], span: Span, are_all_here: bool, places: &mut Vec<(Span, bool)>) {
@@ -703,22 +686,6 @@ fn path(body: &[Stmt], span: Span, are_all_here: bool, places: &mut Vec<(Span, b
     let Some(statement) = after.first() else { return };
     places.push((statement.span, is_passed));
     blocks(statement, span, places);
-}
-
-/// Whether a statement is a barrier that the whole group waits at.
-pub(crate) fn is_barrier(statement: &Stmt) -> bool {
-    group_barrier(statement).is_some()
-}
-
-/// Which one it is.
-pub(crate) fn group_barrier(statement: &Stmt) -> Option<Intrinsic> {
-    match &statement.kind {
-        StmtKind::Expr(Expr {
-            kind: ExprKind::Intrinsic(intrinsic, _),
-            ..
-        }) => Some(*intrinsic).filter(|intrinsic| intrinsic.is_group_barrier()),
-        _ => None,
-    }
 }
 
 /// The same below a statement: one that is an arm or a body by itself is no place for another.

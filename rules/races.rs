@@ -6,7 +6,7 @@ use shaderlint_hlsl::{Intrinsic, Span};
 use shaderlint_linter::{Context, Rule};
 use shaderlint_simt::{Access, Around, Race};
 
-use crate::{lines, missing_barrier, witness};
+use crate::{lines, statements, witness};
 
 /// Races that one finding tells of.
 pub(crate) struct Told<'a> {
@@ -72,7 +72,7 @@ pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Told<
     for (number, races) in by_line {
         for race in races {
             let place = race.second.span;
-            let function = missing_barrier::holder(context.shader, place).map(|function| function.span);
+            let function = statements::holder(context.shader, place).map(|function| function.span);
             let alone = context.is_allowed(rule, place).then_some(number);
             let key = (race.array, race.interval, function, alone);
             let known = groups.iter_mut().find(|(other, _)| *other == key);
@@ -224,7 +224,7 @@ pub(crate) fn meeting(context: &Context<'_>, race: &Race) -> String {
 
 /// The statement of a list of statements that a place is in, the innermost one.
 pub(crate) fn statement_at(context: &Context<'_>, place: Span) -> Option<Span> {
-    missing_barrier::statements_around(context.shader, place)?
+    statements::statements_around(context.shader, place)?
         .last()
         .map(|statement| statement.span)
 }

@@ -11,10 +11,9 @@ use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Race, is_pure};
 
 use crate::advice::{Place, Proved};
-use crate::missing_barrier::{
-    Barrier, Candidate, THIS_BARRIER, Tried, passed_by_all, statements_around, tried,
-};
+use crate::missing_barrier::{Barrier, Candidate, THIS_BARRIER, Tried, passed_by_all, tried};
 use crate::moved::Kept;
+use crate::statements::statements_around;
 use crate::unit::{Unit, words};
 use crate::witness::lines_of;
 use crate::written::{BARRIER, free, on_one_line_and_comments};

@@ -13,36 +13,15 @@ use shaderlint_simt::{
 
 use crate::configuration::{self, AS_CONFIGURED};
 use crate::element;
+use crate::form::{WaveForm, barrier_of};
 use crate::proof::{NOT_PROVED, prove};
 use crate::refusal::{
     Refusal, SLOWER, no_form, no_index, no_place, not_replaceable, other_results, too_long,
 };
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
-use crate::written::{BARRIER, has_literal_size, local_name, size_by_name};
+use crate::written::{has_literal_size, local_name, size_by_name};
 use crate::{wave_reduction, wave_scan};
-
-/// The barrier of the forms that stand for a ladder: of groupshared memory, which they work on; of all memory where one
-/// of the ladder's barriers, or a fence in it, orders device memory, as other groups may rely on that.
-pub(crate) fn barrier_of(found: &Collective) -> &'static str {
-    if found.orders_device {
-        "AllMemoryBarrierWithGroupSync"
-    } else {
-        BARRIER
-    }
-}
-
-/// Text that replaces a construct, and what it needs declared.
-pub(crate) struct WaveForm {
-    /// Statements, four spaces an indentation step, without a line break at the end.
-    pub block: String,
-    /// The same with the group's size in figures, where `block` has its name.
-    pub expanded: Option<String>,
-    /// Of each of its results.
-    pub totals: Vec<Totals>,
-    /// The packings of threads into waves that it is right under.
-    pub maps: &'static [LaneMap],
-}
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
 pub(crate) struct Proved {
@@ -454,22 +433,4 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
     let declaration = form.totals.iter().map(|totals| &totals.declaration);
     let mut texts = std::iter::once(block).chain(declaration);
     texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
-}
-
-/// The identity of an operator, as HLSL text of a type.
-pub(crate) fn neutral(operator: Operator, element: Scalar) -> &'static str {
-    match (operator, element) {
-        (Operator::Add | Operator::Or | Operator::Xor, Scalar::Int) => "0",
-        (Operator::Mul, Scalar::Int) => "1",
-        (Operator::Mul, _) => "1u",
-        (Operator::FloatAdd, _) => "0.0",
-        (Operator::FloatMul, _) => "1.0",
-        (Operator::And, Scalar::Int) => "-1",
-        (Operator::And | Operator::MinUint, _) => "0xffffffffu",
-        (Operator::MinInt, _) => "2147483647",
-        (Operator::MaxInt, _) => "int(0x80000000u)",
-        (Operator::MinFloat, _) => "asfloat(0x7f800000u)",
-        (Operator::MaxFloat, _) => "asfloat(0xff800000u)",
-        (Operator::Add | Operator::Or | Operator::Xor | Operator::MaxUint, _) => "0u",
-    }
 }

@@ -31,9 +31,9 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use crate::element::{self, array_of_elements, element_name, part_of, scalar_part};
+use crate::form::{WaveForm, barrier_of, neutral};
 use crate::lines;
 use crate::totals::{Totals, goes_with_size, length_by_name};
-use crate::wave_form::{WaveForm, barrier_of, neutral};
 use crate::written::{all_threads_by_name, has_literal_size, local_name, size_by_name};
 
 /// Elements that one thread combines before its wave does, at most.

@@ -36,9 +36,9 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
 use crate::element::{Row, array_of_parts, element_name, row_of_elements};
+use crate::form::{WaveForm, barrier_of, neutral};
 use crate::totals::{Totals, further_name, length_by_name};
 use crate::unit::is_part;
-use crate::wave_form::{WaveForm, barrier_of, neutral};
 use crate::written::{has_literal_size, indented, local_name, on_one_line, operand, size_by_name};
 
 /// Where a form has barriers besides its own.

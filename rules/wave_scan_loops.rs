@@ -5,8 +5,8 @@ use std::fmt::Write;
 use shaderlint_simt::LaneMap;
 
 use super::{Barriers, Names, Text, in_words, last};
+use crate::form::WaveForm;
 use crate::unit::words;
-use crate::wave_form::WaveForm;
 use crate::written::{has_literal_size, indented};
 
 /// How many elements one wave beats the ladder for.

@@ -5,7 +5,7 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Around, Iteration, Point, element_text};
 
 use crate::lines::{file_name, line_after, lines_in_words};
-use crate::missing_barrier::group_barrier;
+use crate::statements::group_barrier;
 
 /// An element as one would write it; the index is that of the outermost dimension.
 pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl Into<i64>) -> String {

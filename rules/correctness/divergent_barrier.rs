@@ -4,7 +4,7 @@ use shaderlint_hlsl::{Span, StmtKind};
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::{Around, Divergence, Point, uses_shared_memory};
 
-use crate::missing_barrier::statements_around;
+use crate::statements::statements_around;
 use crate::unit::words;
 use crate::witness;
 

@@ -47,7 +47,7 @@ const CIRCLES: [(&str, usize); 6] = [
     ("crates/hlsl/src", 0),
     ("crates/simt/src", 41),
     ("crates/linter/src", 4),
-    ("rules", 3),
+    ("rules", 2),
     ("crates/verify/src", 2),
     ("crates/shaderlint/src", 0),
 ];

@@ -1,0 +1,47 @@
+//! What the wave forms of scans and reductions are made of.
+
+use shaderlint_hlsl::Scalar;
+use shaderlint_simt::{Collective, LaneMap, Operator};
+
+use crate::totals::Totals;
+use crate::written::BARRIER;
+
+/// The barrier of the forms that stand for a ladder: of groupshared memory, which they work on; of all memory where one
+/// of the ladder's barriers, or a fence in it, orders device memory, as other groups may rely on that.
+pub(crate) fn barrier_of(found: &Collective) -> &'static str {
+    if found.orders_device {
+        "AllMemoryBarrierWithGroupSync"
+    } else {
+        BARRIER
+    }
+}
+
+/// Text that replaces a construct, and what it needs declared.
+pub(crate) struct WaveForm {
+    /// Statements, four spaces an indentation step, without a line break at the end.
+    pub block: String,
+    /// The same with the group's size in figures, where `block` has its name.
+    pub expanded: Option<String>,
+    /// Of each of its results.
+    pub totals: Vec<Totals>,
+    /// The packings of threads into waves that it is right under.
+    pub maps: &'static [LaneMap],
+}
+
+/// The identity of an operator, as HLSL text of a type.
+pub(crate) fn neutral(operator: Operator, element: Scalar) -> &'static str {
+    match (operator, element) {
+        (Operator::Add | Operator::Or | Operator::Xor, Scalar::Int) => "0",
+        (Operator::Mul, Scalar::Int) => "1",
+        (Operator::Mul, _) => "1u",
+        (Operator::FloatAdd, _) => "0.0",
+        (Operator::FloatMul, _) => "1.0",
+        (Operator::And, Scalar::Int) => "-1",
+        (Operator::And | Operator::MinUint, _) => "0xffffffffu",
+        (Operator::MinInt, _) => "2147483647",
+        (Operator::MaxInt, _) => "int(0x80000000u)",
+        (Operator::MinFloat, _) => "asfloat(0x7f800000u)",
+        (Operator::MaxFloat, _) => "asfloat(0xff800000u)",
+        (Operator::Add | Operator::Or | Operator::Xor | Operator::MaxUint, _) => "0u",
+    }
+}
