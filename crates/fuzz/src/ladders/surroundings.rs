@@ -619,7 +619,9 @@ fn namespace(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundin
                 *part = qualified(part, role);
             }
             if !kernel.is_called {
-                *part = qualified(part, "call");
+                for role in ["call", "take"] {
+                    *part = qualified(part, role);
+                }
             }
         }
     }
