@@ -262,6 +262,7 @@ fn loops_that_may_be_cut_are_refused() {
         "[unroll(6)] for (uint i = SIZE; i > 0; i >>= 1)",
         "[unroll(6)] for (int i = 4; i >= 0; i = i - 1)",
         "[unroll(3)] for (uint i = 8;; i >>= 1)",
+        "[unroll(2)] for (int i = 0, k = 4; i < k; i++, k--)",
         "[unroll] for (uint i = 0; i < 4; ++i)",
     ] {
         let source = kernel(constant, &format!("{head} Out[gi] += i;"));
@@ -276,6 +277,9 @@ fn loops_that_may_be_cut_are_refused() {
         "[unroll(4)] for (uint i = 0; i < gi; ++i) Out[gi] += i;",
         "[unroll(4)] for (uint i = 0; i < 4; ++i) { Out[gi] += i; i -= gi & 1; }",
         "[unroll(4)] for (uint i = 0; i < 4; i += gi) Out[gi] += i;",
+        "[unroll(3)] for (;;) { if (gi > 3) break; Out[gi] += 1; }",
+        "[unroll(1)] for (int i = 0, k = 4; i < k; i++, k--) Out[gi] += i;",
+        "[unroll(2)] for (int i = 0, k = 4; i < k; i++, k--) { Out[gi] += i; k += 1; }",
         "uint i = 0; [unroll(4)] while (i < 8) { Out[gi] += i; ++i; }",
     ] {
         check(&kernel(constant, text), message, "Out[gi]");

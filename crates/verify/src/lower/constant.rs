@@ -3,8 +3,8 @@
 //! WGSL refuses constant expressions that overflow, so they must not reach it unfolded.
 
 use shaderlint_hlsl::{
-    BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Loop, Scalar, Shader, Stmt, StmtKind, Storage, Type,
-    UnaryOp, expressions,
+    BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Loop, Scalar, Shader, StmtKind, Storage, Type, UnaryOp,
+    expressions,
 };
 
 /// Deepest expression that is folded.
@@ -19,7 +19,7 @@ pub(super) fn fold(shader: &Shader, expr: &Expr) -> Option<Vec<u32>> {
     Fold {
         shader,
         budget: 1 << 16,
-        local: None,
+        locals: Vec::new(),
     }
     .expr(expr, DEPTH)
 }
@@ -36,53 +36,48 @@ fn only(bits: &[u32]) -> Option<u32> {
     }
 }
 
-/// Whether a loop is known to end within so many passes: its head declares a scalar that only its step writes, and all three
-/// parts of the head are constant but for it.
+/// Whether a loop is known to end within so many passes: its head declares scalars that only its step writes, and all that its
+/// condition and step are made of is constant but for them.
 pub(super) fn ends_within(shader: &Shader, a_loop: &Loop, passes: u32) -> bool {
-    let ([Stmt { kind, .. }], Some(condition), Some(step)) =
-        (a_loop.init.as_slice(), &a_loop.condition, &a_loop.step)
-    else {
-        return false;
-    };
-    let StmtKind::Declare {
-        local,
-        init: Some(init),
-    } = kind
-    else {
+    let (Some(condition), Some(step)) = (&a_loop.condition, &a_loop.step) else {
         return false;
     };
     let body = std::slice::from_ref(&a_loop.body);
-    let may_write = |expr: &Expr| match &expr.kind {
-        ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => names(target, *local),
-        ExprKind::Call(_, operands)
-        | ExprKind::Intrinsic(_, operands)
-        | ExprKind::Opaque(operands)
-        | ExprKind::Method {
-            arguments: operands, ..
-        } => operands.iter().any(|operand| names(operand, *local)),
-        _ => false,
+    let is_kept = |local: LocalId| {
+        let may_write = |expr: &Expr| match &expr.kind {
+            ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => names(target, local),
+            ExprKind::Call(_, operands)
+            | ExprKind::Intrinsic(_, operands)
+            | ExprKind::Opaque(operands)
+            | ExprKind::Method {
+                arguments: operands, ..
+            } => operands.iter().any(|operand| names(operand, local)),
+            _ => false,
+        };
+        let mut others = expressions(body).chain(expressions(&a_loop.init));
+        !others.any(|expr| expr.descendants().any(may_write))
     };
-    if expressions(body).any(|expr| expr.descendants().any(may_write)) {
-        return false;
-    }
-    let with = |value| Fold {
+    let declared = a_loop.init.iter().filter_map(|statement| match &statement.kind {
+        StmtKind::Declare {
+            local,
+            init: Some(init),
+        } if is_kept(*local) => Some((*local, fold_scalar(shader, init)?)),
+        _ => None,
+    });
+    let mut fold = Fold {
         shader,
         budget: 1 << 16,
-        local: Some((*local, value)),
-    };
-    let Some(mut value) = fold_scalar(shader, init) else {
-        return false;
+        locals: declared.collect(),
     };
     for _ in 0..=passes.min(MOST_PASSES) {
-        match with(value).scalar(condition) {
+        match fold.scalar(condition) {
             Some(0) => return true,
             Some(_) => {}
             None => return false,
         }
-        let Some(next) = with(value).step(step) else {
+        if fold.step(step).is_none() {
             return false;
-        };
-        value = next;
+        }
     }
     false
 }
@@ -99,8 +94,8 @@ fn names(expr: &Expr, local: LocalId) -> bool {
 struct Fold<'a> {
     shader: &'a Shader,
     budget: u32,
-    /// A variable whose value is known.
-    local: Option<(LocalId, u32)>,
+    /// Variables whose values are known.
+    locals: Vec<(LocalId, u32)>,
 }
 
 impl Fold<'_> {
@@ -108,27 +103,39 @@ impl Fold<'_> {
         only(&self.expr(expr, DEPTH)?)
     }
 
-    /// What a loop's step makes of the known variable.
-    fn step(&mut self, step: &Expr) -> Option<u32> {
-        let (local, old) = self.local?;
-        let is_its = |target: &Expr| matches!(target.kind, ExprKind::Local(named) if named == local);
-        match &step.kind {
+    /// Does what a loop's step does, if that is to known variables alone.
+    fn step(&mut self, step: &Expr) -> Option<()> {
+        let (target, value) = match &step.kind {
+            ExprKind::Comma(first, second) => {
+                self.step(first)?;
+                return self.step(second);
+            }
             ExprKind::Step {
                 target, increment, ..
-            } if is_its(target) => {
+            } => {
+                let scalar = target.ty.scalar()?;
+                matches!(scalar, Scalar::Int | Scalar::Uint).then_some(())?;
                 let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
-                matches!(target.ty.scalar()?, Scalar::Int | Scalar::Uint).then_some(())?;
-                binary(op, target.ty.scalar()?, old, 1)
+                (target, binary(op, scalar, self.scalar(target)?, 1)?)
             }
-            ExprKind::Assign { target, op, value } if is_its(target) && target.ty == value.ty => {
-                let value_bits = self.scalar(value)?;
+            ExprKind::Assign { target, op, value } if target.ty == value.ty => {
+                let new = self.scalar(value)?;
                 match op {
-                    Some(op) => binary(*op, value.ty.scalar()?, old, value_bits),
-                    None => Some(value_bits),
+                    Some(op) => (
+                        target,
+                        binary(*op, value.ty.scalar()?, self.scalar(target)?, new)?,
+                    ),
+                    None => (target, new),
                 }
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        let ExprKind::Local(named) = target.kind else {
+            return None;
+        };
+        let known = self.locals.iter_mut().find(|(local, _)| *local == named)?;
+        known.1 = value;
+        Some(())
     }
 
     fn expr(&mut self, expr: &Expr, depth: u32) -> Option<Vec<u32>> {
@@ -139,10 +146,10 @@ impl Fold<'_> {
                 is_word_like(expr.ty.scalar()?).then_some(())?;
                 Some(vec![*bits])
             }
-            ExprKind::Local(id) => self
-                .local
-                .filter(|(local, _)| local == id)
-                .map(|(_, bits)| vec![bits]),
+            ExprKind::Local(id) => {
+                let (_, bits) = self.locals.iter().find(|(local, _)| local == id)?;
+                Some(vec![*bits])
+            }
             ExprKind::Global(id) => {
                 let global = self.shader.globals.get(id.0 as usize)?;
                 if global.storage != Storage::Const {
