@@ -2,26 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Shader, Storage};
+use shaderlint_hlsl::{Global, Shader, Storage};
 use shaderlint_simt::Collective;
 
 use crate::unit::{Unit, is_part, without_comments, words};
 use crate::written::text_in_file;
 
-/// Whether the elements of a scan may lie otherwise in a group of another size, by whose name a form counts them. The form has
-/// a figure for the padding. It goes with the size if that is in what the statements divide or shift by, or functions and
-/// macros that they name; what variables hold there is not looked into.
+/// Whether another size of the group may mean another padding. A form counts the elements by the size's name, but has a figure
+/// for the padding, so both must not change together. They may if the statements, or what they name, divide or shift by
+/// something that the size is in, or by a variable.
 pub(crate) fn may_go_with_size(shader: &Shader, found: &Collective, size: &str) -> bool {
     let Some(statements) = text_in_file(shader, found.span) else {
         return true;
     };
-    let is_constant = |word: &[u8]| {
-        let mut constants = shader
-            .globals
-            .iter()
-            .filter(|global| global.storage == Storage::Const);
-        Unit::of(shader).is_macro(word) || constants.any(|constant| constant.own_name().as_bytes() == word)
-    };
+    let is_constant =
+        |word: &[u8]| Unit::of(shader).is_macro(word) || constants(shader, word).next().is_some();
     // What the size is made of goes with it, too.
     let (_, mut sizes) = reached(shader, size.as_bytes().to_vec());
     sizes.retain(|word| is_constant(word));
@@ -38,6 +33,13 @@ pub(crate) fn may_go_with_size(shader: &Shader, found: &Collective, size: &str) 
 
 fn is_figure(word: &[u8]) -> bool {
     word.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// The constants of this name.
+fn constants<'a>(shader: &'a Shader, name: &[u8]) -> impl Iterator<Item = &'a Global> {
+    let is_it =
+        move |global: &&Global| global.storage == Storage::Const && global.own_name().as_bytes() == name;
+    shader.globals.iter().filter(is_it)
 }
 
 /// A text with the bodies of all macros, functions and constants that it names, and that these name; and all words of these.
@@ -63,15 +65,8 @@ fn reached(shader: &Shader, text: Vec<u8>) -> (Vec<Vec<u8>>, BTreeSet<Vec<u8>>) 
             let functions = functions
                 .filter(|function| function.group_size.is_none())
                 .map(|function| function.span);
-            let globals = shader
-                .globals
-                .iter()
-                .filter(|global| global.own_name().as_bytes() == word);
-            let constants = globals
-                .filter(|global| global.storage == Storage::Const)
-                .map(|global| global.span);
             let declared = functions
-                .chain(constants)
+                .chain(constants(shader, word).map(|constant| constant.span))
                 .filter_map(|span| text_in_file(shader, span));
             left.extend(declared.map(String::into_bytes));
         }

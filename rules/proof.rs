@@ -1,4 +1,4 @@
-//! What is proved of a fix, and how that is said.
+//! Proves that a fix leaves the kernel's results, and words the proof.
 
 use shaderlint_linter::{Context, Edit, fixed_shader, whole_shaders};
 use shaderlint_simt::{

@@ -269,15 +269,9 @@ impl<'a> Text<'a> {
             Some(size) if row.offset == self.lanes => (format!("{size} + "), 0),
             _ => (String::new(), row.offset),
         };
-        // A multiple of the elements that a lane takes, two or four, is padded as those after it are: padding comes after four
-        // at least.
+        // `at` is a multiple of the elements that a lane takes, and no padding parts those.
         let padding = row.padding.map_or(String::new(), |padding| {
-            let is_product = |byte: u8| is_part(byte) || matches!(byte, b'.' | b' ' | b'*');
-            if at.bytes().all(is_product) {
-                format!(" + ({at} >> {padding})")
-            } else {
-                format!(" + (({at}) >> {padding})")
-            }
+            format!(" + ({} >> {padding})", as_factor(at))
         });
         let index = match offset + after {
             0 => format!("{size}{at}{padding}"),
@@ -291,11 +285,7 @@ impl<'a> Text<'a> {
         if row.padding.is_some() {
             return None;
         }
-        let at = if at.contains('+') {
-            format!("({at})")
-        } else {
-            at.to_owned()
-        };
+        let at = as_factor(at);
         match &self.size {
             None => Some(format!(
                 "{} - {at}",
@@ -678,7 +668,17 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The same, counted from a place on behind which there is no padding.
+/// An index in parentheses, unless it is a product.
+fn as_factor(index: &str) -> Cow<'_, str> {
+    let is_of_product = |byte: u8| is_part(byte) || matches!(byte, b'.' | b' ' | b'*');
+    if index.bytes().all(is_of_product) {
+        Cow::Borrowed(index)
+    } else {
+        Cow::Owned(format!("({index})"))
+    }
+}
+
+/// The same array as if its elements had no padding between them, for a lane that counts from its first element's index.
 fn without_padding(elements: &Elements) -> Elements {
     match *elements {
         Elements::Spread { global, .. } => Elements::Array {

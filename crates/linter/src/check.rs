@@ -30,7 +30,7 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Where a run had to stop early. What was found before then is in `findings`.
     pub stops: Vec<Problem>,
-    /// The kernels of which a run stopped, or did not follow all accesses to groupshared memory: what is not found may be there.
+    /// Kernels with a run that stopped, or that did not follow all accesses to groupshared memory. There may be more to find.
     pub in_part: Vec<String>,
     /// What the runs took, as in [`Analysis`].
     pub work: u64,

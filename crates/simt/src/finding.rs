@@ -259,8 +259,8 @@ pub enum Elements {
         component: Option<u8>,
         axis: u8,
     },
-    /// In ascending places of an array that has others between them, such as padding against bank conflicts. Element `i` is
-    /// `array[i + (i >> shift)]`, if there is one `shift` of which this is so.
+    /// In ascending places of an array that has others between them, such as padding against bank conflicts. With a `shift`,
+    /// element `i` is `array[i + (i >> shift)]`.
     Spread { global: GlobalId, shift: Option<u32> },
     /// One element of an array, or a component of it, counted as for [`Elements::Array`].
     Cell {

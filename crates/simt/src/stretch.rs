@@ -24,9 +24,9 @@
 //!   runs, so that what they leave is not made of it.
 //! - *No race that was none.* Accesses of P's last interval meet what the stretch does before its first barrier, and those of S's
 //!   first interval what it does behind its last. The stretch begins behind a barrier, or with the same statements up to
-//!   one. It ends with one, or touches then no cell that L does not touch in the same way ([`Shared::touches_no_more`]), which a
-//!   fix may end races by. Of two kernels of which neither is the fix of the other, L may touch no more either. It passes a
-//!   barrier wherever L does, which parts P's accesses from S's.
+//!   one. It ends with one, or touches then no cell that L does not touch in the same way ([`Shared::touches_no_more`]), so
+//!   that a fix may end races. [`compare`] does not know which kernel is right, so there L touches no more than the other stretch
+//!   either. It passes a barrier wherever L does, which parts P's accesses from S's.
 //! - *The same order of accesses to device memory.* Neither stretch makes any, and either both order those of P and S or neither
 //!   does.
 //!

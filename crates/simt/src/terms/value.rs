@@ -173,7 +173,7 @@ impl Deref for Parts<'_> {
 }
 
 impl Value {
-    /// Atoms combined, each once, of which there are two or more; their numbers are in order.
+    /// Combines two or more atoms, each once. The numbers have to be in order.
     pub fn of_atoms(operator: Operator, atoms: &[u32]) -> Value {
         let runs = atoms.chunk_by(|one, next| one + 1 == *next);
         let parts = runs.filter_map(|run| {

@@ -526,8 +526,7 @@ impl EffectsCache {
     }
 }
 
-/// Whether a target of an assignment is a place as HLSL has them. What else the text may be is not known: nothing that it
-/// writes is told then.
+/// Whether an assignment can write to this target. One to anything else was misread, so its effects are unknown.
 fn is_place(target: &Expr) -> bool {
     match &target.kind {
         ExprKind::Index(of, _) | ExprKind::Field(of, _) | ExprKind::Swizzle(of, _) => is_place(of),
