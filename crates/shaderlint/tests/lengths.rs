@@ -108,3 +108,38 @@ fn what_a_kernel_that_races_leaves_is_no_measure() {
     let said = said("ordered", [&ordered, "Out[id.x] = 5;"], "");
     assert!(said.contains("NOT equivalent"), "{said}");
 }
+
+/// Which of two zeros a minimum gives is left open, and so are the bits of a NaN: another device may leave the other ones.
+#[test]
+fn what_the_language_leaves_open_is_no_difference() {
+    let minima = |order: &str| {
+        format!(
+            "uint i = id.x; float a = asfloat(Src[i] & 0x80000000), b = asfloat(Src[i + 1] & 0x80000000);
+             float c = asfloat(Src[i + 2] & 0x80000000); Out[i] = asuint({order});"
+        )
+    };
+    let minima = [minima("min(min(a, b), c)"), minima("min(min(c, b), a)")];
+    let nans = |sign: &str| format!("float a = Src[id.x] * 0.0; Out[id.x] = asuint({sign}(a / a));");
+    let nans = [nans("-"), nans("")];
+    let pairs = [
+        (
+            "zeros",
+            minima,
+            "D3D leaves open which of two floats that compare equal `min` or `max` gives",
+        ),
+        ("nans", nans, "D3D leaves open which bits a NaN has"),
+    ];
+    for (name, [flagged, other], why) in pairs {
+        let said = said(name, [&flagged, &other], "");
+        let text = format!("not comparable, as {why}: ");
+        assert!(said.contains("no GPU adapter") || said.contains(&text), "{said}");
+        assert!(said.contains("  verdict      not proved"), "{said}");
+    }
+    // A NaN is no number, and 2 is none of two zeros.
+    let numbers = [
+        "Out[id.x] = 2;",
+        "Out[id.x] = asuint(min(asfloat(Src[id.x]), 0));",
+    ];
+    let said = said("numbers", numbers, "");
+    assert!(said.contains("NOT equivalent"), "{said}");
+}

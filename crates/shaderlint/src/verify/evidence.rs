@@ -98,6 +98,9 @@ pub(super) struct Proof {
     pub maps: Vec<MapRow>,
     /// It holds for inputs for which every thread reaches the barriers.
     pub presumes_barriers: bool,
+    /// The two write the same but for this, which D3D leaves open: that a device leaves other words shows nothing then.
+    #[serde(skip)]
+    pub left_open: Option<&'static str>,
 }
 
 /// One packing of threads into waves.

@@ -14,8 +14,8 @@ use shaderlint_verify::run::{
 use shaderlint_verify::{BindingKind, LowerError, Lowered, lower, lower_repeated};
 
 use super::evidence::{
-    CaseLine, DeviceOutcome, DeviceRow, Evidence, InOthers, Interpreted, Milliseconds, Source, Times, in_all,
-    verdict,
+    CaseLine, DeviceOutcome, DeviceRow, Evidence, InOthers, Interpreted, Milliseconds, Proof, Source, Times,
+    in_all, verdict,
 };
 use super::kernel_toml::Settings;
 use super::pair::{Pair, changed_statements};
@@ -55,12 +55,12 @@ pub(super) fn gather(
 ) -> (Evidence, Option<Arc<Trial>>) {
     progress.step(&pair.name, "proving");
     let proof = proof::prove([files.flagged, files.fixed], pair);
-    let runnable = runnable(files, pair, settings, is_timed, proof.presumes_barriers);
+    let runnable = runnable(files, pair, settings, is_timed, &proof);
     let (mut interpreter, mut devices, mut remarks, mut trial) = (Vec::new(), Vec::new(), Vec::new(), None);
     match runnable {
         Ok(runnable) => {
             progress.step(&pair.name, "interpreting");
-            interpreter = interpreted(files, pair, &runnable.trial);
+            interpreter = interpreted(files, pair, &runnable.trial, proof.left_open);
             if adapters.is_empty() {
                 remarks.push("no GPU adapter: nothing was run".to_owned());
             }
@@ -124,7 +124,7 @@ fn runnable(
     pair: &Pair,
     settings: &Settings,
     is_timed: bool,
-    presumes_barriers: bool,
+    proof: &Proof,
 ) -> Result<Runnable> {
     let Files { flagged, fixed, .. } = files;
     let lowered = |unit: &Unit, entry| {
@@ -148,7 +148,7 @@ fn runnable(
     let mut trial = Trial::new(&first, &second);
     trial.cases = cases(&plan, given.groups);
     let more = more_cases(&[&first, &second], &plan);
-    if presumes_barriers {
+    if proof.presumes_barriers {
         // With as many elements as threads, none is beyond the last.
         trial.cases.retain(|case| !case.inputs.is_ragged);
         remarks.push(
@@ -184,6 +184,7 @@ fn runnable(
         .filter(|_| has_none)
         .zip(of_fixed)
         .map(|(of_flagged, of_fixed)| &of_flagged | &of_fixed);
+    trial.open = proof.left_open.map(str::to_owned).or_else(|| stand_ins(&trial));
     trial.depth = float_depth(&first);
     let textures: BTreeSet<&str> = (first.bindings.iter().chain(&second.bindings))
         .filter(|binding| binding.dimensions.is_some())
@@ -264,7 +265,7 @@ fn at_place(unit: &Unit, LowerError { message, span }: &LowerError) -> String {
 }
 
 /// Interprets the cases of the trial.
-fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial) -> Vec<Interpreted> {
+fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial, left_open: Option<&str>) -> Vec<Interpreted> {
     // What is not proved of other maps is no matter in a group of one row.
     let maps = proof::maps(pair.has_rows());
     let maps = maps.get(..if pair.has_rows() { maps.len() } else { 1 });
@@ -300,7 +301,10 @@ fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial) -> Vec<Interpreted
                     shown(expected),
                     shown(got)
                 );
-                (Some(false), text)
+                match left_open {
+                    Some(why) => (None, format!("not comparable, as {why}: {text}")),
+                    None => (Some(false), text),
+                }
             }
         };
         Interpreted {
@@ -458,7 +462,8 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         let text = format!("not comparable, as they leave the same with {sizes}: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
-    if let Some(why) = stand_ins(trial) {
+    let of_nans = shown.filter(|first| first.is_of_nans).map(|_| BITS_OF_NANS);
+    if let Some(why) = trial.open.as_deref().or(of_nans) {
         return (
             DeviceOutcome::NotComparable,
             format!("not comparable, as {why}: {text}"),
@@ -467,8 +472,10 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
     (DeviceOutcome::Differs, text)
 }
 
+const BITS_OF_NANS: &str = "D3D leaves open which bits a NaN has";
+
 /// Why a difference may come of what stands for what has no WGSL form: hashes, and floats of 32 bits for those of 16.
-pub(super) fn stand_ins(trial: &Trial) -> Option<String> {
+fn stand_ins(trial: &Trial) -> Option<String> {
     let [a, b] = [&trial.flagged, &trial.fixed];
     if a.has_halves || b.has_halves {
         return Some("floats of 16 bits have 32 here".to_owned());

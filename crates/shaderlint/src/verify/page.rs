@@ -11,7 +11,6 @@ use shaderlint_verify::{Binding, BindingKind, Lowered};
 use similar::{DiffOp, TextDiff};
 
 use super::evidence::Evidence;
-use super::gather::stand_ins;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -60,7 +59,8 @@ struct Browser {
     /// `null` if all are.
     contested: Option<Vec<String>>,
     /// Why nothing follows from a difference.
-    hashes: Option<String>,
+    open: Option<String>,
+    has_floats: bool,
     depth: Option<u32>,
     /// Something is replaced by a hash, which as a float is below 2.
     has_hashes: bool,
@@ -230,7 +230,8 @@ fn browser(trial: &Trial) -> Option<Browser> {
         needs_subgroups: trial.flagged.uses_subgroups || trial.fixed.uses_subgroups,
         unordered: trial.unordered.iter().cloned().collect(),
         overwritten: trial.overwritten.iter().cloned().collect(),
-        hashes: stand_ins(trial),
+        open: trial.open.clone(),
+        has_floats: trial.flagged.has_floats() || trial.fixed.has_floats(),
         contested: trial
             .contested
             .as_ref()

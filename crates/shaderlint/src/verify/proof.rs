@@ -43,6 +43,10 @@ pub(super) fn prove([flagged, fixed]: [&Unit; 2], pair: &Pair) -> Proof {
         .into_iter()
         .collect();
     proof.presumes_barriers = runs.iter().any(|run| run.presumes);
+    proof.left_open = runs.iter().find_map(|run| match run.outcome {
+        Outcome::RoundsBeyond(doubt) => doubt.left_open(),
+        _ => None,
+    });
     for map in maps {
         let of_map = runs.iter().filter(|run| run.map == map);
         proof.maps.push(MapRow {

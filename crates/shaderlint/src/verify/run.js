@@ -173,7 +173,7 @@ async function compareOnce(device, browser, [flagged, suggested], groups, conten
   for (const [at, binding] of suggested.bindings.entries()) {
     if (!flagged.bindings.some(({ name }) => name === binding.name)) initial.set(binding, bytes[1][at]);
   }
-  let [words, written] = [0, 0];
+  let [words, written, ofNans] = [0, 0, null];
   for (const [binding, bytes] of initial) {
     if (!binding.is_writable || browser.overwritten.includes(binding.name)) continue;
     const sorted = browser.unordered.includes(binding.name);
@@ -190,18 +190,20 @@ async function compareOnce(device, browser, [flagged, suggested], groups, conten
         const shown = (bits) => bits === undefined ? "nothing" : isFloat ? asFloat(bits) : bits;
         const at = place(binding, contents.extents[binding.name], index);
         const text = `${binding.name}[${at}] is ${shown(found)}, should be ${shown(word)}`;
-        return { words, written, differs: { buffer: binding.name, text } };
+        const isOfNans = browser.has_floats && [word, found].every((bits) => Number.isNaN(asFloat(bits)));
+        if (!isOfNans) return { words, written, differs: { buffer: binding.name, text } };
+        ofNans ||= { buffer: binding.name, text, isOfNans };
       }
     }
   }
-  return { words, written, differs: null };
+  return { words, written, differs: ofNans };
 }
 
 const AGAIN = 4;
 
 // What a difference says, by the rules of `shaderlint verify`: nothing where threads may come in another order, where the flagged
 // kernel leaves something else each time, or where the kernels leave the same in longer buffers.
-async function explain(device, browser, pair, one, { buffer, text }) {
+async function explain(device, browser, pair, one, { buffer, text, isOfNans }) {
   const says = (outcome, why) => ({ outcome, text: `${why}: ${text}` });
   const differ = async (pair, contents) => {
     const flags = [];
@@ -221,7 +223,8 @@ async function explain(device, browser, pair, one, { buffer, text }) {
   if (one.ample && !(await differ(pair, one.ample)).includes(true)) {
     return says("not-comparable", "not comparable, as they leave the same in longer buffers");
   }
-  if (browser.hashes) return says("not-comparable", `not comparable, as ${browser.hashes}`);
+  if (browser.open) return says("not-comparable", `not comparable, as ${browser.open}`);
+  if (isOfNans) return says("not-comparable", "not comparable, as D3D leaves open which bits a NaN has");
   return { outcome: "differs", text };
 }
 

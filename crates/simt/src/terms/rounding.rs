@@ -82,6 +82,18 @@ impl Doubt {
         }
     }
 
+    /// What D3D leaves open here, so that two devices may make other bits of one kernel.
+    #[must_use]
+    pub fn left_open(self) -> Option<&'static str> {
+        match self {
+            Doubt::Order => None,
+            Doubt::Flush => Some("D3D leaves open which bits a float has after 0 is added or 1 multiplied"),
+            Doubt::Pick => {
+                Some("D3D leaves open which of two floats that compare equal `min` or `max` gives")
+            }
+        }
+    }
+
     /// Whether all that differs is what float operations take for one number.
     fn is_of_one_number(self) -> bool {
         self != Doubt::Order

@@ -60,6 +60,13 @@ impl Lowered {
     pub fn is_flattened(&self) -> bool {
         self.workgroup_size != self.group_size
     }
+
+    /// Whether the kernel computes with floats, or holds some.
+    #[must_use]
+    pub fn has_floats(&self) -> bool {
+        let mut types = self.module.types.iter();
+        types.any(|(_, kind)| kind.inner.scalar_kind() == Some(naga::ScalarKind::Float))
+    }
 }
 
 /// A buffer the host binds. Layouts are WGSL's, not those of HLSL's packing rules: both kernels of a comparison go

@@ -59,6 +59,7 @@ pub struct Comparison {
     /// Words that the flagged kernel changed. If none, the comparison says nothing.
     pub written: u64,
     pub differing: u64,
+    /// The first word that differs; one whose bits are no NaN's, if there is one.
     pub first: Option<Difference>,
 }
 
@@ -86,6 +87,8 @@ pub struct Difference {
     pub got: u32,
     /// What was there before; `None` where elements may have any order.
     pub before: Option<u32>,
+    /// Both are the bits of a NaN, and the kernels compute with floats: which NaN comes of an operation is open.
+    pub is_of_nans: bool,
 }
 
 /// Compares what `flagged` and `fixed` left in each buffer that one of `kernels` may write to. Buffers named in
@@ -102,6 +105,7 @@ pub fn compare(
 ) -> Comparison {
     let mut comparison = Comparison::default();
     let mut seen = BTreeSet::new();
+    let have_floats = kernels.iter().any(|kernel| kernel.has_floats());
     let bindings = kernels.iter().flat_map(|kernel| &kernel.bindings);
     for binding in bindings.filter(|b| b.kind.is_writable()) {
         if !seen.insert(&binding.name) || overwritten.contains(&binding.name) {
@@ -135,7 +139,10 @@ pub fn compare(
                     continue;
                 }
                 comparison.differing += 1;
-                if comparison.first.is_none() {
+                let is_of_nans =
+                    have_floats && [*a, *b].into_iter().all(|bits| f32::from_bits(bits).is_nan());
+                let says_less = |first: &Difference| first.is_of_nans && !is_of_nans;
+                if comparison.first.as_ref().is_none_or(says_less) {
                     comparison.first = Some(Difference {
                         binding: binding.name.clone(),
                         element: count(index),
@@ -146,6 +153,7 @@ pub fn compare(
                         got: *b,
                         before: (before.get(index).and_then(|element| element.get(at)).copied())
                             .filter(|_| !any_order),
+                        is_of_nans,
                     });
                 }
             }

@@ -42,6 +42,8 @@ pub struct Trial {
     /// Buffers, by name, which another order of threads and atomics may leave otherwise: `None` if that may hold of any. Alike
     /// they may be, but that they are not shows nothing.
     pub contested: Option<BTreeSet<String>>,
+    /// Why a difference shows nothing, if it does not. The words come after "as".
+    pub open: Option<String>,
     /// `None`: as [`TimingPlan::for_adapter`].
     pub timing: Option<TimingPlan>,
     /// What the timed runs read.
@@ -70,6 +72,7 @@ impl Trial {
             unordered: BTreeSet::new(),
             overwritten: BTreeSet::new(),
             contested: Some(BTreeSet::new()),
+            open: None,
             timing: None,
             timed_inputs: InputPlan::default(),
             is_untimed: false,
