@@ -347,6 +347,48 @@ static float f; static float2x2 square; static uint1 one;";
     assert_eq!(call(&two("int", "float1"), "square"), [0u32; 0]);
 }
 
+/// As DXC has them (1.7, all pairs).
+#[test]
+fn a_scalar_finds_its_overload_among_those_of_vectors() {
+    let call = |parameters: &[&str], argument: &str| {
+        let overload = |(n, ty): (usize, &&str)| format!("uint F({ty} a) {{ return {n}; }} ");
+        let overloads: String = parameters.iter().enumerate().map(overload).collect();
+        called(
+            &format!("static float f; static float1 f1; static int i; {overloads}"),
+            &format!("F({argument})"),
+        )
+    };
+    let all = [
+        "half1", "half2", "half3", "half4", "float4", "float3", "float2", "float1",
+    ];
+    for argument in ["f", "f1", "f * 2.0"] {
+        assert_eq!(call(&all, argument), [7], "{argument}");
+    }
+    for (one, other, argument) in [
+        ("float1", "half2", "i"),
+        ("int2", "float2", "i"),
+        ("int1", "uint1", "i"),
+        ("half1", "int2", "f"),
+    ] {
+        assert_eq!(call(&[one, other], argument), [0], "{one} {other} {argument}");
+        assert_eq!(call(&[other, one], argument), [1], "{one} {other} {argument}");
+    }
+    // Ambiguous; or the type speaks for one and the length for the other; and a literal has a type of its own.
+    for (one, other, argument) in [
+        ("float2", "float3", "f"),
+        ("half1", "int1", "f"),
+        ("float2", "half1", "f"),
+        ("float2", "half1", "i"),
+        ("float2", "half1", "1.5"),
+    ] {
+        assert_eq!(
+            call(&[one, other], argument),
+            [0u32; 0],
+            "{one} {other} {argument}"
+        );
+    }
+}
+
 /// DXC has them for `float`, and reverses the bits of an `int` that a float becomes.
 #[test]
 fn intrinsics_that_floats_have_are_left_open_for_others() {

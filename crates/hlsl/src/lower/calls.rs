@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, convert, distance, opaque, preference};
+use super::conversions::{as_value, convert, distance, opaque, preference, preference_of_scalar};
 use super::names::packed;
 use super::parts::{Part, part};
 use super::scoping::{A_LOOPS, Variable};
@@ -353,7 +353,13 @@ impl<'a> Lowering<'a> {
         };
         let orders = arguments.iter().enumerate().map(|(at, argument)| {
             let ((way, one), (other_way, other)) = (parameter(one, at)?, parameter(other, at)?);
-            let order = preference(&argument.ty, one, other)?;
+            let of_scalar = (!self.is_of_literals(argument))
+                .then(|| preference_of_scalar(&argument.ty, one, other))
+                .flatten();
+            let order = match of_scalar {
+                Some(order) => Some(order).filter(|order| order.is_ne() || one == other),
+                None => preference(&argument.ty, one, other),
+            }?;
             // What comes back is converted, too.
             let is_given = way == Direction::In && other_way == Direction::In;
             let is_told = is_given || one == other || *one == argument.ty || *other == argument.ty;

@@ -147,7 +147,6 @@ pub(super) fn preference(argument: &Type, one: &Type, other: &Type) -> Option<Or
         return Some(Ordering::Equal);
     }
     // Which of the small types it is matters to an overload.
-    let is_small = |ty: &Type| ty.scalar().is_some_and(Scalar::is_small);
     if is_small(argument) || is_small(one) && is_small(other) {
         return None;
     }
@@ -177,6 +176,47 @@ pub(super) fn preference(argument: &Type, one: &Type, other: &Type) -> Option<Or
         (false, true) => Some(Ordering::Greater),
         _ => None,
     }
+}
+
+/// The same for a scalar or a vector of one component that is not made of literals alone, and two parameters that are scalars
+/// or vectors: a `float` goes to a `float` before all others, an `int` to an `int`, a `uint`, a `float`, a `half`, in that
+/// order, and a `uint` to a `uint` first; and one component is better than several (DXC 1.7, all pairs of 1 to 4 components).
+/// Equal are two of which none is the better, and two of which one has the better type and the other the better length, where
+/// DXC goes by the type. `None` is for types that were not looked at.
+pub(super) fn preference_of_scalar(argument: &Type, one: &Type, other: &Type) -> Option<Ordering> {
+    let (Type::Scalar(given) | Type::Vector(given, 1)) = argument else {
+        return None;
+    };
+    // Which of the small types it is matters here, too.
+    if [one, other].into_iter().all(is_small) {
+        return None;
+    }
+    let rank = |to: &Type| {
+        let (Type::Scalar(scalar) | Type::Vector(scalar, _)) = to else {
+            return None;
+        };
+        Some(match (given, scalar) {
+            (Scalar::Float, Scalar::Float) | (Scalar::Int, Scalar::Int) | (Scalar::Uint, Scalar::Uint) => 0,
+            (Scalar::Float, Scalar::Int | Scalar::Uint | Scalar::Half)
+            | (Scalar::Int, Scalar::Uint)
+            | (Scalar::Uint, Scalar::Int) => 1,
+            (Scalar::Int | Scalar::Uint, Scalar::Float) => 2,
+            (Scalar::Int | Scalar::Uint, Scalar::Half) => 3,
+            _ => return None,
+        })
+    };
+    let is_long = |to: &Type| matches!(to, Type::Vector(_, 2..));
+    let by_scalar = rank(one)?.cmp(&rank(other)?);
+    let by_length = is_long(one).cmp(&is_long(other));
+    Some(if by_length == by_scalar.reverse() {
+        Ordering::Equal
+    } else {
+        by_scalar.then(by_length)
+    })
+}
+
+fn is_small(ty: &Type) -> bool {
+    ty.scalar().is_some_and(Scalar::is_small)
 }
 
 /// Whether an expression names a place in memory or a variable.
