@@ -514,7 +514,9 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> 
                     search.finds(&write.value)
                 }
         };
-        if writes.iter().any(&mut shows) || left.iter().any(|value| search.finds(value)) {
+        let is_shown = writes.iter().any(&mut shows);
+        let mut looked_at = left.iter().chain(terms.left_out());
+        if is_shown || looked_at.any(|value| search.finds(value)) {
             return Outcome::RoundsBeyond(doubt);
         }
         // Not what was looked at before.

@@ -80,13 +80,18 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
         (BinaryOp::Div, Value::Known(1)) if integer => return a.clone(),
         (BinaryOp::LogicalAnd, _) => return terms.and(a, b),
         (BinaryOp::LogicalOr, _) => return terms.or(a, b),
-        (BinaryOp::Equal | BinaryOp::LessEqual | BinaryOp::GreaterEqual, _)
-            if a == b && !scalar.is_float() =>
-        {
-            return Value::TRUE;
-        }
-        (BinaryOp::NotEqual | BinaryOp::Less | BinaryOp::Greater, _) if a == b && !scalar.is_float() => {
-            return Value::FALSE;
+        (
+            BinaryOp::Equal
+            | BinaryOp::LessEqual
+            | BinaryOp::GreaterEqual
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::Greater,
+            _,
+        ) if a == b && !scalar.is_float() => {
+            terms.note_left_out(a);
+            let holds = matches!(op, BinaryOp::Equal | BinaryOp::LessEqual | BinaryOp::GreaterEqual);
+            return Value::Known(u32::from(holds));
         }
         _ => {}
     }

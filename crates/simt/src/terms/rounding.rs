@@ -52,6 +52,8 @@ pub(crate) struct Derivations {
     flushed: FxHashSet<Value>,
     /// Minima and maxima that were made in several ways, or of one value.
     picked: FxHashSet<Value>,
+    /// What an operation on whole words left out, as it was given equal forms ([`Terms::note_left_out`]).
+    left_out: FxHashSet<Value>,
 }
 
 /// What may make two values of one form of other bits.
@@ -152,6 +154,22 @@ impl Terms {
             return;
         }
         derivations.note((operator, value), way, &[a.clone(), b.clone()]);
+    }
+
+    /// Notes that an operation on whole words took a value for equal to another one of its form, and left both out: a
+    /// comparison, or a sum in which they cancel. If it is in doubt, their bits may differ, and nothing of that is to be
+    /// seen in what is left.
+    pub(crate) fn note_left_out(&mut self, value: &Value) {
+        if let Some(derivations) = self.derivations.as_mut().filter(|_| value.known().is_none()) {
+            derivations.left_out.insert(value.clone());
+        }
+    }
+
+    /// What was left out so.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = &Value> {
+        self.derivations
+            .iter()
+            .flat_map(|derivations| &derivations.left_out)
     }
 
     /// What a wave operation makes of its lanes' values.

@@ -299,6 +299,11 @@ impl Terms {
         let (left, left_constant) = self.parts_under(operator, a);
         let (right, right_constant) = self.parts_under(operator, b);
         let parts = merge(operator, &left, &right);
+        let atoms = |parts: &[Part]| parts.iter().map(|part| part.end - part.start).sum::<u32>();
+        let may_cancel = matches!(operator, Operator::Add | Operator::Xor);
+        if may_cancel && self.derivations.is_some() && atoms(&parts) < atoms(&left) + atoms(&right) {
+            self.note_left_out(a);
+        }
         self.note_work(parts.len() / 8);
         normalise(operator, operator.fold(left_constant, right_constant), parts)
     }

@@ -611,6 +611,55 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
     );
 }
 
+/// What two sums have in common but their order is left out where they are compared, or one is taken from the other.
+#[test]
+fn bits_of_equal_forms_are_not_taken_for_equal_bits() {
+    const SUMS: [&str; 2] = ["(F[0] + F[1] + F[2])", "(F[0] + (F[1] + F[2]))"];
+    let compared = |[a, b]: [&str; 2]| {
+        [
+            (format!("asuint({a}) == asuint({b})"), "1"),
+            (format!("asuint({a}) != asuint({b})"), "0"),
+            (format!("asuint({a}) - asuint({b})"), "0"),
+            (format!("asuint({a}) ^ asuint({b})"), "0"),
+            (format!("countbits(asuint({a})) < countbits(asuint({b}))"), "0"),
+            (format!("asuint({a}) == asuint({b}) ? X[0] : 7"), "X[0]"),
+        ]
+    };
+    let check = |doubt: &str, sides: [&str; 2]| {
+        for (compared, known) in compared(sides) {
+            let pair = [compared.as_str(), known].map(|value| format!("Y[id.x] = {value};"));
+            let said = said([&pair[0], &pair[1]]);
+            assert!(
+                said.starts_with("not proved: ") && said.contains(doubt),
+                "{compared}: {said}"
+            );
+        }
+    };
+    check("the order of float operations", SUMS);
+    check("which of two floats", ["min(F[0], F[1])", "min(F[1], F[0])"]);
+    check("flushes denormals", ["F[0] * 1.0f", "F[0]"]);
+    let [a, b] = SUMS;
+    let whole = format!("Y[id.x] = (uint){a} - (uint){b} + 3;");
+    assert!(said([&whole, "Y[id.x] = 3;"]).starts_with("not proved: the order of float operations"));
+    // Zeros of either sign are one number, and so is what is flushed.
+    for value in [
+        "(uint)min(F[0], F[1]) - (uint)min(F[1], F[0])",
+        "(int)(F[0] * 1.0f) - (int)F[0]",
+    ] {
+        assert_eq!(
+            said([&format!("Y[id.x] = {value};"), "Y[id.x] = 0;"]),
+            "equal",
+            "{value}"
+        );
+    }
+    // Of one sum it is so.
+    for (compared, known) in compared(["(F[0] + F[1])", "(F[1] + F[0])"]) {
+        let pair = [compared.as_str(), known].map(|value| format!("Y[id.x] = {value};"));
+        let said = said([&pair[0], &pair[1]]);
+        assert!(said == "equal" || said == "up to order", "{compared}: {said}");
+    }
+}
+
 /// A texel of a fixed-point format holds 1 whether 1 is stored or 2.
 #[test]
 fn what_fixed_point_formats_make_of_numbers_is_not_known() {
