@@ -1265,4 +1265,19 @@ void main(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
     let [safe, all] = [&["--diff"][..], &["--diff", "--unsafe-fixes"]].map(said);
     assert!(!safe.contains("WaveActiveSum"), "{safe}");
     assert!(all.contains("WaveActiveSum"), "{all}");
+    // What races is followed: the fix is not what it was meant to do there.
+    let racy = text.replace("    CHECK\n", "    return Src[i & 31];\n").replacen(
+        "GroupMemoryBarrierWithGroupSync();\n    for",
+        "WAIT;\n    for",
+        1,
+    );
+    let waits = "#ifdef CHECKED\n#define WAIT GroupMemoryBarrier()\n#else\n#define WAIT GroupMemoryBarrierWithGroupSync()\n#endif\n";
+    let folder = Folder::new("variant-racy")
+        .with("shaderlint.toml", variant)
+        .with("a.hlsl", format!("{waits}{racy}"));
+    let found = folder.said(&["--select", "hand-rolled-reduction"]);
+    assert!(
+        found.contains("no automatic fix: the same fix is not proved in variant checked"),
+        "{found}"
+    );
 }
