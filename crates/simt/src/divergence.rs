@@ -50,7 +50,11 @@ const MAX_UNKNOWNS: usize = 3;
 impl Machine<'_> {
     /// Whether a guard is known to hold, at least for some inputs.
     pub fn is_certain(&self, guard: &Value) -> bool {
-        *guard == Value::TRUE || *guard == self.state.assumed
+        if *guard == self.state.assumed {
+            self.terms.note_left_out(guard);
+            return true;
+        }
+        *guard == Value::TRUE
     }
 
     /// Reports the barrier at `span` if one thread is here for certain and another one is not.

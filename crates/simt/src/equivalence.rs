@@ -497,6 +497,7 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> 
     let mut inexact = writes
         .iter()
         .any(|write| terms.reassociated(&write.value, &mut exact));
+    let left_out = terms.left_out();
     for doubt in Doubt::ALL {
         let Some(mut search) = terms.doubted(doubt) else {
             continue;
@@ -515,7 +516,7 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> 
                 }
         };
         let is_shown = writes.iter().any(&mut shows);
-        let mut looked_at = left.iter().chain(terms.left_out());
+        let mut looked_at = left.iter().chain(&left_out);
         if is_shown || looked_at.any(|value| search.finds(value)) {
             return Outcome::RoundsBeyond(doubt);
         }

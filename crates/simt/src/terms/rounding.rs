@@ -14,6 +14,7 @@
 //! come first, which of equal numbers make equal ones. Behind a division by it it does: `1 / -0` is less than `1 / +0`. It
 //! shows where bits are looked at.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -53,7 +54,7 @@ pub(crate) struct Derivations {
     /// Minima and maxima that were made in several ways, or of one value.
     picked: FxHashSet<Value>,
     /// What an operation on whole words left out, as it was given equal forms ([`Terms::note_left_out`]).
-    left_out: FxHashSet<Value>,
+    left_out: RefCell<FxHashSet<Value>>,
 }
 
 /// What may make two values of one form of other bits.
@@ -156,20 +157,28 @@ impl Terms {
         derivations.note((operator, value), way, &[a.clone(), b.clone()]);
     }
 
-    /// Notes that an operation on whole words took a value for equal to another one of its form, and left both out: a
-    /// comparison, or a sum in which they cancel. If it is in doubt, their bits may differ, and nothing of that is to be
-    /// seen in what is left.
-    pub(crate) fn note_left_out(&mut self, value: &Value) {
-        if let Some(derivations) = self.derivations.as_mut().filter(|_| value.known().is_none()) {
-            derivations.left_out.insert(value.clone());
+    /// Notes that a value was taken for equal to another one of its form, and that one or both were left out for it: by a
+    /// comparison, in a sum in which they cancel, as one condition within the other. If it is in doubt, their bits may
+    /// differ, and nothing of that need be seen in what is left.
+    pub(crate) fn note_left_out(&self, value: &Value) {
+        if let Some(derivations) = self.derivations.as_ref().filter(|_| value.known().is_none()) {
+            derivations.left_out.borrow_mut().insert(value.clone());
         }
     }
 
     /// What was left out so.
-    pub(crate) fn left_out(&self) -> impl Iterator<Item = &Value> {
-        self.derivations
-            .iter()
-            .flat_map(|derivations| &derivations.left_out)
+    pub(crate) fn left_out(&self) -> Vec<Value> {
+        let derivations = self.derivations.iter();
+        derivations
+            .flat_map(|derivations| {
+                derivations
+                    .left_out
+                    .borrow()
+                    .iter()
+                    .cloned()
+                    .collect::<Vec<Value>>()
+            })
+            .collect()
     }
 
     /// What a wave operation makes of its lanes' values.

@@ -485,6 +485,7 @@ impl Terms {
             && let [on, then, _] = arguments
             && on == condition
         {
+            self.note_left_out(condition);
             return then.clone();
         }
         value.clone()
@@ -507,7 +508,10 @@ impl Terms {
         match (a, b) {
             (Value::Known(0), _) | (_, Value::Known(0)) => Value::FALSE,
             (Value::Known(_), other) | (other, Value::Known(_)) => other.clone(),
-            _ if a == b => a.clone(),
+            _ if a == b => {
+                self.note_left_out(a);
+                a.clone()
+            }
             _ => self.apply(
                 Op::Binary(BinaryOp::LogicalAnd, Scalar::Bool),
                 &[a.clone(), b.clone()],
@@ -520,6 +524,7 @@ impl Terms {
         let mut waiting = vec![condition];
         while let Some(part) = waiting.pop() {
             if part == other {
+                self.note_left_out(part);
                 return true;
             }
             if let Some(Term::Apply(Op::Binary(BinaryOp::LogicalAnd, _), both)) = self.single(part) {
@@ -533,7 +538,10 @@ impl Terms {
         match (a, b) {
             (Value::Known(0), other) | (other, Value::Known(0)) => other.clone(),
             (Value::Known(_), _) | (_, Value::Known(_)) => Value::TRUE,
-            _ if a == b => a.clone(),
+            _ if a == b => {
+                self.note_left_out(a);
+                a.clone()
+            }
             _ => self.apply(
                 Op::Binary(BinaryOp::LogicalOr, Scalar::Bool),
                 &[a.clone(), b.clone()],

@@ -639,6 +639,32 @@ fn bits_of_equal_forms_are_not_taken_for_equal_bits() {
     check("which of two floats", ["min(F[0], F[1])", "min(F[1], F[0])"]);
     check("flushes denormals", ["F[0] * 1.0f", "F[0]"]);
     let [a, b] = SUMS;
+    // One condition within the other.
+    for (within, without) in [
+        (
+            "uint v = 9; if (A > 1) v = 5; if (B > 1) { if (A > 1) Y[id.x] = 5; else Y[id.x] = v; } else Y[id.x] = 5;",
+            "Y[id.x] = 5;",
+        ),
+        (
+            "s[gi] = 9; if (A > 1) s[gi] = 5; Y[id.x] = B > 1 ? s[gi] : 5;",
+            "Y[id.x] = 5;",
+        ),
+        (
+            "uint v = 5; if (A > 1) { if (B > 1) v = 5; else v = 6; } Y[id.x] = v;",
+            "Y[id.x] = 5;",
+        ),
+        (
+            "Y[id.x] = A > 1 && B > 1 ? 5 : 5 + (A > 1 ? 1 : 0) * (B > 1 ? 0 : 1);",
+            "Y[id.x] = 5;",
+        ),
+    ] {
+        let within = within.replace('A', a).replace('B', b);
+        let said = said([&within, without]);
+        assert!(
+            !said.starts_with("equal") && said != "up to order",
+            "{within}: {said}"
+        );
+    }
     let whole = format!("Y[id.x] = (uint){a} - (uint){b} + 3;");
     assert!(said([&whole, "Y[id.x] = 3;"]).starts_with("not proved: the order of float operations"));
     // Zeros of either sign are one number, and so is what is flushed.
