@@ -5,7 +5,9 @@ use std::mem::discriminant;
 
 use shaderlint::fuzzing::findings;
 use shaderlint_hlsl::{FunctionId, Shader, Sources};
-use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Report, Safety, Verdict, apply, settle};
+use shaderlint_linter::{
+    Category, Diagnostic, FileEdit, Fix, Report, Safety, Verdict, apply, settle, whole_shaders,
+};
 use shaderlint_simt::{
     LaneMap, Needs, Outcome, WaveRun, calls_unknown, compare, compare_stretch, compare_with,
 };
@@ -262,25 +264,33 @@ fn prove(
     Ok(runs.iter().all(|run| is_proved(&run.outcome)))
 }
 
-/// Whether it is proved for inputs for which all threads reach the barriers, or no float is NaN, where an unsafe fix says
-/// that it presumes this.
+/// Whether it is proved for inputs for which all threads reach the barriers, for floats that are no NaN, or of statements by
+/// themselves in a kernel that races, where an unsafe fix says that it presumes this.
 fn is_presumed(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
     maps: &[LaneMap],
     fix: &Fix<FileEdit>,
 ) -> bool {
-    let says = |what| fix.safety == Safety::Unsafe && fix.proof.as_ref().is_some_and(|it| it.contains(what));
+    let said = fix.proof.iter().chain(&fix.notes);
+    let says = |what| fix.safety == Safety::Unsafe && said.clone().any(|it| it.contains(what));
     let needs = Needs {
         numbers: says("if no float is NaN"),
         ..Needs::default()
     };
+    let is_in_place =
+        says("for inputs for which all threads reach its barriers") || says("the kernel races as it stands");
     let is_proved = |run: WaveRun| run.outcome.is_equal() || matches!(run.outcome, Outcome::RoundsBeyond(_));
-    let stretch = says("for inputs for which all threads reach its barriers")
-        .then(|| compare_stretch(needs.floats(), before, after, maps))
-        .flatten();
-    needs.numbers && compare_with(needs.floats(), before, after, maps).all(is_proved)
-        || stretch.is_some_and(|mut runs| runs.all(is_proved))
+    if needs.numbers && compare_with(needs.floats(), before, after, maps).all(is_proved) {
+        return true;
+    }
+    let whole =
+        |(shader, entry): (&Shader, FunctionId)| whole_shaders(shader, entry, &[]).map(|[whole, _]| whole);
+    if let (true, Some(first), Some(second)) = (is_in_place, whole(before), whole(after)) {
+        let runs = compare_stretch(needs.floats(), (&first.0, first.1), (&second.0, second.1), maps);
+        return runs.is_some_and(|mut runs| runs.all(is_proved));
+    }
+    false
 }
 
 /// The lane maps that a fix has to hold under: a group of one row is packed in order by every implementation known.

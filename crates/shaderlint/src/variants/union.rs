@@ -249,12 +249,13 @@ fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) ->
     if reading.label.is_empty() {
         return false;
     }
-    let Some(own) = own else {
-        let mut in_part = reading.report.in_part.iter();
-        return in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
+    let mut in_part = reading.report.in_part.iter();
+    let is_in_part = in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
+    let is_against = |own: &Diagnostic| {
+        let why = own.no_fix.as_ref();
+        !why.is_some_and(|why| NOT_FOLLOWED.contains(&why.reason))
     };
-    let why = own.no_fix.as_ref();
-    why.is_some_and(|why| NOT_FOLLOWED.contains(&why.reason))
+    is_in_part && !own.is_some_and(is_against)
 }
 
 /// What a reading has against a fix: it takes in what the fix changes, and speaks of it, without having come to it.

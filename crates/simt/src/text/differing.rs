@@ -60,7 +60,8 @@ pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> 
         let [of_old, of_new] = inner;
         let around_old = outside(a.span, of_old.span).map(|span| text(0, span));
         let around_new = outside(b.span, of_new.span).map(|span| text(1, span));
-        if around_old == around_new {
+        let mut both = around_old.into_iter().zip(around_new);
+        if both.all(|(old, new)| are_alike(old, new)) {
             let mut found = difference(shaders, inner.map(block_of))?;
             found.around.push(a);
             return Some(found);
@@ -209,12 +210,17 @@ pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
         from = global.span.end as usize;
     }
     without.extend_from_slice(is.get(from..)?);
-    // The blanks around a declaration may be left.
-    let [was, without] = [was, &*without].map(|text| {
+    are_alike(was, &without).then_some(FunctionId(number))
+}
+
+/// Whether two texts are one but for their blanks, in which no comment ends.
+pub(crate) fn are_alike(one: &[u8], other: &[u8]) -> bool {
+    let [parts, others] = [one, other].map(|text| {
         text.split(u8::is_ascii_whitespace)
-            .filter(|word| !word.is_empty())
+            .filter(|part| !part.is_empty())
     });
-    was.eq(without).then_some(FunctionId(number))
+    let may_have_comment = || one.windows(2).any(|pair| pair == b"//");
+    one == other || !may_have_comment() && parts.eq(others)
 }
 
 pub(crate) fn words(text: &[u8]) -> BTreeSet<&[u8]> {

@@ -9,7 +9,8 @@ use shaderlint_hlsl::{
 
 use crate::text::afterwards::Afterwards;
 use crate::text::differing::{
-    Difference, Tail, are_one_text, difference, is_barrier, outside, span_of, spelled, tails, words,
+    Difference, Tail, are_alike, are_one_text, difference, is_barrier, outside, span_of, spelled, tails,
+    words,
 };
 use crate::text::effects::{Effects, EffectsCache};
 use crate::text::layout::MAX_COMPONENTS;
@@ -169,7 +170,8 @@ impl<'a> Pair<'a> {
             let differs = span_of(&blocks[side][ranges[side].clone()]);
             outside([was, is][side].span, differs).map(|span| span.slice(&sides[side].0.text))
         };
-        if around(0) != around(1) {
+        let mut both = around(0).into_iter().zip(around(1));
+        if !both.all(|(was, is)| are_alike(was, is)) {
             return None;
         }
         let (way, is_called_in_loop) = way_to(first.0, first.1, function)?;

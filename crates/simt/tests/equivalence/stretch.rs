@@ -58,6 +58,13 @@ fn statements_are_compared_where_the_kernel_is_not_followed() {
         "n += s[63]; Y[n] = gi;",
     ] {
         check_equal(&in_loop(STORE, behind), [SCAN, SCAN_BY_WAVES]);
+        // A line may end elsewhere.
+        let [lines, line] = [SCAN_BY_WAVES, SCAN].map(|statements| {
+            let body = in_loop(STORE, behind).replace("STRETCH", statements);
+            kernel("", BEFORE, &body).replace(" B", " GroupMemoryBarrierWithGroupSync();")
+        });
+        let lines = lines.replace("k++) { ", "k++)\n{\n").replace("; Y", ";\n\tY");
+        assert_eq!(words(&runs_of([&line, &lines])), "equal", "{behind}");
     }
     // What differs does not scan the last element, or all of them twice.
     for wrong in [
