@@ -389,6 +389,41 @@ fn a_scalar_finds_its_overload_among_those_of_vectors() {
     }
 }
 
+/// DXC reshapes a vector to a matrix, and cuts both, by costs of its own.
+#[test]
+fn overloads_between_matrices_and_others_are_left_open() {
+    let call = |one: &str, other: &str, argument: &str| {
+        called(
+            &format!(
+                "static float f; static float2 f2; static float4 f4; static int4 i4; static float1x1 one; static float2x2 four;
+                uint F({one} a) {{ return 0; }} uint F({other} a) {{ return 1; }}"
+            ),
+            &format!("F({argument})"),
+        )
+    };
+    for (one, other, argument) in [
+        ("float2x2", "int4", "f4"),
+        ("float1x4", "uint4", "f4"),
+        ("int2x2", "float4", "i4"),
+        ("float1x1", "int", "f2"),
+        ("float2", "int", "one"),
+        ("float2x2", "int", "one"),
+        ("float2x2", "float2", "f"),
+    ] {
+        assert_eq!(call(one, other, argument), [0u32; 0], "{one} {other} {argument}");
+        assert_eq!(call(other, one, argument), [0u32; 0], "{other} {one} {argument}");
+    }
+    for (one, other, argument) in [
+        ("float2x2", "float4", "four"),
+        ("float4", "float2x2", "f4"),
+        ("float2x2", "float3x3", "four"),
+        ("float", "float2x2", "f"),
+    ] {
+        assert_eq!(call(one, other, argument), [0], "{one} {other} {argument}");
+        assert_eq!(call(other, one, argument), [1], "{other} {one} {argument}");
+    }
+}
+
 /// DXC has them for `float`, and reverses the bits of an `int` that a float becomes.
 #[test]
 fn intrinsics_that_floats_have_are_left_open_for_others() {

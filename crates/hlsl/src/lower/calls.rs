@@ -318,30 +318,38 @@ impl<'a> Lowering<'a> {
         arguments: &[Expr],
         skip: usize,
     ) -> Option<FunctionId> {
-        if overloads.len() > 1
-            && arguments
-                .iter()
-                .any(|argument| matches!(argument.ty, Type::Matrix(..)))
-        {
-            // Compilers cut a matrix to a vector of one component, too, which is not followed.
-            let has_one = |id: &FunctionId| {
-                let function = self.shader.functions.get(id.0 as usize);
-                function.is_some_and(|function| {
-                    let mut locals = function.locals.iter().take(function.parameters.len());
-                    locals.any(|local| matches!(local.ty, Type::Vector(_, 1)))
-                })
-            };
-            if overloads.iter().any(has_one) {
-                return None;
-            }
-        }
         let viable = overloads.iter().copied();
         let viable: Vec<FunctionId> = viable.filter(|id| self.takes(*id, arguments, skip)).collect();
         let is_best = |one: &&FunctionId| {
             let mut others = viable.iter().filter(|other| other != one);
             others.all(|other| self.is_better(**one, *other, arguments, skip))
         };
-        viable.iter().find(is_best).copied()
+        let best = viable.iter().find(is_best).copied()?;
+        (!self.has_open_matrix(best, overloads, arguments, skip)).then_some(best)
+    }
+
+    /// Whether matrices have a part in the choice that is not known: compilers cut and reshape vectors and matrices to others.
+    /// One is taken as it is, and where all overloads have one type there is no choice.
+    fn has_open_matrix(
+        &self,
+        best: FunctionId,
+        overloads: &[FunctionId],
+        arguments: &[Expr],
+        skip: usize,
+    ) -> bool {
+        let parameter = |id: FunctionId, at: usize| {
+            let function = self.shader.functions.get(id.0 as usize)?;
+            let parameter = function.parameters.get(skip + at)?;
+            Some(&function.locals.get(parameter.local.0 as usize)?.ty)
+        };
+        let is_matrix = |ty: &Type| matches!(ty, Type::Matrix(..));
+        arguments.iter().enumerate().any(|(at, argument)| {
+            let chosen = parameter(best, at);
+            let types = || overloads.iter().filter_map(|id| parameter(*id, at));
+            (is_matrix(&argument.ty) || types().any(is_matrix))
+                && chosen != Some(&argument.ty)
+                && types().any(|ty| Some(ty) != chosen)
+        })
     }
 
     fn is_better(&self, one: FunctionId, other: FunctionId, arguments: &[Expr], skip: usize) -> bool {
