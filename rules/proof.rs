@@ -2,8 +2,7 @@
 
 use shaderlint_linter::{Context, Edit, fixed_shader, whole_shaders};
 use shaderlint_simt::{
-    Analysis, Doubt, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Outcome, WaveRun, analyze, compare_stretch,
-    compare_with,
+    Doubt, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Outcome, WaveRun, analyze, compare_stretch, compare_with,
 };
 
 use crate::refusal::{Refusal, not_read, too_long};
@@ -48,16 +47,13 @@ pub(crate) fn prove(
             });
         }
     };
-    let is_right = |analysis: &Analysis| {
-        analysis.races.is_empty() && analysis.out_of_bounds.is_empty() && analysis.divergences.is_empty()
-    };
     let in_place = || {
         let ends_races = !context.analysis.races.is_empty();
         let is_otherwise_right =
             context.analysis.out_of_bounds.is_empty() && context.analysis.divergences.is_empty();
         let ends = || {
             let analysis = analyze(&fixed, entry);
-            is_right(&analysis) && analysis.stopped.is_none()
+            analysis.is_right() && analysis.stopped.is_none()
         };
         if !is_otherwise_right || ends_races && !ends() {
             return None;

@@ -102,9 +102,7 @@ fn check_analyses(
         }
         report.work += analysis.work;
         // What threads race on is not followed either: that is a defect of the kernel, and no gap.
-        let is_sound =
-            analysis.races.is_empty() && analysis.out_of_bounds.is_empty() && analysis.divergences.is_empty();
-        if is_sound && (analysis.has_gaps || analysis.stopped.is_some()) {
+        if analysis.is_right() && (analysis.has_gaps || analysis.stopped.is_some()) {
             report.in_part.extend(
                 shader
                     .functions

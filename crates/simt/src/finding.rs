@@ -48,6 +48,14 @@ pub struct Analysis {
     pub claims_stopped: Option<Stop>,
 }
 
+impl Analysis {
+    /// Nothing races, leaves an array, or parts the threads at a barrier, as far as the kernel was followed.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        self.races.is_empty() && self.out_of_bounds.is_empty() && self.divergences.is_empty()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
     pub reason: String,

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, convert, distance, opaque, preference, preference_of_scalar};
+use super::conversions::{as_value, convert, distance, opaque, preference};
 use super::names::packed;
 use super::parts::{Part, part};
 use super::scoping::{A_LOOPS, Variable};
@@ -337,37 +337,30 @@ impl<'a> Lowering<'a> {
         arguments: &[Expr],
         skip: usize,
     ) -> bool {
-        let parameter = |id: FunctionId, at: usize| {
-            let function = self.shader.functions.get(id.0 as usize)?;
-            let parameter = function.parameters.get(skip + at)?;
-            Some(&function.locals.get(parameter.local.0 as usize)?.ty)
-        };
         let is_matrix = |ty: &Type| matches!(ty, Type::Matrix(..));
         arguments.iter().enumerate().any(|(at, argument)| {
-            let chosen = parameter(best, at);
-            let types = || overloads.iter().filter_map(|id| parameter(*id, at));
+            let parameter = |id| Some(self.taken_by(id, skip + at)?.1);
+            let chosen = parameter(best);
+            let types = || overloads.iter().filter_map(|id| parameter(*id));
             (is_matrix(&argument.ty) || types().any(is_matrix))
                 && chosen != Some(&argument.ty)
                 && types().any(|ty| Some(ty) != chosen)
         })
     }
 
+    /// What a function takes in this place: which way it goes, and its type.
+    fn taken_by(&self, id: FunctionId, at: usize) -> Option<(Direction, &Type)> {
+        let function = self.shader.functions.get(id.0 as usize)?;
+        let parameter = function.parameters.get(at)?;
+        let local = function.locals.get(parameter.local.0 as usize)?;
+        Some((parameter.direction, &local.ty))
+    }
+
     fn is_better(&self, one: FunctionId, other: FunctionId, arguments: &[Expr], skip: usize) -> bool {
-        let parameter = |id: FunctionId, at: usize| {
-            let function = self.shader.functions.get(id.0 as usize)?;
-            let parameter = function.parameters.get(skip + at)?;
-            let local = function.locals.get(parameter.local.0 as usize)?;
-            Some((parameter.direction, &local.ty))
-        };
         let orders = arguments.iter().enumerate().map(|(at, argument)| {
-            let ((way, one), (other_way, other)) = (parameter(one, at)?, parameter(other, at)?);
-            let of_scalar = (!self.is_of_literals(argument))
-                .then(|| preference_of_scalar(&argument.ty, one, other))
-                .flatten();
-            let order = match of_scalar {
-                Some(order) => Some(order).filter(|order| order.is_ne() || one == other),
-                None => preference(&argument.ty, one, other),
-            }?;
+            let ((way, one), (other_way, other)) =
+                (self.taken_by(one, skip + at)?, self.taken_by(other, skip + at)?);
+            let order = preference((&argument.ty, self.is_of_literals(argument)), one, other)?;
             // What comes back is converted, too.
             let is_given = way == Direction::In && other_way == Direction::In;
             let is_told = is_given || one == other || *one == argument.ty || *other == argument.ty;

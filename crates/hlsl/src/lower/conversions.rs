@@ -142,13 +142,21 @@ pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
 /// The argument's own type is the best. Of types of one component type, the shape that it has is better than others, and for a
 /// scalar another scalar is; to cut a vector is worse than to convert it between `int`s, `uint`s and `float`s; of scalars, an integer takes an integer better than a float, and a `float` better than a `half`
 /// (DXC 1.8, seen for all pairs).
-pub(super) fn preference(argument: &Type, one: &Type, other: &Type) -> Option<Ordering> {
+pub(super) fn preference(
+    (argument, is_literal): (&Type, bool),
+    one: &Type,
+    other: &Type,
+) -> Option<Ordering> {
     if one == other {
         return Some(Ordering::Equal);
     }
     // Which of the small types it is matters to an overload.
+    let is_small = |ty: &Type| ty.scalar().is_some_and(Scalar::is_small);
     if is_small(argument) || is_small(one) && is_small(other) {
         return None;
+    }
+    if !is_literal && let Some(order) = preference_of_scalar(argument, one, other) {
+        return Some(order).filter(|order| order.is_ne());
     }
     let is_preferred = |one: &Type, other: &Type| {
         if one == argument {
@@ -178,19 +186,15 @@ pub(super) fn preference(argument: &Type, one: &Type, other: &Type) -> Option<Or
     }
 }
 
-/// The same for a scalar or a vector of one component that is not made of literals alone, and two parameters that are scalars
-/// or vectors: a `float` goes to a `float` before all others, an `int` to an `int`, a `uint`, a `float`, a `half`, in that
-/// order, and a `uint` to a `uint` first; and one component is better than several (DXC 1.7, all pairs of 1 to 4 components).
-/// Equal are two of which none is the better, and two of which one has the better type and the other the better length, where
-/// DXC goes by the type. `None` is for types that were not looked at.
-pub(super) fn preference_of_scalar(argument: &Type, one: &Type, other: &Type) -> Option<Ordering> {
+/// The same for a scalar or a vector of one component, and two parameters that are scalars or vectors. A `float` goes to a
+/// `float` before all others, an `int` to an `int`, a `uint`, a `float`, a `half`, in that order, and a `uint` to a `uint`
+/// first; and one component is better than several (DXC 1.7, all pairs of 1 to 4 components). The two are equal where DXC
+/// prefers neither. Where one has the better type and the other the better length, DXC goes by the type, and they count as
+/// equal here. `None` is for types that were not looked at.
+fn preference_of_scalar(argument: &Type, one: &Type, other: &Type) -> Option<Ordering> {
     let (Type::Scalar(given) | Type::Vector(given, 1)) = argument else {
         return None;
     };
-    // Which of the small types it is matters here, too.
-    if [one, other].into_iter().all(is_small) {
-        return None;
-    }
     let rank = |to: &Type| {
         let (Type::Scalar(scalar) | Type::Vector(scalar, _)) = to else {
             return None;
@@ -213,10 +217,6 @@ pub(super) fn preference_of_scalar(argument: &Type, one: &Type, other: &Type) ->
     } else {
         by_scalar.then(by_length)
     })
-}
-
-fn is_small(ty: &Type) -> bool {
-    ty.scalar().is_some_and(Scalar::is_small)
 }
 
 /// Whether an expression names a place in memory or a variable.

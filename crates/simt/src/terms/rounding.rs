@@ -168,17 +168,8 @@ impl Terms {
 
     /// What was left out so.
     pub(crate) fn left_out(&self) -> Vec<Value> {
-        let derivations = self.derivations.iter();
-        derivations
-            .flat_map(|derivations| {
-                derivations
-                    .left_out
-                    .borrow()
-                    .iter()
-                    .cloned()
-                    .collect::<Vec<Value>>()
-            })
-            .collect()
+        let left_out = |derivations: &Derivations| derivations.left_out.borrow().iter().cloned().collect();
+        self.derivations.as_ref().map_or_else(Vec::new, left_out)
     }
 
     /// What a wave operation makes of its lanes' values.
