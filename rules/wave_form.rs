@@ -20,7 +20,7 @@ use crate::refusal::{
 };
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
-use crate::written::{has_literal_size, local_name, size_by_name};
+use crate::written::{has_literal_size, local_name, width_by_name};
 use crate::{wave_reduction, wave_scan};
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
@@ -126,7 +126,7 @@ fn with_index(
     let by_name = if has_literal_size(context) {
         in_figures.clone()
     } else {
-        declared(&size_by_name(context, found)?)
+        declared(&width_by_name(context, found)?)
     };
     let rewrite = Rewrite {
         lane: name,

@@ -37,9 +37,17 @@ pub(crate) fn has_comment(text: &str) -> bool {
 }
 
 /// The group's first dimension as the text of the construct may call it.
-pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
+pub(crate) fn width_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
     let [x, ..] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
     is_known_to(context, found, &x).then(|| operand(context.shader, &x))
+}
+
+/// The number of the threads of a group of one row, by the name of its width. `None` where another dimension is not written as
+/// 1: it may make more rows in another build.
+pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let [_, y, z] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
+    let is_one_row = [y, z].iter().all(|side| side == "1");
+    width_by_name(context, found).filter(|_| is_one_row)
 }
 
 /// The number of the group's threads as the text of the construct may call it.

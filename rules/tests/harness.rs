@@ -459,6 +459,36 @@ fn the_name_of_a_size_means_the_same_where_the_ladder_stands() {
     }
 }
 
+/// One dimension's name is not the group's size where another dimension goes with it: the fix is right for each of both.
+#[test]
+fn one_dimension_of_two_is_not_the_size() {
+    let scan = |columns: u32| {
+        format!(
+            "#define COLUMNS {columns}\nRWStructuredBuffer<uint> Out; groupshared uint g[64];\n\
+             [numthreads(COLUMNS, 64 / COLUMNS, 1)]\nvoid main(uint gi : SV_GroupIndex) {{\n    g[gi] = Out[gi];\n    \
+             GroupMemoryBarrierWithGroupSync();\n    for (uint s = 1; s < 64; s <<= 1) {{\n        uint v = gi >= s ? \
+             g[gi - s] : 0;\n        GroupMemoryBarrierWithGroupSync();\n        g[gi] += v;\n        \
+             GroupMemoryBarrierWithGroupSync();\n    }}\n    Out[gi] = g[gi];\n}}\n"
+        )
+    };
+    let fixed = settle(scan(64).as_bytes(), true, lint, |findings| findings);
+    let fixed = String::from_utf8_lossy(&fixed.text).into_owned();
+    let in_rows = fixed.replace("COLUMNS 64", "COLUMNS 16");
+    assert!(fixed.contains("WavePrefixSum") && in_rows != fixed, "{fixed}");
+    let kernels = [scan(16), in_rows].map(|text| shader(text.as_bytes()));
+    let entries: Vec<_> = kernels.iter().flat_map(Shader::entry_points).collect();
+    let [(flagged, _), (better, _)] = entries.as_slice() else {
+        panic!("{fixed}: one entry point each");
+    };
+    for run in compare(
+        (&kernels[0], *flagged),
+        (&kernels[1], *better),
+        &[LaneMap::Linear],
+    ) {
+        assert!(run.outcome.is_equal(), "{fixed}: {run:?}");
+    }
+}
+
 #[test]
 fn no_safe_fix_that_another_configuration_would_not_bear() {
     let is_safe = |text: &str, defines: &[(String, String)]| {

@@ -202,7 +202,7 @@ fn is_open((flagged, entry): Kernel<'_>, trial: &Trial, case: &Case) -> bool {
         return trial.unordered.is_empty();
     };
     let mut places = BTreeMap::new();
-    let mut words = written.iter().flatten();
+    let mut words = written.iter().flat_map(|group| &group.words);
     words.any(|(place, word)| *places.entry(place).or_insert(*word) != *word)
 }
 

@@ -143,3 +143,24 @@ fn what_the_language_leaves_open_is_no_difference() {
     let said = said("numbers", numbers, "");
     assert!(said.contains("NOT equivalent"), "{said}");
 }
+
+/// The terms of a product do not say in which order its constants are multiplied: bits that hang on that are not compared.
+#[test]
+fn bits_of_products_that_may_round_otherwise_are_no_difference() {
+    let product = |order: &str| {
+        format!(
+            "precise float x = Src[id.x] * 0.1, y = Src[id.x + 64] * 0.3; precise float r = {order}; Out[id.x] = asuint(r);"
+        )
+    };
+    for [flagged, other] in [["-(x * y)", "(-x) * y"], ["abs(x * y)", "abs(x) * abs(y)"]] {
+        let said = said("products", [&product(flagged), &product(other)], "");
+        assert!(said.contains("  verdict      not proved"), "{said}");
+    }
+    // What is exact in every order is compared.
+    let exact = |order: &str| format!("float x = Src[id.x] & 15; float r = {order}; Out[id.x] = asuint(r);");
+    let said = said("exact", [&exact("x * 3"), &exact("x * -3")], "");
+    assert!(
+        said.contains("128: differs at Out[0]: expected 1091567616"),
+        "{said}"
+    );
+}

@@ -13,11 +13,18 @@ use crate::wave::{LaneMap, Waves, is_group};
 /// Resource, index and component.
 pub type Place = (String, Vec<u32>, u32);
 
-/// The word left in each place.
-pub type Written = BTreeMap<Place, u32>;
+/// What a group leaves in its buffers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The word left in each place.
+    pub words: BTreeMap<Place, u32>,
+    /// The places whose word comes of a float that the kernel may round in another way than is done here: as a float it is
+    /// near the kernel's, and as anything else it says nothing.
+    pub rounded: BTreeSet<Place>,
+}
 
-/// By thread: the barriers passed, and the word it leaves then.
-type OfThreads = BTreeMap<u16, (u32, u32)>;
+/// By thread: the barriers passed, the word it leaves then, and whether that is rounded ([`Written::rounded`]).
+type OfThreads = BTreeMap<u16, (u32, u32, bool)>;
 
 /// Runs the first group of a kernel at a wave size. `given` is the word of a resource or uniform, by name, index and
 /// component.
@@ -75,8 +82,14 @@ pub fn evaluate_groups(
     groups: &[([u32; 3], &Given<'_>)],
 ) -> Option<Vec<Option<Written>>> {
     let of_group = |words: Option<Words>| -> Option<Written> {
-        let only = |(place, words): (Place, BTreeSet<u32>)| Some((place, one_of(&words)?));
-        words?.into_iter().map(only).collect()
+        let mut written = Written::default();
+        for (place, words) in words? {
+            if words.iter().any(|(_, is_rounded)| *is_rounded) {
+                written.rounded.insert(place.clone());
+            }
+            written.words.insert(place, one_of(&words)?);
+        }
+        Some(written)
     };
     let left = words_of_groups(shader, entry, wave_size, map, groups)?;
     Some(left.into_iter().map(of_group).collect())
@@ -102,13 +115,13 @@ pub fn contested(
 }
 
 /// The only one of these words.
-fn one_of(words: &BTreeSet<u32>) -> Option<u32> {
-    let mut words = words.iter();
-    words.next().copied().filter(|_| words.next().is_none())
+fn one_of(words: &BTreeSet<(u32, bool)>) -> Option<u32> {
+    let (first, _) = words.first()?;
+    words.iter().all(|(word, _)| word == first).then_some(*first)
 }
 
-/// By place, what may stay there: the words of the threads that write after the most barriers.
-type Words = BTreeMap<Place, BTreeSet<u32>>;
+/// By place, what may stay there: the words of the threads that write after the most barriers, and whether each is rounded.
+type Words = BTreeMap<Place, BTreeSet<(u32, bool)>>;
 
 fn words_of_groups(
     shader: &Shader,
@@ -141,19 +154,25 @@ fn words_of_groups(
             if sample.value(&write.guard) != 0 {
                 let index = write.index.iter().map(|index| sample.value(index)).collect();
                 let component = write.component.wrapping_add(sample.value(&write.part));
-                let left = (write.ordered.interval, sample.value(&write.value));
+                // Which place it is, and whether it is written, hangs on no float that is only near the kernel's.
+                sample.guessed |= std::mem::take(&mut sample.rounded);
+                let word = sample.value(&write.value);
+                let left = (write.ordered.interval, word, std::mem::take(&mut sample.rounded));
                 let place = places.entry((write.resource, index, component)).or_default();
                 place.insert(write.thread, left);
             }
         }
         let mut words = Words::new();
         for ((resource, index, component), of_threads) in places {
-            let latest = of_threads.values().map(|(interval, _)| *interval).max();
+            let latest = of_threads.values().map(|(interval, ..)| *interval).max();
             let last = of_threads
                 .values()
-                .filter(|(interval, _)| Some(*interval) == latest);
+                .filter(|(interval, ..)| Some(*interval) == latest);
             let place = (terms.name(resource).to_owned(), index, component);
-            words.insert(place, last.map(|(_, word)| *word).collect());
+            words.insert(
+                place,
+                last.map(|(_, word, is_rounded)| (*word, *is_rounded)).collect(),
+            );
         }
         (!sample.guessed).then_some(words)
     };

@@ -73,7 +73,7 @@ fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device
         if outside.get() {
             return Err("it reads what there is not".into());
         }
-        for ((name, index, component), expected) in written {
+        for ((name, index, component), expected) in written.words {
             let binding = kernel.bindings.iter().find(|binding| binding.name == name);
             let at = binding.and_then(|binding| word_index(binding, &inputs, &index, component));
             let got = at.and_then(|at| results.get(&name)?.get(at).copied());

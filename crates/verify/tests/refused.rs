@@ -51,6 +51,15 @@ fn refusals_name_their_place() {
         "the array of resources `tex`",
         "tex",
     );
+    for place in ["m.x", "m[1]", "ms[gi].y"] {
+        let declarations = "groupshared uint2 m, ms[64];";
+        let body = format!("InterlockedMin({place}, gi);");
+        check(
+            &kernel(declarations, &body),
+            "an atomic on a component of a vector",
+            place,
+        );
+    }
     check(&kernel("", "double d = 1; Out[gi] = (uint)d;"), "double", "");
     check(
         &kernel("", "if (gi > 3) discard; Out[gi] = 1;"),

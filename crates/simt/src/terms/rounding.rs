@@ -398,7 +398,7 @@ impl Search<'_> {
 }
 
 /// Whether an operation on floats makes of numbers next to each other such numbers again.
-fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
+pub(crate) fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
     const JUMPS: [&str; 16] = [
         "floor",
         "ceil",

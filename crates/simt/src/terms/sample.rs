@@ -5,6 +5,7 @@ use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
 
 use crate::terms::fold;
 use crate::terms::operator::Operator;
+use crate::terms::rounding::is_smooth;
 use crate::terms::value::{Op, Part, Value};
 use crate::terms::{Input, Term, Terms, Words, fingerprint};
 
@@ -39,6 +40,11 @@ pub(crate) struct Sample<'t> {
     pub guessed: bool,
     /// Atoms of which that is so.
     stand_ins: FxHashSet<u32>,
+    /// What was evaluated hangs on a float sum or product that is not exact in every order: the kernel makes it in one of
+    /// its own, of which the form that is evaluated here says nothing. Such a float is near the kernel's, no more.
+    pub rounded: bool,
+    /// Atoms of which that is so.
+    near: FxHashSet<u32>,
     /// What is not guessed is computed as kernels do, for inputs that could be: floats are small whole numbers wherever
     /// they are read.
     strict: bool,
@@ -176,6 +182,8 @@ impl<'t> Sample<'t> {
             seed,
             guessed: false,
             stand_ins: FxHashSet::default(),
+            rounded: false,
+            near: FxHashSet::default(),
             strict: false,
             has_few_passes: false,
             has_all_magnitudes: false,
@@ -233,6 +241,7 @@ impl<'t> Sample<'t> {
                 }
             }
             sample.guessed |= !is_sign_known || sample.strict && !exactness.holds();
+            sample.rounded |= sample.given.is_some() && !exactness.holds();
             total
         };
         match value {
@@ -264,15 +273,21 @@ impl<'t> Sample<'t> {
         self.visits += 1;
         if let Some(word) = self.known.get(&atom) {
             self.guessed |= self.stand_ins.contains(&atom);
+            self.rounded |= self.near.contains(&atom);
             return *word;
         }
         let guessed = std::mem::take(&mut self.guessed);
+        let rounded = std::mem::take(&mut self.rounded);
         let word = self.evaluate(atom);
         self.known.insert(atom, word);
         if self.guessed {
             self.stand_ins.insert(atom);
         }
+        if self.rounded {
+            self.near.insert(atom);
+        }
         self.guessed |= guessed;
+        self.rounded |= rounded;
         word
     }
 
@@ -314,6 +329,8 @@ impl<'t> Sample<'t> {
         }
         let mut words: Vec<u32> = arguments.iter().map(|argument| self.value(argument)).collect();
         self.depth -= 1;
+        // What is made of a float next to the kernel's need not be next to what the kernel makes.
+        self.guessed |= self.rounded && !is_smooth(op, arguments);
         let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
         let mut scratch = Terms::default();
         let computed = match (op, known.as_slice()) {

@@ -224,10 +224,14 @@ impl<'a> Walk<'a> {
                         return Err(LowerError::unsupported("an atomic without a place", expr.span));
                     };
                     let Some((global, path)) = atomic_cell(place, instance, function) else {
-                        let what = if place.ty == Type::Unknown {
-                            "an atomic on something of unknown type"
-                        } else {
-                            "an atomic on something that is neither groupshared nor in a buffer"
+                        let what = match &place.kind {
+                            _ if place.ty == Type::Unknown => "an atomic on something of unknown type",
+                            ExprKind::Swizzle(of, _) | ExprKind::Index(of, _)
+                                if matches!(of.ty, Type::Vector(..) | Type::Matrix(..)) =>
+                            {
+                                "an atomic on a component of a vector or matrix"
+                            }
+                            _ => "an atomic on something that is neither groupshared nor in a buffer",
                         };
                         return Err(LowerError::unsupported(what, place.span));
                     };
