@@ -17,7 +17,9 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Function, FunctionId, Intrinsic, Shader, Span, Stmt, StmtKind, statements};
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, FunctionId, Intrinsic, Shader, Span, Stmt, StmtKind, statements,
+};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
 
@@ -32,6 +34,8 @@ use crate::{races, witness};
 const MAX_STEPS: u64 = 2_000_000;
 /// Places that are tried.
 const MAX_PLACES: usize = 6;
+/// Calls from the entry point to a place: more are none that all threads make, as far as is known.
+const MAX_CALLS: usize = 16;
 
 /// Why there is no fix.
 #[derive(Clone, PartialEq, Eq)]
@@ -408,10 +412,11 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
             continue;
         }
         let mut places = Vec::new();
+        let are_all_here = is_entered_by_all(shader, function, entry, MAX_CALLS);
         path(
             function.body.as_deref().unwrap_or_default(),
             at,
-            is_entry,
+            are_all_here,
             &mut places,
         );
         places.retain(|(place, _)| is_between(race, *place));
@@ -448,7 +453,6 @@ pub(crate) fn passed_by_all(context: &Context<'_>, race: &Race, statement: Span)
     let shader = context.shader;
     let entry = context.function(context.entry)?;
     let function = holder(shader, statement)?;
-    let is_entry = function.span == entry.span;
     let calls = race.second.around.iter().filter_map(|around| match around {
         Around::Call(call) => holder(shader, *call),
         Around::Pass { .. } => None,
@@ -458,7 +462,8 @@ pub(crate) fn passed_by_all(context: &Context<'_>, race: &Race, statement: Span)
         return None;
     }
     let mut places = Vec::new();
-    path(function.body.as_deref()?, statement, is_entry, &mut places);
+    let are_all_here = is_entered_by_all(shader, function, entry, MAX_CALLS);
+    path(function.body.as_deref()?, statement, are_all_here, &mut places);
     places.last().filter(|(place, _)| *place == statement)?;
     places.retain(|(place, _)| *place == statement || is_between(race, *place));
     places.retain(|(place, _)| is_waited_behind(function, *place));
@@ -686,6 +691,52 @@ fn path(body: &[Stmt], span: Span, are_all_here: bool, places: &mut Vec<(Span, b
     let Some(statement) = after.first() else { return };
     places.push((statement.span, is_passed));
     blocks(statement, span, places);
+}
+
+/// Whether each call of a function is a statement by itself, which every thread passes that passes a barrier of its block, and
+/// so on up to the entry point.
+fn is_entered_by_all(shader: &Shader, function: &Function, entry: &Function, depth: usize) -> bool {
+    if function.span == entry.span {
+        return true;
+    }
+    if depth == 0 {
+        return false;
+    }
+    let Some(id) = shader
+        .functions
+        .iter()
+        .position(|other| other.span == function.span)
+    else {
+        return false;
+    };
+    let is_this = |expr: &Expr| matches!(expr.kind, ExprKind::Call(called, _) if called.0 as usize == id);
+    let bodies = shader
+        .functions
+        .iter()
+        .filter_map(|caller| Some((caller, caller.body.as_deref()?)));
+    let mut calls = bodies.flat_map(|(caller, body)| {
+        let calls = statements(body).flat_map(move |statement| {
+            let within = statement.expressions().flat_map(Expr::descendants);
+            within
+                .filter(move |expr| is_this(expr))
+                .map(move |call| (statement, call))
+        });
+        calls.map(move |(statement, call)| (caller, body, statement, call))
+    });
+    calls.all(|(caller, body, statement, call)| {
+        let is_alone = matches!(&statement.kind, StmtKind::Expr(expr) if std::ptr::eq(expr, call));
+        let mut places = Vec::new();
+        if !is_alone || leaves_function(caller).next().is_some() {
+            return false;
+        }
+        path(
+            body,
+            statement.span,
+            is_entered_by_all(shader, caller, entry, depth - 1),
+            &mut places,
+        );
+        matches!(places.last(), Some((place, true)) if *place == statement.span)
+    })
 }
 
 /// The same below a statement: one that is an arm or a body by itself is no place for another.

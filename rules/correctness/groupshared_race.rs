@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let first = findings.len();
-    let mut in_vain = Vec::new();
+    let (mut in_vain, mut partial) = (Vec::new(), Vec::new());
     let (mut ends_all, mut steps) = (None, 0);
     for told in races::told_together(context, &RULE) {
         let Some(mut finding) = finding(context, &told) else {
@@ -36,6 +36,8 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
                 Ok(barrier) => {
                     if barrier.ends_all {
                         ends_all.get_or_insert(findings.len());
+                    } else {
+                        partial.push(findings.len());
                     }
                     finding.fix = Some(barrier.fix);
                 }
@@ -52,6 +54,12 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let text = format!("the barrier that ends the {} ends this one too", other.message);
         NoFix::new("ended-by-another", text).at(other.primary.place)
     });
+    // One barrier that ends all is better than one for each.
+    for finding in partial {
+        if let (Some(finding), Some(ended)) = (findings.get_mut(finding), &ended) {
+            finding.withdraw(ended.clone());
+        }
+    }
     for (finding, reason) in in_vain {
         if let Some(finding) = findings.get_mut(finding) {
             finding.no_fix = ended.clone().or_else(|| Some(reason.no_fix(context)));

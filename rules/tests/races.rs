@@ -95,6 +95,37 @@ fn it_goes_where_every_thread_passes() {
     );
 }
 
+/// Where a few numbers of the host's are tried, also in a helper that every thread calls which comes to a barrier.
+#[test]
+fn it_goes_into_a_helper_that_every_thread_calls() {
+    let blur = |mark: &str| {
+        format!(
+            "void Keep(uint i, uint v) {{ g[i] = v; }}
+             void Blur(uint i) {{ uint v = g[i] + g[i + 1 & 63]; {mark} Keep(i, v); }}"
+        )
+    };
+    let twice = |call: &str| format!("void Twice(uint i) {{ {call} }}");
+    let body = |call: &str| {
+        format!(
+            "uint sum = 0; uint left = n; while (left > 0) {{ uint count = min(64, left); g[gi] = Src[left + gi]; {BARRIER} \
+             {call} {BARRIER} for (uint i = 0; i < count; ++i) {{ sum += g[i]; }} {BARRIER} left -= count; }} Out[gi] = sum;"
+        )
+    };
+    check(&blur("/**/"), &body("Blur(gi);"));
+    check(&(blur("/**/") + &twice("Blur(i);")), &body("Twice(gi);"));
+    for some in ["if (n > 3)", "for (uint k = 0; k < n; ++k)"] {
+        check(&blur(""), &body(&format!("{some} Blur(gi);")));
+        check(
+            &(blur("") + &twice("Blur(i);")),
+            &body(&format!("{some} Twice(gi);")),
+        );
+        check(
+            &(blur("") + &twice(&format!("{some} Blur(i);"))),
+            &body("Twice(gi);"),
+        );
+    }
+}
+
 /// All of a group leave together, or none: as the author's own barrier behind takes for granted.
 #[test]
 fn it_goes_where_all_threads_may_have_left() {

@@ -27,6 +27,11 @@ pub(crate) fn diagnostic(
     mut finding: Finding,
 ) -> Option<Diagnostic> {
     let fix = finding.fix.as_ref().and_then(|fix| place_fix(shader, fix));
+    if fix.as_ref().is_some_and(|fix| stands_twice(shader, fix)) {
+        let text = "the file includes itself, and these lines more than once";
+        finding.withdraw(NoFix::new("includes-itself", text));
+    }
+    let fix = fix.filter(|_| finding.fix.is_some());
     let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
     let reason = edits.find_map(|edit| not_edited(shader, edit));
     if fix.is_none() {
@@ -64,6 +69,41 @@ pub(crate) fn diagnostic(
         fix,
         no_fix: finding.no_fix.map(|why| why.placed(locate)),
     })
+}
+
+/// Whether what a fix changes stands in the unit more than once, as the file includes itself, or one of the same text, which a
+/// link to it has: the proof is of an edit in one of these places.
+fn stands_twice(shader: &Shader, fix: &Fix<FileEdit>) -> bool {
+    let Some(own) = shader.sources.get(MAIN_FILE) else {
+        return false;
+    };
+    let files = (0..).map(FileId).zip(&shader.sources.files);
+    let same: Vec<FileId> = files
+        .filter(|(_, file)| file.text[..] == own.text[..])
+        .map(|(id, _)| id)
+        .collect();
+    if same
+        .iter()
+        .map(|file| shader.origins.times_read(*file))
+        .sum::<usize>()
+        < 2
+    {
+        return false;
+    }
+    let places = || fix.edits.iter().map(|edit| edit.place);
+    // What is inserted stands behind what is on its line.
+    let first = places().map(|place| place.start).min().unwrap_or(0);
+    let before = own.text.get(..first as usize).unwrap_or_default();
+    let line = before.iter().rposition(|byte| *byte == b'\n');
+    let start = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+    let end = places().map(|place| place.end).max().unwrap_or(u32::MAX);
+    let times = same.iter().map(|file| {
+        shader
+            .origins
+            .extracts(&shader.text, *file)
+            .times(start, end.max(start + 1))
+    });
+    times.sum::<usize>() > 1
 }
 
 fn place_fix(shader: &Shader, fix: &Fix) -> Option<Fix<FileEdit>> {

@@ -89,7 +89,8 @@ impl<'a> Configurations<'a> {
         let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) =
             kernels.partition(|variant| variant.defines.is_empty());
         let (choices, has_more) = choices(text, &unit, project);
-        let (declared, is_cut) = declared(project, &of_kernels, &choices);
+        let is_built_alone = !as_it_stands.is_empty() || of_kernels.is_empty();
+        let (declared, is_cut) = declared(project, (&of_kernels, is_built_alone), &choices);
         let sets = keyword_sets(text);
         // Also where no condition asks for a keyword: a build that has it may not have its name for something else.
         let keywords = sets
@@ -272,8 +273,13 @@ pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
                 .any(|word| called.contains(word))
 }
 
-/// What of the project, of the kernels and of the keywords is declared beside the default, and whether there is more.
-fn declared(project: &Project, of_kernels: &[KernelVariant], choices: &[Choice]) -> (Vec<Declared>, bool) {
+/// What of the project, of the kernels and of the keywords is declared beside the default, and whether there is more. Where each
+/// kernel has definitions of its own, no build has a choice of keywords without any of them.
+fn declared(
+    project: &Project,
+    (of_kernels, is_built_alone): (&[KernelVariant], bool),
+    choices: &[Choice],
+) -> (Vec<Declared>, bool) {
     let default = Choice::default();
     let (first, others) = choices.split_first().unwrap_or((&default, &[]));
     let of_project = |choice: &Choice| -> Vec<Declared> {
@@ -309,7 +315,9 @@ fn declared(project: &Project, of_kernels: &[KernelVariant], choices: &[Choice])
     };
     let mut kernels = of_kernels(first);
     let mut all = of_project(first);
-    all.extend(others.iter().map(|choice| choice.over("", &[])));
+    if is_built_alone {
+        all.extend(others.iter().map(|choice| choice.over("", &[])));
+    }
     all.extend(others.iter().flat_map(of_project));
     all.extend(others.iter().flat_map(of_kernels));
     let is_cut = all.len() > MAX_CONFIGURATIONS || kernels.len() > MAX_KERNELS;

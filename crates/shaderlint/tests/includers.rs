@@ -522,6 +522,36 @@ nothing found in 2 files
     );
 }
 
+/// A fix is proved of one place of the text. Where the file is read again, by whichever name, that is not its only one.
+#[test]
+fn nothing_is_fixed_in_a_file_that_includes_itself() {
+    let text = |path: &str| {
+        format!(
+            "#ifndef ONCE\n#define ONCE\nRWStructuredBuffer<uint> Out;\ngroupshared uint lds[64];\n\
+             #define F Sum\n#define AT 0\n#include {path}\n#undef F\n#undef AT\n#define F Part\n#define AT 1\n#include {path}\n\
+             [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex)\n{{\n    \
+             Out[gi] = Sum(gi, Out[gi]) + 3 * Part(gi, Out[gi]);\n}}\n\
+             #else\nuint F(uint gi, uint key)\n{{\n    lds[gi] = key;\n    GroupMemoryBarrierWithGroupSync();\n    \
+             for (uint s = 32; s > 0; s >>= 1)\n    {{\n        if (gi < s) lds[gi] += lds[gi + s];\n        \
+             GroupMemoryBarrierWithGroupSync();\n    }}\n    uint r = lds[AT];\n    GroupMemoryBarrierWithGroupSync();\n    \
+             return r;\n}}\n#endif\n"
+        )
+    };
+    for path in ["\"a.hlsl\"", "__FILE__", "\"./x/../a.hlsl\"", "\"link.hlsl\""] {
+        let folder = Folder::new("itself")
+            .with("a.hlsl", text(path))
+            .with("x/b.hlsl", "");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("a.hlsl", folder.0.join("link.hlsl")).expect("a link");
+        let said = folder.printed(&[]);
+        let expected = "no automatic fix: the file includes itself, and these lines more than once";
+        assert!(
+            said.contains(expected) || path.contains("link") && cfg!(not(unix)),
+            "{path}: {said}"
+        );
+    }
+}
+
 /// What a C++ compiler alone includes it in is nothing to a fix: `public:` is no HLSL, whatever is defined.
 #[test]
 fn a_class_that_includes_it_has_no_say() {

@@ -229,7 +229,7 @@ fn a_fix_beside_unknown_names_is_not_safe() {
         let said = folder.printed(&[&concise[..], &["a.hlsl"]].concat());
         assert!(said.ends_with(&format!("{GUESSED}\n")), "{text}{said}");
         let note = format!(
-            "the fix is proved without `{name}`, which nothing at hand declares; -D defines what the build does"
+            "the fix is made without `{name}`, which nothing at hand declares; -D defines what the build does"
         );
         let report = folder.printed(&["--output-format", "json", "a.hlsl"]);
         assert!(report.contains(&note), "{text}{report}");

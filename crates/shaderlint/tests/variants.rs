@@ -550,6 +550,23 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
     );
 }
 
+/// Each kernel is compiled with definitions of its own: a choice of keywords without them is no build, and takes none's place.
+#[test]
+fn keywords_are_read_with_what_each_kernel_is_compiled_with() {
+    let race = RACE.replace("64", "SIZE");
+    let kernels = ["First", "Second"].map(|name| format!("#pragma kernel {name} SIZE=8 NAME={name}\n"));
+    let keywords = "#pragma multi_compile _ ARRAY\n#pragma multi_compile _ COPY\n";
+    let used = "#ifdef ARRAY\n#define BASE 1\n#else\n#define BASE 0\n#endif\n#ifdef COPY\n#define MORE 2\n#else\n#define MORE 0\n#endif\n";
+    let text = format!(
+        "{}{keywords}{used}{}",
+        kernels.concat(),
+        race.replace("main", "NAME")
+    );
+    let folder = Folder::new("keywords-of-kernels").with("a.compute", text);
+    let said = folder.said(&["--output-format", "concise"]);
+    assert!(said.contains("(in kernel First) [unsafe fix]"), "{said}");
+}
+
 #[test]
 fn what_one_kernel_is_compiled_with_is_nothing_to_another_ones_fix() {
     // `Take` for `First` alone, or also for `Second`, which takes by one thread where `ONE` is defined.

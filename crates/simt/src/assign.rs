@@ -13,10 +13,15 @@ impl<'a> Machine<'a> {
             self.state.frame.aliases.remove(local);
             self.forget_noticed(*local);
         }
-        if self.claims.is_some() && matches!(target.kind, ExprKind::Opaque(_)) {
+        if matches!(target.kind, ExprKind::Opaque(_)) {
             let operator = op.map_or_else(|| "=".to_owned(), |op| format!("{op:?}"));
-            let value = self.eval(value)?;
-            return self.change_part(target, &operator, &value);
+            if self.claims.is_some() {
+                let value = self.eval(value)?;
+                return self.change_part(target, &operator, &value);
+            }
+            if let Some(value) = self.store_unknown(target, &operator, value)? {
+                return Ok(value);
+            }
         }
         let place = self.place(target)?;
         let Some(op) = op else {

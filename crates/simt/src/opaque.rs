@@ -34,6 +34,9 @@ impl<'a> Machine<'a> {
         if let Some(element) = self.undeclared_element(operands, expr)? {
             return Ok(element);
         }
+        if self.claims.is_none() && self.is_stored_to(expr) {
+            return Ok(self.not_known(1));
+        }
         if is_name(self.shader, expr) && is_named_as_macro(expr.span.slice(&self.shader.text)) {
             self.report.open_name.get_or_insert(expr.span);
         }

@@ -8,11 +8,11 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind};
+use shaderlint_hlsl::{Expr, ExprKind, Shader};
 
 use crate::atomic::Cell;
 use crate::control;
-use crate::handle::FROM_HEAP;
+use crate::handle::{FROM_HEAP, is_heap};
 use crate::machine::{Machine, Run};
 use crate::opaque::MAX_COUNT;
 use crate::place::{Components, Place, Root};
@@ -53,7 +53,7 @@ impl<'a> Machine<'a> {
             && self.served.is_none()
             && self.is_undeclared_variable(object)
             && matches!(after(self.shader, object, expr), Some([b'[', ..]))
-            && !self.is_stored_to(object)
+            && !self.is_left_in(object)
             && at.descendants().all(looks_only);
         if !is_element {
             return Ok(None);
@@ -72,13 +72,13 @@ impl<'a> Machine<'a> {
 
     /// Whether this is a name that no file declares and that is one of a variable.
     fn is_undeclared_variable(&mut self, expr: &Expr) -> bool {
-        let name = self.undeclared_name(expr);
+        let name = undeclared_name(self.shader, expr);
         name.is_some_and(|name| is_named_as_variable(name) && self.is_one(name))
     }
 
     /// Whether threads may find there what they left themselves.
-    fn is_stored_to(&self, object: &Expr) -> bool {
-        let name = self.undeclared_name(object);
+    fn is_left_in(&self, object: &Expr) -> bool {
+        let name = undeclared_name(self.shader, object);
         let stored = self.claims.as_ref().map(|claims| &claims.stored);
         name.zip(stored)
             .is_some_and(|(name, stored)| stored.contains(name))
@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
     pub fn is_index_of_heap(&mut self, index: &Expr) -> bool {
         let is_path = |text: &str| text.bytes().all(|byte| is_of_name(byte) || byte == b'.');
         let text = str::from_utf8(index.span.slice(&self.shader.text)).unwrap_or_default();
-        let name = self.undeclared_name(root(index));
+        let name = undeclared_name(self.shader, root(index));
         is_path(text) && name.is_some_and(|name| self.is_one(name))
     }
 
@@ -107,7 +107,7 @@ impl<'a> Machine<'a> {
     /// Of what is stored nothing is ever read again, and a resource that is written to is looked at anew. So it makes no
     /// difference either if each thread has a variable of its own there.
     pub fn store_undeclared(&mut self, target: &'a Expr, value: &[Column]) -> Run<bool> {
-        let Some(name) = self.undeclared_name(root(target)) else {
+        let Some(name) = undeclared_name(self.shader, root(target)) else {
             return Ok(false);
         };
         if !is_named_as_variable(name) || self.claims.is_none() || self.served.is_some() {
@@ -223,20 +223,8 @@ impl<'a> Machine<'a> {
     /// The one value of a name that no file declares, where it is supposed to have one.
     pub fn supposed(&mut self, name: &Expr) -> Option<Vec<Column>> {
         let supposed = self.claims.as_ref()?.supposed.as_ref()?;
-        let text = self.undeclared_name(name)?;
+        let text = undeclared_name(self.shader, name)?;
         supposed.contains(text).then(|| vec![self.named_once(name)])
-    }
-
-    /// The text of a name, qualified or not, that means nothing.
-    fn undeclared_name(&self, expr: &Expr) -> Option<&'a str> {
-        let expr = expr.uncast();
-        let text = str::from_utf8(expr.span.slice(&self.shader.text)).ok()?;
-        let is_name = matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
-            && !self.is_heap(expr)
-            && !text.starts_with(|first: char| first.is_ascii_digit())
-            && !matches!(text, "" | "this")
-            && text.bytes().all(|byte| is_of_name(byte) || byte == b':');
-        is_name.then_some(text)
     }
 
     /// The names in an expression that no file declares. `false` where one of them may be another thing for each thread, or
@@ -244,7 +232,7 @@ impl<'a> Machine<'a> {
     ///
     /// What an atomic is made on is in memory. What says where may be a `static` variable, one a thread, but for constants.
     fn undeclared_in(&mut self, expr: &Expr, is_place: bool, names: &mut BTreeSet<String>) -> bool {
-        if let Some(name) = self.undeclared_name(expr) {
+        if let Some(name) = undeclared_name(self.shader, expr) {
             names.insert(name.to_owned());
             return (is_place || is_named_as_constant(name)) && self.is_one(name);
         }
@@ -264,7 +252,7 @@ impl<'a> Machine<'a> {
         {
             return Ok(false);
         }
-        if self.undeclared_name(expr).is_some() {
+        if undeclared_name(self.shader, expr).is_some() {
             index.push(self.named_once(expr));
             return Ok(true);
         }
@@ -287,8 +275,20 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// The text of a name, qualified or not, that means nothing.
+pub(crate) fn undeclared_name<'s>(shader: &'s Shader, expr: &Expr) -> Option<&'s str> {
+    let expr = expr.uncast();
+    let text = str::from_utf8(expr.span.slice(&shader.text)).ok()?;
+    let is_name = matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
+        && !is_heap(shader, expr)
+        && !text.starts_with(|first: char| first.is_ascii_digit())
+        && !matches!(text, "" | "this")
+        && text.bytes().all(|byte| is_of_name(byte) || byte == b':');
+    is_name.then_some(text)
+}
+
 /// What an element or a part that is not understood is one of.
-fn root(expr: &Expr) -> &Expr {
+pub(crate) fn root(expr: &Expr) -> &Expr {
     let mut root = expr.uncast();
     while let ExprKind::Opaque(operands) = &root.kind
         && let Some(object) = operands.first()

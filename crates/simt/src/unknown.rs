@@ -1,20 +1,86 @@
-//! Calls of what is not there: functions and macros of files that were not found, and what they may reach.
+//! Calls of what is not there, and stores to it: functions, macros and variables of files that were not found, and what they
+//! may reach.
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{BinaryOp, Expr, GlobalId, Scalar, Storage};
+use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, Storage, expressions};
 
 use crate::handle::FROM_HEAP;
-use crate::machine::Machine;
+use crate::machine::{Machine, Run};
 use crate::memory::Shared;
 use crate::terms::Symbol;
 use crate::terms::column::Column;
 use crate::terms::fold;
 use crate::terms::value::{Op, Value};
-use crate::text::calls::Unknown;
+use crate::text::calls::{Unknown, after};
+use crate::text::custom::is_named_as_variable;
+use crate::text::meaning::is_told;
 use crate::transfer::resource_name;
+use crate::undeclared::{root, undeclared_name};
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
+    /// An assignment to an element or a part of something that no file declares and that is named like a variable. `None` if
+    /// it is to something else.
+    ///
+    /// Such a variable is one of a file that was not found, and no part of one that is in the text: HLSL has no references. So
+    /// the store is held to be one to some resource, as a call of something unknown is ([`Machine::call_unknown`]), which
+    /// reaches nothing of the text. What is read of a variable that is stored to is not known ([`Machine::is_stored_to`]).
+    pub fn store_unknown(
+        &mut self,
+        target: &'a Expr,
+        operator: &str,
+        value: &'a Expr,
+    ) -> Run<Option<Vec<Column>>> {
+        let is_variable = undeclared_name(self.shader, root(target)).is_some_and(is_named_as_variable);
+        let mut parts = Vec::new();
+        let mut at = target.uncast();
+        while let ExprKind::Opaque(operands) = &at.kind
+            && let Some((object, indices)) = operands.split_first()
+        {
+            let is_part = matches!(after(self.shader, object, at), Some([b'[' | b'.', ..]));
+            if !is_part || Unknown::of(self.shader, at).is_some() || !is_told(self.shader, at) {
+                return Ok(None);
+            }
+            parts.extend(indices);
+            at = object.uncast();
+        }
+        if !is_variable {
+            return Ok(None);
+        }
+        let types = parts.iter().chain([&value]).map(|part| &part.ty);
+        let is_known = types.clone().all(|ty| self.shader.is_known(ty));
+        let mut given = vec![self.told_by_types(types)];
+        for part in parts {
+            given.extend(self.eval(part)?);
+        }
+        let stored = self.eval(value)?;
+        given.extend(stored.iter().cloned());
+        if !is_known {
+            given = self.not_known(1);
+        }
+        for column in &given {
+            self.uses(column);
+        }
+        // What is called like a variable may be a macro all the same.
+        self.state.epoch += 1;
+        let text = String::from_utf8_lossy(target.span.slice(&self.shader.text));
+        let text = self.terms.symbol(&format!("{text} {operator}"));
+        let given = self.as_one(&given);
+        self.write_unknown(text, &given, &BTreeSet::new());
+        Ok(Some(if operator == "=" {
+            stored
+        } else {
+            self.not_known(1)
+        }))
+    }
+
+    /// Whether this names something that no file declares and that the text assigns to, in whole or in part: what is there may
+    /// be what any thread has left.
+    pub fn is_stored_to(&self, expr: &Expr) -> bool {
+        let stored = self.shader.once(StoredNames::of);
+        undeclared_name(self.shader, expr).is_some_and(|name| stored.0.contains(name))
+    }
+
     /// A call of what is not there, given `all`: what each thread gets from it is a term of all that it may read.
     ///
     /// It may do anything to what was declared before its own text: to the device memory of a header, to variables that
@@ -40,7 +106,12 @@ impl Machine<'_> {
             self.note_forgotten(arrays.flat_map(Shared::cells));
             reach.clear();
         }
-        let held = Column::Uniform(self.held(&reach));
+        self.write_unknown(text, all, &reach)
+    }
+
+    /// The same of what reaches these variables: what each thread gives it and finds there.
+    fn write_unknown(&mut self, text: Symbol, all: &Column, reach: &BTreeSet<GlobalId>) -> Column {
+        let held = Column::Uniform(self.held(reach));
         let (history, arms) = (Value::Known(self.state.ordering.history), Value::Known(self.arms));
         let [history, arms] = [history, arms].map(Column::Uniform);
         let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
@@ -58,7 +129,7 @@ impl Machine<'_> {
         self.state.ordering.observed.not_followed();
         self.state.publishes = true;
         for global in reach {
-            self.leave_unknown(global, text, &given);
+            self.leave_unknown(*global, text, &given);
         }
         given
     }
@@ -161,5 +232,23 @@ impl Machine<'_> {
             })
             .map(|(id, _)| id)
             .collect()
+    }
+}
+
+/// The names that no file declares and that something in the text assigns to, in whole or in part.
+struct StoredNames(BTreeSet<String>);
+
+impl StoredNames {
+    fn of(shader: &Shader) -> StoredNames {
+        let bodies = shader
+            .functions
+            .iter()
+            .filter_map(|function| function.body.as_deref());
+        let targets = bodies.flat_map(expressions).filter_map(|expr| match &expr.kind {
+            ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => Some(&**target),
+            _ => None,
+        });
+        let names = targets.filter_map(|target| undeclared_name(shader, root(target)));
+        StoredNames(names.map(str::to_owned).collect())
     }
 }

@@ -141,6 +141,15 @@ impl Origins {
         calls.fold(span, |whole, call| whole.to(call.expansion))
     }
 
+    /// How often a file is read: once for each `#include` of it, and once for the file that was asked for.
+    #[must_use]
+    pub fn times_read(&self, file: FileId) -> usize {
+        self.inclusions
+            .iter()
+            .filter(|inclusion| inclusion.file == file)
+            .count()
+    }
+
     /// Like [`Origins::locate`], but only where replacing that file range would replace just what `span` holds:
     /// both ends lie in one file outside any macro body, no macro call straddles an end, and no directive or
     /// include stands between them. Whole macro calls and comments inside are fine.

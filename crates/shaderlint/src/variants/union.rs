@@ -385,10 +385,10 @@ pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) ->
     let more = problems.next().map_or("", |_| ", among others");
     Some(match &first.cause {
         Cause::Missing(name) => {
-            format!("the fix is proved without `{name}`, which is not found{more}; -I says where to look")
+            format!("the fix is made without `{name}`, which is not found{more}; -I says where to look")
         }
         Cause::Name(name) => format!(
-            "the fix is proved without `{name}`, which nothing at hand declares{more}; -D defines what the build does"
+            "the fix is made without `{name}`, which nothing at hand declares{more}; -D defines what the build does"
         ),
         _ => format!("the fix is proved of what could be read: {}{more}", first.message),
     })

@@ -354,3 +354,50 @@ fn inputs_without_a_semantic_may_differ() {
         assert_eq!(races(parameters, index), 0, "{parameters}");
     }
 }
+
+/// A store to what no file declares is no end of the run: what is named like a variable is some buffer.
+#[test]
+fn a_store_to_an_undeclared_variable_is_one_to_some_buffer() {
+    let race = "g[gi] = gi; Out[gi] = g[63 - gi];";
+    for store in [
+        "image[gi] = 1;",
+        "image[uint2(gi, 0)].xyz = 1.5;",
+        "images.first[gi] += gi;",
+    ] {
+        check_races("", &format!("{store} {race}"), 1);
+        check_races("", &format!("{race} {store}"), 1);
+        // It may be a macro that waits, or one that writes to what is read.
+        check_races("", &format!("g[gi] = gi; {store} Out[gi] = g[63 - gi];"), 0);
+        let analysis = first_entry(&shader(&kernel("", &format!("{store} Out[gi] = g[gi];"))));
+        assert!(analysis.uninitialised.is_empty(), "{store}");
+    }
+    // What is named like a macro may let threads leave, and what a call gives may be anything.
+    for store in ["IMAGE[gi] = 1;", "image(gi) = 1;"] {
+        check_races("", &format!("{store} {race}"), 0);
+    }
+    for bodies in [
+        ["image[gi] = 1;", "image[gi + 1] = 1;"],
+        ["image[gi] = 1;", "image[gi] = 2;"],
+        ["image[gi] = 1;", "image[gi] = 1u;"],
+        ["image[gi] = 1;", "image[gi] += 1;"],
+        ["image[gi] = 1;", "image[gi].x = 1;"],
+        ["image[gi] = 1;", ""],
+        ["image[0] = gi;", "if (gi == 0) image[0] = gi;"],
+        ["image[gi] = 1; Out[gi] = 1;", "Out[gi] = 1; image[gi] = 1;"],
+        ["image[gi] = 1; other[gi] = 1;", "other[gi] = 1; image[gi] = 1;"],
+        [
+            "image[gi] = 1; uint v = image[gi]; Out[gi] = v - v;",
+            "image[gi] = 1; Out[gi] = image[gi] - image[gi];",
+        ],
+        [
+            "uint v = image[gi]; image[gi] = 1; Out[gi] = v;",
+            "image[gi] = 1; Out[gi] = image[gi];",
+        ],
+        [
+            "uint v = image[gi ^ 1]; Out[gi] = v - v; image[gi] = 1;",
+            "Out[gi] = image[gi ^ 1] - image[gi ^ 1]; image[gi] = 1;",
+        ],
+    ] {
+        check_not_equal(["", ""], bodies);
+    }
+}
