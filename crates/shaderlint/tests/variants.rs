@@ -550,6 +550,37 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
     );
 }
 
+/// A variable that a fix declares has no name that a build defines.
+#[test]
+fn a_fix_declares_nothing_that_a_build_defines() {
+    let kernel = "RWStructuredBuffer<uint> Out;\ngroupshared uint lds[64];\n[numthreads(64, 1, 1)]\n\
+                  void main(uint gi : SV_GroupIndex)\n{\n    lds[gi] = Out[gi];\n    GroupMemoryBarrierWithGroupSync();\n    \
+                  lds[gi] += lds[gi ^ 1];\n    GroupMemoryBarrierWithGroupSync();\n    Out[gi] = lds[gi];\n}\n";
+    let toml = "[[variant]]\nname = \"a\"\ndefines = [\"value=gi\"]\n";
+    let heads: [(&str, &[&str], &str); 5] = [
+        ("", &[], ""),
+        ("#pragma kernel main\n#pragma multi_compile _ value\n", &[], ""),
+        ("#pragma kernel main value=gi\n", &[], ""),
+        ("", &["-D", "value=gi"], ""),
+        ("", &[], toml),
+    ];
+    for (number, (head, arguments, toml)) in heads.into_iter().enumerate() {
+        let folder = Folder::new("defined-by-builds").with("a.hlsl", format!("{head}{kernel}"));
+        let folder = folder.with("shaderlint.toml", toml);
+        let arguments: Vec<&str> = ["--diff", "--unsafe-fixes"]
+            .iter()
+            .chain(arguments)
+            .copied()
+            .collect();
+        let said = folder.printed(&arguments);
+        let name = if number == 0 { "value" } else { "value2" };
+        assert!(
+            said.contains(&format!("uint {name} = lds[gi] + lds[gi ^ 1];")),
+            "{head}{toml}: {said}"
+        );
+    }
+}
+
 /// Each kernel is compiled with definitions of its own: a choice of keywords without them is no build, and takes none's place.
 #[test]
 fn keywords_are_read_with_what_each_kernel_is_compiled_with() {

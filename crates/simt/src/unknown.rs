@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, Storage, expressions};
+use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, expressions};
 
 use crate::handle::FROM_HEAP;
 use crate::machine::{Machine, Run};
@@ -213,25 +213,8 @@ impl<'a> Machine<'a> {
     }
 
     /// The groupshared and `static` variables of the text that a call of something unknown may reach.
-    ///
-    /// A function can only name what is declared before it, as in C. What is not in the text stands in a file that was
-    /// not found, and so before all that is declared after the last of these; where none is missing, before the text.
-    /// What is only declared before may be defined after it: functions that no entry point is seen to call may be called
-    /// from there. A macro may name anything that is there where it is used.
     pub fn reach(&mut self, is_macro: bool) -> BTreeSet<GlobalId> {
-        let shader = self.shader;
-        let last_gap = shader.gaps.last().copied();
-        let aside = self.effects.of_uncalled(shader);
-        let variables = (0u32..).map(GlobalId).zip(&shader.globals);
-        let variables =
-            variables.filter(|(_, global)| matches!(global.storage, Storage::Groupshared | Storage::Static));
-        variables
-            .filter(|(id, global)| {
-                let is_before_gap = last_gap.is_some_and(|gap| global.span.start < gap);
-                is_macro || is_before_gap || aside.globals.contains(id)
-            })
-            .map(|(id, _)| id)
-            .collect()
+        self.effects.reach(self.shader, is_macro)
     }
 }
 

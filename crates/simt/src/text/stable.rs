@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, Expr, Function, GlobalId, LocalId, Shader, Stmt, StmtKind, Storage, statements,
+    Direction, Expr, ExprKind, Function, GlobalId, LocalId, Shader, Stmt, StmtKind, Storage, statements,
 };
 
 use crate::text::effects::EffectsCache;
@@ -71,7 +71,11 @@ impl<'a> Stable<'a> {
             || of.atomic
             || of.wave
             || of.calls_unknown;
-        !does_more
+        let is_understood = !expr
+            .descendants()
+            .any(|part| matches!(part.kind, ExprKind::Opaque(_)));
+        is_understood
+            && !does_more
             && of.globals.iter().all(is_constant)
             && of.read.iter().all(|local| self.locals.contains(local))
     }

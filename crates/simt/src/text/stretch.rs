@@ -14,7 +14,7 @@ use crate::text::differing::{
 };
 use crate::text::effects::{Effects, EffectsCache};
 use crate::text::layout::MAX_COMPONENTS;
-use crate::text::way::{call_in, has_results, is_led_there, is_understood, may_part, way_to};
+use crate::text::way::{Around, call_in, has_results, is_led_there, may_part, way_to};
 
 /// Two kernels, and the stretch in which they differ.
 pub(crate) struct Pair<'a> {
@@ -262,9 +262,23 @@ impl<'a> Pair<'a> {
             described[0].is_some() && described[0] == described[1]
         };
         let are_same = self.common.iter().all(is_same) && was.parameters.len() == is.parameters.len();
+        let mut has_macro_before = false;
         let is_known = self.sides.iter().all(|side| {
-            is_understood(side.shader, side.entry) && is_of_values(side) && side.is_plain(self.leading)
+            let Some(spans) = self.spans(side) else {
+                return false;
+            };
+            let around = Around {
+                shader: side.shader,
+                entry: side.entry,
+                spans: &spans,
+                repeats: self.repeats,
+                arrays: &(&side.effects.shared_read | &side.effects.shared_written),
+                called: &side.effects.functions,
+            };
+            has_macro_before |= around.has_macro_before();
+            around.is_understood() && is_of_values(side) && side.is_plain(self.leading)
         });
+        self.presumes |= has_macro_before;
         let names_own = |side: usize| {
             let of = &self.sides[side];
             let locals = &functions[side].locals;
@@ -292,6 +306,17 @@ impl<'a> Pair<'a> {
         (are_same && is_known && !names_own(0) && !names_own(1)).then_some(self)
     }
 
+    /// The stretch, and the statements that come to it, each with its function.
+    fn spans(&self, side: &Side<'_>) -> Option<Vec<(FunctionId, Span)>> {
+        let calls = self.way.iter().map(|(caller, call)| {
+            let (statement, _) = call_in(side.shader, *caller, *call)?;
+            Some((*caller, statement.span))
+        });
+        std::iter::once(Some((side.function, side.span())))
+            .chain(calls)
+            .collect()
+    }
+
     /// Whether one of these cells may be read by what runs behind the stretch: in its function, in those that come to it, and in
     /// what these call then.
     pub fn reads_afterwards(&self, side: &Side<'_>, name: &str, cells: &BTreeSet<u32>) -> bool {
@@ -311,13 +336,9 @@ impl<'a> Pair<'a> {
             let cells_of = |first: u32| cells.range(first..first.saturating_add(width.unwrap_or(u32::MAX)));
             first.is_none_or(|first| cells_of(first).next().is_some())
         };
-        let mut spans = vec![(side.function, side.span())];
-        for (caller, call) in &self.way {
-            match call_in(shader, *caller, *call) {
-                Some((statement, _)) => spans.push((*caller, statement.span)),
-                None => return true,
-            }
-        }
+        let Some(spans) = self.spans(side) else {
+            return true;
+        };
         let body_of = |function: FunctionId| shader.functions.get(function.0 as usize)?.body.as_deref();
         let mut effects = EffectsCache::default();
         let mut called = BTreeSet::new();

@@ -3,27 +3,110 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, Function, FunctionId, LocalId, Loop, Shader, Stmt, StmtKind, Storage, calls,
-    expressions, statements,
+    Direction, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Loop, Shader, Span, Stmt, StmtKind,
+    Storage, calls, expressions, statements,
 };
 
+use crate::text::calls::{Unknown, is_name};
+use crate::text::custom::{is_named_as_macro, is_of_name};
 use crate::text::differing::span_of;
 use crate::text::effects::EffectsCache;
 
-/// Whether all that the entry point comes to is understood, and is there: what is not may be a macro of anything.
-pub(crate) fn is_understood(shader: &Shader, entry: FunctionId) -> bool {
-    let effects = EffectsCache::default().of_function(shader, entry);
-    let known = |expr: &Expr| !matches!(expr.kind, ExprKind::Opaque(_)) && shader.leaked(expr).is_none();
-    let is_known = |function: FunctionId| {
-        let of = shader.functions.get(function.0 as usize);
-        of.and_then(|of| of.body.as_deref()).is_some_and(|body| {
-            expressions(body).all(known)
-                && statements(body).all(|statement| !matches!(statement.kind, StmtKind::Opaque))
+/// What a kernel runs besides a stretch of statements.
+pub(crate) struct Around<'a> {
+    pub shader: &'a Shader,
+    pub entry: FunctionId,
+    /// The stretch, with its function, and the statements by which others come to it.
+    pub spans: &'a [(FunctionId, Span)],
+    /// What stands before them in the text may run behind them as well.
+    pub repeats: bool,
+    /// The groupshared arrays that the stretch touches.
+    pub arrays: &'a BTreeSet<GlobalId>,
+    /// The functions that it calls.
+    pub called: &'a BTreeSet<FunctionId>,
+}
+
+impl Around<'_> {
+    /// Whether all that the entry point comes to is understood, as far as the stretch rests on it.
+    ///
+    /// It is compared from a state that is free: what stands before it may have left anything there, but it has to be read, as it
+    /// may declare something. What may run behind it must not read what is dead. A macro may; a variable of another file is none
+    /// of these arrays, and a function reaches those that [`EffectsCache::reach`] says. Of the text of what is not understood
+    /// not all need be in its operands, so it may name no array but there.
+    pub fn is_understood(&self) -> bool {
+        let mut effects = EffectsCache::default();
+        let functions = effects.of_function(self.shader, self.entry).functions;
+        let in_reach = effects.reach(self.shader, false);
+        let is_apart = self.arrays.is_disjoint(&in_reach);
+        functions.iter().chain([&self.entry]).all(|function| {
+            let of = self.shader.functions.get(function.0 as usize);
+            let Some(body) = of.and_then(|of| of.body.as_deref()) else {
+                return false;
+            };
+            let is_read = statements(body).all(|statement| !matches!(statement.kind, StmtKind::Opaque));
+            let mut all = expressions(body);
+            is_read
+                && all.all(|expr| {
+                    self.shader.leaked(expr).is_none()
+                        && (!matches!(expr.kind, ExprKind::Opaque(_))
+                            || self.is_before(*function, expr)
+                            || is_apart && self.is_outside(*function, expr) && self.is_of_another_file(expr))
+                })
         })
-    };
-    !effects.opaque
-        && !effects.calls_unknown
-        && effects.functions.iter().chain([&entry]).all(|of| is_known(*of))
+    }
+
+    /// Whether a macro stands before the stretch, by which some threads may have left.
+    pub fn has_macro_before(&self) -> bool {
+        let mut bodies = self.spans.iter().filter_map(|(function, _)| {
+            let of = self.shader.functions.get(function.0 as usize)?;
+            Some((*function, of.body.as_deref()?))
+        });
+        bodies.any(|(function, body)| {
+            let mut before = expressions(body).filter(|expr| self.is_before(function, expr));
+            before.any(|expr| self.is_macro(expr))
+        })
+    }
+
+    fn is_before(&self, function: FunctionId, expr: &Expr) -> bool {
+        let mut spans = self.spans.iter();
+        !self.repeats && spans.any(|(of, span)| *of == function && expr.span.end <= span.start)
+    }
+
+    /// Whether an expression is no part of the stretch.
+    fn is_outside(&self, function: FunctionId, expr: &Expr) -> bool {
+        let mut spans = self.spans.iter();
+        !self.called.contains(&function)
+            && !spans
+                .any(|(of, span)| *of == function && span.start < expr.span.end && expr.span.start < span.end)
+    }
+
+    fn is_macro(&self, expr: &Expr) -> bool {
+        let is_unknown = matches!(expr.kind, ExprKind::Opaque(_));
+        let name = is_name(self.shader, expr).then(|| expr.span.slice(&self.shader.text));
+        is_unknown
+            && (Unknown::of(self.shader, expr).is_some_and(|call| call.is_macro)
+                || name.is_some_and(is_named_as_macro))
+    }
+
+    /// Whether what is not understood is at most a call of a function, or a variable, of another file.
+    fn is_of_another_file(&self, expr: &Expr) -> bool {
+        let ExprKind::Opaque(operands) = &expr.kind else {
+            return true;
+        };
+        let is_known =
+            is_name(self.shader, expr) || !operands.is_empty() || Unknown::of(self.shader, expr).is_some();
+        let text = expr.span.slice(&self.shader.text);
+        let names_unseen = |id: &GlobalId| {
+            let Some(global) = self.shader.globals.get(id.0 as usize) else {
+                return true;
+            };
+            let is_it = |part: &&Expr| matches!(part.kind, ExprKind::Global(named) if named == *id);
+            let words = text.split(|byte| !is_of_name(*byte));
+            let named = words.filter(|word| *word == global.own_name().as_bytes()).count();
+            named > expr.descendants().filter(is_it).count()
+        };
+        is_known && !self.is_macro(expr) && !self.arrays.iter().any(names_unseen)
+    }
 }
 
 /// Whether some threads alone may come to the `rest` of a block in a function: where a statement before leaves, or where what leads

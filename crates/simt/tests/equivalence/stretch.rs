@@ -1,8 +1,9 @@
 //! Statements compared by themselves, in kernels that are not followed: a loop around them has a bound that only the host knows.
 
-use shaderlint_simt::WaveRun;
+use shaderlint_hlsl::Shader;
+use shaderlint_simt::{Floats, LaneMap, WaveRun, compare_stretch};
 
-use super::{kernel, runs_of, words};
+use super::{kernel, runs_of, shader, words};
 
 const BEFORE: &str = "StructuredBuffer<uint> Other; groupshared uint t[16]; uint third() { return s[3]; } uint first() { return s[0]; }
 ";
@@ -404,4 +405,80 @@ fn steps_behind_operators_are_writes() {
     ] {
         check_open(&with(step), ["n += u + 1;", "n += 1;"]);
     }
+}
+
+/// What another file declares cannot name what this one does, and what stands before the statements has happened. A macro can.
+#[test]
+fn what_is_not_understood_around_them_reads_no_partial_result() {
+    let kernels_of = |before: &str, around: &str, statements: &str| {
+        let body = around.replace("STRETCH", statements);
+        let before = format!("groupshared uint t[16]; {before}");
+        kernel("", &before, &body).replace(" B", " GroupMemoryBarrierWithGroupSync();")
+    };
+    let of = |before: &str, around: &str, statements: [&str; 2]| {
+        let kernels = statements.map(|statements| kernels_of(before, around, statements));
+        runs_of([&kernels[0], &kernels[1]])
+    };
+    let once = |before: &str, behind: &str| format!("{before} s[gi] = X[gi]; B STRETCH {behind}");
+    let (sums, total) = ([SUM, SUM_BY_WAVES], "if (gi == 0) Y[0] = s[0];");
+    let by_themselves = |before: &str, around: &str, statements: [&str; 2]| -> Vec<WaveRun> {
+        let [first, second] = statements.map(|statements| shader(&kernels_of(before, around, statements)));
+        let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
+        let (first, second) = ((&first, entry(&first)), (&second, entry(&second)));
+        let runs = compare_stretch(Floats::Any, first, second, &[LaneMap::Linear]);
+        runs.into_iter().flatten().collect()
+    };
+    let check = |expected: &str, around: &str| {
+        let said = words(&of("", around, sums));
+        assert!(said.starts_with(expected), "{around}: {said}");
+    };
+    for behind in [
+        "if (gi == 0) Y[0] = foreign(s[0]);",
+        "foreign(gi); if (gi == 0) image[uint2(gi, 0)] = s[0];",
+        "if (gi == 0) Y[0] = s[0] + Scale * table[gi].first;",
+    ] {
+        check("equal", &once("", behind));
+    }
+    let in_a_loop = |behind: &str| in_loop(STORE, &format!("{behind} B"));
+    check("equal", &in_a_loop("if (gi == 0) Y[0] = foreign(s[0]);"));
+    for behind in [
+        "MACRO(gi);",
+        "Y[0] = SCALE;",
+        "Y[gi] = foreign(s[gi]);",
+        "Y[0] = foreign(s);",
+        "Y[0] = foreign<s>(gi);",
+        "IMAGE[gi] = 1;",
+        "foreign[s[1]] = 2;",
+    ] {
+        check("not proved", &once("", &format!("{total} {behind}")));
+    }
+    for before in [
+        "uint u = table[MACRO(gi + 1)];",
+        "uint u = 0; MACRO(u);",
+        "uint u = SCALE;",
+    ] {
+        let runs = by_themselves("", &once(before, total), sums);
+        let is_presumed = |run: &WaveRun| run.outcome.is_equal() && run.presumes;
+        assert!(
+            !runs.is_empty() && runs.iter().all(is_presumed),
+            "{before}: {}",
+            words(&runs)
+        );
+        // What stands before them in a loop is run behind them as well.
+        check(
+            "not proved",
+            &in_loop(&format!("{before} {STORE}"), &format!("{total} B")),
+        );
+    }
+    // In the statements themselves, or in a function that they call, it may be anything.
+    let third = "uint third_of(uint i) { return foreign(i); } ";
+    for (before, statement) in [("", "foreign(gi);"), (third, "uint q = third_of(gi);")] {
+        let with = sums.map(|form| format!("{statement} {form}"));
+        let runs = by_themselves(before, &once("", total), [&with[0], &with[1]]);
+        assert!(runs.is_empty(), "{statement}: {}", words(&runs));
+    }
+    // A function that no kernel calls may be called from another file.
+    let unused = "uint unused() { return s[5]; } ";
+    let said = words(&of(unused, &once("", &format!("{total} foreign(gi);")), sums));
+    assert!(said.starts_with("not proved"), "{said}");
 }
