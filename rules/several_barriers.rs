@@ -202,7 +202,10 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
         named.any(|word| word == name.as_bytes()) || reach.may_paste(name)
     };
     let name = free("value", |name| {
-        is_named(name) || unit.is_macro_or_template(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
+        is_named(name)
+            || unit.is_given(name.as_bytes())
+            || unit.is_macro_or_template(name.as_bytes())
+            || unit.may_be_pasted(name.as_bytes())
     });
     let form = Form {
         ty,

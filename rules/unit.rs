@@ -418,10 +418,15 @@ impl Unit {
         })
     }
 
-    /// Whether a variable that a fix declares in a function may not have this name, whatever it hides: it is that of a macro, of the
-    /// files or of a build, or may be that of a template, whose specialization DXC takes the declaration for.
+    /// Whether a build defines a macro of this name: by `-D`, a keyword, a variant, or for one of its kernels.
+    pub fn is_given(&self, name: &[u8]) -> bool {
+        self.given.contains(name)
+    }
+
+    /// Whether a variable that a fix declares in a function may not have this name, whatever it hides: it is that of a macro, or may
+    /// be that of a template, whose specialization DXC takes the declaration for.
     pub fn is_macro_or_template(&self, name: &[u8]) -> bool {
-        self.is_macro(name) || self.given.contains(name) || self.may_name(name) && self.may_name(b"template")
+        self.is_macro(name) || self.may_name(name) && self.may_name(b"template")
     }
 
     /// Whether `##` may put this word together of words of the files.

@@ -31,6 +31,12 @@ impl Terms {
                     |is_operand| self.run_formula(shader, parts.operator, [part.start, part.end], is_operand);
                 match part.factor {
                     1 => run(is_one_of_several),
+                    // A factor that stands there more than once, and no multiple.
+                    times if matches!(parts.operator, Operator::Mul | Operator::FloatMul) => {
+                        let mut factors = vec![run(true); times.min(4) as usize];
+                        factors.extend((times > 4).then(|| "…".to_owned()));
+                        factors.join(sign)
+                    }
                     u32::MAX => format!("-({})", run(false)),
                     factor => format!("{factor} * ({})", run(false)),
                 }

@@ -69,6 +69,23 @@ fn check(expected: &str, pairs: &[[&str; 2]]) {
     }
 }
 
+/// A factor that a product has more than once is no multiple.
+#[test]
+fn products_are_told_from_multiples() {
+    let differ = |bodies: [&str; 2], expected: &str| {
+        let said = said(bodies);
+        assert!(said.contains(expected), "{said}");
+    };
+    differ(
+        ["Y[gi] = X[gi] * X[gi];", "Y[gi] = 2 * X[gi];"],
+        "X[0] * X[0] against 2 * (X[0])",
+    );
+    differ(
+        ["uint y = X[gi]; Y[gi] = y * y * y * y * y;", "Y[gi] = 3;"],
+        "X[0] * X[0] * X[0] * X[0] * … against 3",
+    );
+}
+
 #[test]
 fn a_loop_that_may_not_end_is_proved_of_nothing_but_itself() {
     let copy = "Y[id.x] = X[id.x];";
