@@ -40,10 +40,10 @@ pub(crate) struct Sample<'t> {
     pub guessed: bool,
     /// Atoms of which that is so.
     stand_ins: FxHashSet<u32>,
-    /// What was evaluated hangs on a float sum or product that is not exact in every order: the kernel makes it in one of
-    /// its own, of which the form that is evaluated here says nothing. Such a float is near the kernel's, no more.
+    /// A float sum or product has a part in what was evaluated, and another order would round it otherwise. The kernel has one
+    /// order, which the term does not tell: this value is near the kernel's, and need not be equal.
     pub rounded: bool,
-    /// Atoms of which that is so.
+    /// The atoms that such a sum or product has a part in.
     near: FxHashSet<u32>,
     /// What is not guessed is computed as kernels do, for inputs that could be: floats are small whole numbers wherever
     /// they are read.
