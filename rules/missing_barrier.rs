@@ -34,8 +34,6 @@ use crate::{races, witness};
 const MAX_STEPS: u64 = 2_000_000;
 /// Places that are tried.
 const MAX_PLACES: usize = 6;
-/// Calls from the entry point to a place: more are none that all threads make, as far as is known.
-const MAX_CALLS: usize = 16;
 
 /// Why there is no fix.
 #[derive(Clone, PartialEq, Eq)]
@@ -412,7 +410,7 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
             continue;
         }
         let mut places = Vec::new();
-        let are_all_here = is_entered_by_all(shader, function, entry, MAX_CALLS);
+        let are_all_here = is_entered_by_all(shader, function, entry);
         path(
             function.body.as_deref().unwrap_or_default(),
             at,
@@ -462,7 +460,7 @@ pub(crate) fn passed_by_all(context: &Context<'_>, race: &Race, statement: Span)
         return None;
     }
     let mut places = Vec::new();
-    let are_all_here = is_entered_by_all(shader, function, entry, MAX_CALLS);
+    let are_all_here = is_entered_by_all(shader, function, entry);
     path(function.body.as_deref()?, statement, are_all_here, &mut places);
     places.last().filter(|(place, _)| *place == statement)?;
     places.retain(|(place, _)| *place == statement || is_between(race, *place));
@@ -694,49 +692,47 @@ fn path(body: &[Stmt], span: Span, are_all_here: bool, places: &mut Vec<(Span, b
 }
 
 /// Whether each call of a function is a statement by itself, which every thread passes that passes a barrier of its block, and
-/// so on up to the entry point.
-fn is_entered_by_all(shader: &Shader, function: &Function, entry: &Function, depth: usize) -> bool {
-    if function.span == entry.span {
-        return true;
-    }
-    if depth == 0 {
-        return false;
-    }
-    let Some(id) = shader
-        .functions
-        .iter()
-        .position(|other| other.span == function.span)
-    else {
-        return false;
-    };
-    let is_this = |expr: &Expr| matches!(expr.kind, ExprKind::Call(called, _) if called.0 as usize == id);
-    let bodies = shader
-        .functions
-        .iter()
-        .filter_map(|caller| Some((caller, caller.body.as_deref()?)));
-    let mut calls = bodies.flat_map(|(caller, body)| {
-        let calls = statements(body).flat_map(move |statement| {
-            let within = statement.expressions().flat_map(Expr::descendants);
-            within
-                .filter(move |expr| is_this(expr))
-                .map(move |call| (statement, call))
-        });
-        calls.map(move |(statement, call)| (caller, body, statement, call))
-    });
-    calls.all(|(caller, body, statement, call)| {
-        let is_alone = matches!(&statement.kind, StmtKind::Expr(expr) if std::ptr::eq(expr, call));
-        let mut places = Vec::new();
-        if !is_alone || leaves_function(caller).next().is_some() {
-            return false;
+/// so on up to the entry point. Each function is looked at once.
+fn is_entered_by_all(shader: &Shader, function: &Function, entry: &Function) -> bool {
+    let (mut waiting, mut seen) = (vec![function.span], BTreeSet::new());
+    while let Some(span) = waiting.pop() {
+        if span == entry.span || !seen.insert(span) {
+            continue;
         }
-        path(
-            body,
-            statement.span,
-            is_entered_by_all(shader, caller, entry, depth - 1),
-            &mut places,
-        );
-        matches!(places.last(), Some((place, true)) if *place == statement.span)
-    })
+        let is_this = |expr: &Expr| match expr.kind {
+            ExprKind::Call(called, _) => {
+                (shader.functions.get(called.0 as usize)).is_some_and(|called| called.span == span)
+            }
+            _ => false,
+        };
+        for caller in &shader.functions {
+            let body = caller.body.as_deref().unwrap_or_default();
+            for statement in statements(body) {
+                let mut within = statement.expressions().flat_map(Expr::descendants);
+                let Some(call) = within.find(|expr| is_this(expr)) else {
+                    continue;
+                };
+                let is_alone = matches!(&statement.kind, StmtKind::Expr(expr) if std::ptr::eq(expr, call));
+                let is_only = !within.any(is_this);
+                if !is_alone || !is_only || leaves_function(caller).next().is_some() {
+                    return false;
+                }
+                let is_passed = |are_all_here| {
+                    let mut places = Vec::new();
+                    path(body, statement.span, are_all_here, &mut places);
+                    matches!(places.last(), Some((place, true)) if *place == statement.span)
+                };
+                if is_passed(false) {
+                    continue;
+                }
+                if !is_passed(true) {
+                    return false;
+                }
+                waiting.push(caller.span);
+            }
+        }
+    }
+    true
 }
 
 /// The same below a statement: one that is an arm or a body by itself is no place for another.
