@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 const GLOBALS: &str =
-    "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out, Pairs; cbuffer C { uint Count; bool IsOn; };
+    "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out, Pairs; RWStructuredBuffer<float> Floats; cbuffer C { uint Count; bool IsOn; };
 groupshared uint Shared[64];
 [numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID)";
 
@@ -161,6 +161,43 @@ fn bits_of_products_that_may_round_otherwise_are_no_difference() {
     let said = said("exact", [&exact("x * 3"), &exact("x * -3")], "");
     assert!(
         said.contains("128: differs at Out[0]: expected 1091567616"),
+        "{said}"
+    );
+}
+
+/// A device may flush denormals or keep them: what hangs on that is told neither of terms nor by the interpreter, only of a
+/// device that was seen to leave it.
+#[test]
+fn what_hangs_on_denormals_is_no_difference_of_the_kernels() {
+    let of = |value: &str| format!("uint x = Src[id.x] & 15; float h = 1e38; Floats[id.x] = {value};");
+    let pairs = [
+        ["asfloat(x + 1) * h", "0"],
+        ["(1e-30 * x) * (1e-30 * x) * h", "0"],
+        ["asfloat(x + 65536) + 0.0", "0"],
+        ["(asfloat(x + 1) + 0.0) * h", "0"],
+    ];
+    for [flagged, other] in pairs {
+        let said = said("denormals", [&of(flagged), &of(other)], "");
+        assert!(!said.contains("differs at"), "{flagged}, {other}: {said}");
+    }
+    // As a whole number a denormal is a number as any other.
+    let words = ["Out[id.x] = asuint(asfloat(Src[id.x] & 15));", "Out[id.x] = 1;"];
+    let said = said("words", words, "");
+    assert!(said.contains("NOT equivalent: in waves of 4"), "{said}");
+}
+
+/// Devices run WGSL, which has no `precise`: they may take `x + 1e9 - 1e9` for `x`.
+#[test]
+fn what_a_device_makes_of_precise_floats_is_no_difference() {
+    let bodies = [
+        "precise float x = Src[id.x] & 15; precise float y = x + 1e9; precise float z = y - 1e9; Floats[id.x] = z;",
+        "precise float x = Src[id.x] & 15; Floats[id.x] = 0;",
+    ];
+    let said = said("precise", bodies, "");
+    assert!(said.contains("  verdict      not proved"), "{said}");
+    let differs = said.contains("should be");
+    assert!(
+        !differs || said.contains("not comparable, as WGSL has no `precise`: "),
         "{said}"
     );
 }

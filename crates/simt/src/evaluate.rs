@@ -133,6 +133,7 @@ fn words_of_groups(
     let group = shader.functions.get(entry.0 as usize)?.group_size;
     let group = group.filter(|group| is_group(*group))?;
     let mut terms = Terms::default();
+    terms.note_derivations();
     let waves = Waves::new(group, wave_size, map);
     let mut machine = Machine::new(shader, &mut terms, entry, waves, BUDGET)?;
     if !is_followed(&mut machine) {

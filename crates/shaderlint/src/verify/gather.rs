@@ -474,11 +474,11 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
 
 const BITS_OF_NANS: &str = "D3D leaves open which bits a NaN has";
 
-/// Why a difference may come of what stands for what has no WGSL form: hashes, and floats of 32 bits for those of 16.
+/// Why a difference may come of what stands for what has no WGSL form: hashes, and floats that are computed otherwise.
 fn stand_ins(trial: &Trial) -> Option<String> {
     let [a, b] = [&trial.flagged, &trial.fixed];
-    if a.has_halves || b.has_halves {
-        return Some("floats of 16 bits have 32 here".to_owned());
+    if let Some(why) = a.other_floats.or(b.other_floats) {
+        return Some(why.to_owned());
     }
     if let Some(name) = a.replaced.symmetric_difference(&b.replaced).next() {
         // The hash of one read is not that of another, though they may read the same.

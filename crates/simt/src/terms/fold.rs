@@ -272,7 +272,7 @@ pub(crate) fn inexact(operator: Operator, x: u32, y: u32) -> Option<Op> {
 }
 
 /// Whether float operations have nothing to flush of a word, and it is no NaN.
-fn keeps_bits(word: u32) -> bool {
+pub(crate) fn keeps_bits(word: u32) -> bool {
     let value = f32::from_bits(word);
     !value.is_subnormal() && !value.is_nan()
 }

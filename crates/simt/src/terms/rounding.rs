@@ -202,6 +202,14 @@ impl Terms {
         total
     }
 
+    /// Whether an operation made this of one number, of whose bits it need not have kept all.
+    pub(crate) fn may_have_other_bits(&self, value: &Value) -> bool {
+        let is_one = |derivations: &Derivations| {
+            derivations.flushed.contains(value) || derivations.picked.contains(value)
+        };
+        self.derivations.as_ref().is_some_and(is_one)
+    }
+
     /// A search for values of this doubt; `None` if there are none.
     pub(crate) fn doubted(&self, doubt: Doubt) -> Option<Search<'_>> {
         let found = self.derivations.as_ref()?.of_doubt(doubt);

@@ -210,6 +210,15 @@ impl<'t> Sample<'t> {
     }
 
     pub(crate) fn value(&mut self, value: &Value) -> u32 {
+        let word = self.of_form(value);
+        // The operation that made it of one number may have flushed it.
+        self.guessed |= (self.strict || self.given.is_some())
+            && !fold::keeps_bits(word)
+            && self.terms.may_have_other_bits(value);
+        word
+    }
+
+    fn of_form(&mut self, value: &Value) -> u32 {
         let fold = |sample: &mut Self, operator: Operator, constant: u32, parts: &[Part]| {
             let mut total = constant;
             let mut exactness = Exactness::of(operator);
@@ -240,8 +249,11 @@ impl<'t> Sample<'t> {
                     }
                 }
             }
+            if sample.given.is_some() {
+                sample.rounded |= !exactness.holds();
+                sample.guessed |= sample.rounded && !exactness.is_near(f32::from_bits(total));
+            }
             sample.guessed |= !is_sign_known || sample.strict && !exactness.holds();
-            sample.rounded |= sample.given.is_some() && !exactness.holds();
             total
         };
         match value {
@@ -471,6 +483,9 @@ enum Exactness {
 /// Where floats are neither near the least nor near the greatest.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -100..=100;
 
+/// Of numbers that add up to more times their sum, all but a few bits may cancel.
+const MOST_CANCELLED: f64 = 256.0;
+
 /// As often as one part may stand in a sum of floats.
 const MAX_FACTOR: u32 = 4;
 
@@ -509,6 +524,17 @@ impl Exactness {
             Exactness::Sum { lowest, magnitude } => Exactness::Sum { lowest, magnitude },
             Exactness::Product { bits, exponents } => Exactness::Product { bits, exponents },
         };
+    }
+
+    /// Whether the kernel makes a float next to this one: not where something is flushed or too large on the way in one
+    /// order and not in another, and not where numbers cancel that need not be exact.
+    fn is_near(&self, total: f32) -> bool {
+        match *self {
+            Exactness::Always => true,
+            Exactness::Sum { magnitude, .. } => magnitude <= MOST_CANCELLED * f64::from(total.abs()),
+            Exactness::Product { exponents, .. } => EXPONENTS.contains(&exponents),
+            Exactness::Lost => false,
+        }
     }
 
     fn holds(&self) -> bool {

@@ -50,8 +50,8 @@ pub struct Lowered {
     /// Those of them that may have any value, so that the hash is one of theirs: texels. What a function computes of its
     /// arguments, or a sampler of a texture, may be alike where the hash is not: `pack_u8(v)` and `pack_u8(v & 255)`.
     pub free: BTreeSet<String>,
-    /// The text has floats of 16 bits, or of at least as many. WGSL computes with 32.
-    pub has_halves: bool,
+    /// Why floats may come out otherwise than the text says, if they may: WGSL has 32 bits for those of 16, and no `precise`.
+    pub other_floats: Option<&'static str>,
 }
 
 impl Lowered {

@@ -145,7 +145,7 @@ pub(super) fn lower_entry(
         module: unit.module,
         info,
         entry: function.name.clone(),
-        has_halves: names_halves(&shader.text),
+        other_floats: other_floats(&shader.text),
         replaced: unit.replaced,
         free: unit.free,
         group_size,
@@ -448,10 +448,10 @@ pub(super) fn literal(scalar: shaderlint_hlsl::Scalar, bits: u32) -> Option<naga
     }
 }
 
-/// Whether a text names a type of floats of 16 bits, or has a literal of one.
-fn names_halves(text: &[u8]) -> bool {
-    let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-    words.any(|word| {
+/// What a text says of floats that WGSL cannot: a type of 16 bits, a literal of one, or `precise`.
+fn other_floats(text: &[u8]) -> Option<&'static str> {
+    let words = || text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    let is_half = |word: &[u8]| {
         let is_type = |name: &&[u8]| {
             let shape = word.strip_prefix(*name);
             matches!(shape, Some([] | [b'1'..=b'4'] | [b'1'..=b'4', b'x', b'1'..=b'4']))
@@ -461,5 +461,10 @@ fn names_halves(text: &[u8]) -> bool {
             .iter()
             .any(is_type)
             || is_literal
-    })
+    };
+    if words().any(is_half) {
+        return Some("floats of 16 bits have 32 here");
+    }
+    let is_precise = words().any(|word| word == b"precise");
+    is_precise.then_some("WGSL has no `precise`")
 }
