@@ -285,10 +285,10 @@ uint h(Mixed m) { return m.y() + m.get<uint>(1); }
 (fn h uint (m Mixed)
   (return (+ (Mixed::y m) (as uint (? m 1)))))
 ! this declaration could not be read: template <typename T> struct Held<T[2]> { T first; T second; };
-! unknown name `same`: same
-! unknown name `zero`: zero
-! unknown name `again`: again
-! unknown name `inner::twice`: inner::twice
+! `same` is declared, and not understood here: same
+! `zero` is declared, and not understood here: zero
+! `again` is declared, and not understood here: again
+! `inner::twice` is declared, and not understood here: inner::twice
 ! unknown name `Held`: Held<uint>
 ! this expression is not understood: m.get<uint>(1)
 ",
@@ -502,9 +502,9 @@ void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
   (return a))
 (fn mixed uint (a uint) (b uint) (x float2)
   (return b))
-! unknown name `first`: first
-! unknown name `count_of`: count_of
-! unknown name `which`: which
+! `first` is declared, and not understood here: first
+! `count_of` is declared, and not understood here: count_of
+! `which` is declared, and not understood here: which
 ",
     );
 }

@@ -218,6 +218,17 @@ fn a_fix_beside_unknown_names_is_not_safe() {
             "last",
         ),
         (behind("switch (kind) { case 1: Out[64 + gi] = 1; }"), "kind"),
+        // It may be `numthreads` once more, `unroll(2)`, or close its bracket.
+        (text.replace("void main", "[GROUP] void main"), "GROUP"),
+        (text.replace("for (", "[HOT] for ("), "HOT"),
+        (
+            behind("[unroll(TIMES)] for (uint q = 0; q < 4; q++) Out[64 + gi] = q;"),
+            "TIMES",
+        ),
+        (
+            format!("template<typename T, typename R = ELEMENT> R twice(T a) {{ return a; }}\n{text}"),
+            "ELEMENT",
+        ),
     ];
     let folder = Folder::new("includes_unknown_names").with("a.hlsl", behind("Out[64 + gi] = 1;"));
     let concise = ["--output-format", "concise"];
@@ -236,6 +247,21 @@ fn a_fix_beside_unknown_names_is_not_safe() {
         let said = folder.said(&["verify", "-q", "--no-timing", "a.hlsl", "b.hlsl"]);
         assert!(said.contains("not proved"), "{text}{said}");
     }
+}
+
+/// What is declared is not what is missing.
+#[test]
+fn a_function_that_is_given_to_an_unknown_one_is_not_unknown() {
+    let text = KERNEL.replace("op(g[gi], t)", "g[gi] + t");
+    let text = text.replace(
+        "Out[gi] = g[gi];",
+        "Out[gi] = g[gi]; Out[64 + gi] = Call(two, gi);",
+    );
+    let text = format!("uint two(uint a) {{ return 2; }}\n{text}");
+    let folder = Folder::new("includes_function_as_argument").with("a.hlsl", text);
+    let report = folder.printed(&["--output-format", "json"]);
+    let note = "the fix is made without `Call`, which nothing at hand declares, among others";
+    assert!(report.contains(note) && !report.contains("`two`"), "{report}");
 }
 
 /// Who tells `a` from `A`, or wants each folder of a path to be there, takes another file.

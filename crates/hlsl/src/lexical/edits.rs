@@ -1,5 +1,6 @@
 //! What is taken out of one item, token by token.
 
+use super::macros::is_attribute_macro;
 use super::{Item, ItemKind, Lexer, TokenKind, words};
 use crate::span::Span;
 use crate::tree::Direction;
@@ -152,10 +153,33 @@ impl Lexer<'_> {
                 self.keep(arguments);
             }
         }
+        self.note_attributes(index, close);
         self.blank_tokens(index, close + 1);
         walk.attribute_end = Some(close);
         walk.pending.get_or_insert(span.start);
         close + 1
+    }
+
+    /// Notes the words of a list of attributes between two brackets that are not known to mean what they say. A name may be a
+    /// macro: `[GROUP]` may be `[numthreads(64, 1, 1)]`.
+    fn note_attributes(&mut self, open: usize, close: usize) {
+        let mut depth = 0_usize;
+        for at in open + 1..close {
+            let word = self.word(at);
+            if self.is(at, b'(') {
+                depth += 1;
+            } else if self.is(at, b')') {
+                depth = depth.saturating_sub(1);
+            }
+            let is_name = || {
+                words::is_attribute(word)
+                    || is_attribute_macro(word, self.is(at + 1, b'('), self.word(close + 1))
+            };
+            let is_of_vendor = self.is(at + 1, b':') || self.is(at - 1, b':');
+            if !word.is_empty() && !is_of_vendor && !(depth == 0 && is_name()) {
+                self.out.in_attributes.push(at);
+            }
+        }
     }
 
     /// Keeps the edited text of an attribute's arguments, which is blanked next.

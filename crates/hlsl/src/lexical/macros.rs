@@ -110,7 +110,7 @@ impl Lexer<'_> {
 
 /// Macros that hide the attribute of what `keyword` begins, by the words real code ends their names with (`UNITY_BRANCH`,
 /// `SMAA_FLATTEN`, `UNROLL_N(4)`). One that says that it does more may be anything.
-fn is_attribute_macro(word: &[u8], has_arguments: bool, keyword: &[u8]) -> bool {
+pub(super) fn is_attribute_macro(word: &[u8], has_arguments: bool, keyword: &[u8]) -> bool {
     const OF_LOOPS: [&[u8]; 5] = [b"UNROLL", b"LOOP", b"FASTOPT", b"ATTR", b"HINT"];
     const OF_BRANCHES: [&[u8]; 3] = [b"BRANCH", b"FLATTEN", b"ATTR"];
     // They stand for whole statements, or begin one.

@@ -127,6 +127,8 @@ pub(crate) struct Lexed {
     pub hidden_members: FxHashSet<u32>,
     /// What templates among the members of structs are called: they are taken out of the text.
     pub member_templates: FxHashSet<Vec<u8>>,
+    /// Words of attributes that are none of the language's, by their tokens: names of attributes, and what is given to them.
+    pub in_attributes: Vec<usize>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
     pub problems: Vec<TextProblem>,
@@ -187,6 +189,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             limits: FxHashMap::default(),
             hidden_members: FxHashSet::default(),
             member_templates: FxHashSet::default(),
+            in_attributes: Vec::new(),
             kept: FxHashMap::default(),
             problems: Vec::new(),
         },

@@ -181,6 +181,49 @@ pub(super) fn is_statement_attribute(word: &[u8]) -> bool {
     .any(|name| word.eq_ignore_ascii_case(name))
 }
 
+/// Attributes of anything, as DXC and Slang know them.
+pub(super) fn is_attribute(word: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 36] = [
+        b"numthreads",
+        b"WaveSize",
+        b"shader",
+        b"RootSignature",
+        b"outputtopology",
+        b"maxvertexcount",
+        b"instance",
+        b"domain",
+        b"partitioning",
+        b"outputcontrolpoints",
+        b"patchconstantfunc",
+        b"maxtessfactor",
+        b"earlydepthstencil",
+        b"clipplanes",
+        b"noinline",
+        b"raypayload",
+        b"NodeLaunch",
+        b"NodeIsProgramEntry",
+        b"NodeID",
+        b"NodeLocalRootArgumentsTableIndex",
+        b"NodeShareInputOf",
+        b"NodeDispatchGrid",
+        b"NodeMaxDispatchGrid",
+        b"NodeMaxRecursionDepth",
+        b"NodeMaxInputRecordsPerGraphEntryRecord",
+        b"NodeTrackRWInputSharing",
+        b"MaxRecords",
+        b"MaxRecordsSharedWith",
+        b"NodeArraySize",
+        b"AllowSparseNodes",
+        b"UnboundedSparseNodes",
+        b"ForceInline",
+        b"ForceUnroll",
+        b"mutating",
+        b"nonmutating",
+        b"Differentiable",
+    ];
+    is_statement_attribute(word) || OTHERS.iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
 /// Keywords that start a statement an attribute may precede.
 pub(super) fn is_attributed_keyword(word: &[u8]) -> bool {
     matches!(word, b"for" | b"while" | b"do" | b"if" | b"switch")

@@ -8,17 +8,22 @@ use crate::types::Type;
 use crate::walk::statements;
 
 impl<'a> Lowering<'a> {
-    /// Reports a name that means nothing, once. What the name stands in needs no report of its own.
+    /// Reports a name of which it is not known what it means, once. What the name stands in needs no report of its own.
     pub(super) fn unknown_name(&mut self, name: &'a [u8], span: Span) {
         self.told.insert(span);
-        if self.unknown.insert(name) {
-            let name = String::from_utf8_lossy(name).into_owned();
-            self.tell(TextProblem {
-                message: format!("unknown name `{name}`"),
-                span,
-                cause: Cause::Name(name),
-            });
+        if !self.unknown.insert(name) {
+            return;
         }
+        let is_declared =
+            self.functions.contains_key(name) || self.depth_of(&self.templates.functions, name).is_some();
+        let name = String::from_utf8_lossy(name).into_owned();
+        let (message, cause) = if is_declared {
+            let message = format!("`{name}` is declared, and not understood here");
+            (message, Cause::Text)
+        } else {
+            (format!("unknown name `{name}`"), Cause::Name(name))
+        };
+        self.tell(TextProblem { message, span, cause });
     }
 
     /// Reports the expressions that are opaque for no reason told so far.

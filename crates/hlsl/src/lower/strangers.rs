@@ -7,6 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Lowering;
+use crate::intrinsic::Intrinsic;
 use crate::lexical::{Item, ItemKind, Token, bracket_of_buffer, is_language_word, is_sampler};
 use crate::span::{Cause, Span};
 use crate::type_names;
@@ -15,9 +16,11 @@ use crate::type_names;
 const MAX_HEAD: usize = 64;
 
 impl<'a> Lowering<'a> {
-    /// Reports the words outside of bodies that nothing declares.
+    /// Reports the words outside of bodies, and in attributes, that nothing declares.
     pub(super) fn tell_strangers(&mut self) {
-        let outside: Vec<Vec<usize>> = self.lexed.items.iter().map(|item| self.outside(item)).collect();
+        let outside = self.lexed.items.iter().flat_map(|item| self.outside(item));
+        let mut outside: Vec<usize> = outside.chain(self.lexed.in_attributes.iter().copied()).collect();
+        outside.sort_unstable();
         let declared: FxHashSet<&'a [u8]> = (0..self.lexed.tokens.len())
             .filter(|&at| self.declares(at))
             .map(|at| self.word_at(at))
@@ -38,7 +41,7 @@ impl<'a> Lowering<'a> {
         };
         let mut strangers = Vec::new();
         let mut end_of_arguments = 0;
-        for at in outside.into_iter().flatten() {
+        for at in outside {
             let word = self.word_at(at);
             // A colon precedes a semantic, or a later part of a name, whose first part is checked here.
             let is_behind_colon = at.checked_sub(1).is_some_and(|before| self.is_at(before, b':'));
@@ -49,6 +52,7 @@ impl<'a> Lowering<'a> {
                 || type_names::is_type_name(word)
                 || type_names::resource(word, None).is_some()
                 || self.enumerators.contains_key(word)
+                || Intrinsic::from_name(&String::from_utf8_lossy(word)).is_some()
                 || self.lexed.member_templates.contains(word);
             let is_bracket = bracket_of_buffer(word).is_some();
             let (true, Some(token)) = (at >= end_of_arguments && !is_known, self.lexed.tokens.get(at)) else {
@@ -132,6 +136,22 @@ impl<'a> Lowering<'a> {
         false
     }
 
+    /// Where the parameters of a template end that begin with this `<`.
+    fn end_of_template(&self, open: usize) -> usize {
+        let mut depth = 0_usize;
+        for at in (open..).take(MAX_HEAD) {
+            if self.is_at(at, b'<') {
+                depth += 1;
+            } else if self.is_at(at, b'>') {
+                depth = depth.saturating_sub(1);
+            }
+            if depth == 0 {
+                return at;
+            }
+        }
+        open
+    }
+
     /// Whether the declaration at hand is a `typedef`: of no function, in HLSL.
     fn is_typedef(&self, at: usize) -> bool {
         let words = (0..=at)
@@ -151,8 +171,13 @@ impl<'a> Lowering<'a> {
             _ => end,
         };
         let mut outside = Vec::new();
+        // What a template's parameters stand for by default is looked at, too.
+        let mut end_of_template = first;
         let mut at = first;
         while at < end {
+            if self.word_at(at) == b"template" {
+                end_of_template = self.end_of_template(at + 1);
+            }
             let before = at.wrapping_sub(1);
             let is_body = self.is_at(at, b'{')
                 && (self.is_at(before, b')')
@@ -162,7 +187,7 @@ impl<'a> Lowering<'a> {
                 || self.is_at(at, b'(') && matches!(self.word_at(before), b"register" | b"packoffset");
             if is_body && let Some(close) = self.partner_of(at) {
                 at = close + 1;
-            } else if self.is_at(at, b'=') {
+            } else if self.is_at(at, b'=') && at >= end_of_template {
                 at = self.end_of_value(at + 1, end);
             } else {
                 outside.push(at);

@@ -380,9 +380,11 @@ pub(crate) fn judge_by_includers(
 
 /// What a fix rests on where text was not read, as a note: that may declare anything, also what the file declares.
 pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<String> {
-    let mut problems = problems.filter(|problem| problem.cause.hides_text());
-    let first = problems.next()?;
-    let more = problems.next().map_or("", |_| ", among others");
+    let problems: Vec<&Problem> = problems.filter(|problem| problem.cause.hides_text()).collect();
+    // What has a name is what there is to look for.
+    let is_named = |problem: &&&Problem| matches!(problem.cause, Cause::Missing(_) | Cause::Name(_));
+    let first = problems.iter().find(is_named).or(problems.first())?;
+    let more = if problems.len() > 1 { ", among others" } else { "" };
     Some(match &first.cause {
         Cause::Missing(name) => {
             format!("the fix is made without `{name}`, which is not found{more}; -I says where to look")
