@@ -6,7 +6,7 @@
 
 use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
+use shaderlint_simt::{Access, Around, Race, Supposed, look_for_defects};
 
 use crate::missing_barrier::{Defects, are_settled, leaves, own_calls};
 use crate::statements::statements_around;
@@ -176,7 +176,7 @@ impl Advice {
             within: self.places.iter().filter_map(into).collect(),
             wholes: self.places.iter().map(|place| place.whole).collect(),
         };
-        let analysis = analyze_supposing(context.shader, context.entry, &supposed);
+        let analysis = look_for_defects(context.shader, context.entry, Some(&supposed));
         if analysis.stopped.is_some() {
             return None;
         }

@@ -21,7 +21,7 @@ use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, Intrinsic, Shader, Span, Stmt, StmtKind, statements,
 };
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
-use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
+use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, compare, look_for_defects};
 
 use crate::configuration::{self, AS_CONFIGURED, AS_TRIED};
 use crate::moved::{Kept, Moved};
@@ -156,7 +156,7 @@ pub(crate) struct Barrier {
     pub fix: Fix,
     /// It ends all races that are told together, and not those of one line alone.
     pub ends_these: bool,
-    /// Nothing of the kernel races then.
+    /// No race or other defect of the kernel is seen any more.
     pub ends_all: bool,
 }
 
@@ -294,7 +294,8 @@ pub(crate) fn tried(
         return None;
     }
     let ended = ends_races(context, races, (&edits, &kept))?;
-    let ends_all = matches!(ended, Ended::Proved);
+    let is_proved = matches!(ended, Ended::Proved);
+    let ends_all = matches!(ended, Ended::Proved | Ended::Found { is_all: true });
     let proof = match ended {
         Ended::Proved => format!("proved of the fix: with {name}, no two threads of the group race"),
         Ended::Found { is_all } if is_passed_by_all => {
@@ -333,7 +334,7 @@ pub(crate) fn tried(
     let moves = counting
         .any(|word| word == "__LINE__")
         .then(|| "the fix moves the lines behind it: `__LINE__` is another number there".to_owned());
-    let as_configured = if ends_all { AS_CONFIGURED } else { AS_TRIED };
+    let as_configured = if is_proved { AS_CONFIGURED } else { AS_TRIED };
     let as_configured = (!holds_in_all).then(|| as_configured.to_owned());
     let fix = Fix {
         title,
@@ -543,7 +544,7 @@ enum Ended {
 /// What is known of the kernel with these edits, if they end the races and make nothing worse.
 fn ends_races(context: &Context<'_>, races: &[&Race], (edits, kept): (&[Edit], &[Kept])) -> Option<Ended> {
     let (fixed, entry) = fixed_shader(context.shader, context.entry, edits)?;
-    let analysis = analyze(&fixed, entry);
+    let analysis = look_for_defects(&fixed, entry, None);
     let edited = Moved::by(edits, kept);
     let moved = |span: Span| edited.span(span);
     let before: Vec<Defect> = defects(context.shader, context.analysis, moved).collect();

@@ -2,7 +2,8 @@
 
 use shaderlint_linter::{Context, Edit, fixed_shader, whole_shaders};
 use shaderlint_simt::{
-    Doubt, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Outcome, WaveRun, analyze, compare_stretch, compare_with,
+    Doubt, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Outcome, WaveRun, compare_stretch, compare_with,
+    look_for_defects,
 };
 
 use crate::refusal::{Refusal, not_read, too_long};
@@ -51,17 +52,17 @@ pub(crate) fn prove(
         let ends_races = !context.analysis.races.is_empty();
         let is_otherwise_right =
             context.analysis.out_of_bounds.is_empty() && context.analysis.divergences.is_empty();
-        let ends = || {
-            let analysis = analyze(&fixed, entry);
-            analysis.is_right() && analysis.stopped.is_none()
-        };
-        if !is_otherwise_right || ends_races && !ends() {
+        if !is_otherwise_right {
             return None;
         }
-        let [flagged, fixed] = whole_shaders(context.shader, context.entry, edits)?;
-        let runs = compare_stretch(needs.floats(), (&flagged.0, flagged.1), (&fixed.0, fixed.1), maps)?;
+        let [old, new] = whole_shaders(context.shader, context.entry, edits)?;
+        let runs = compare_stretch(needs.floats(), (&old.0, old.1), (&new.0, new.1), maps)?;
         let proof = proof_by(context, runs, maps, needs).ok()?;
-        Some(Proof { ends_races, ..proof })
+        let ends = || {
+            let left = look_for_defects(&fixed, entry, None);
+            left.is_right() && left.stopped.is_none()
+        };
+        (!ends_races || ends()).then_some(Proof { ends_races, ..proof })
     };
     in_place().ok_or(Refusal::NotProved(refused))
 }

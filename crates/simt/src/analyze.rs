@@ -69,9 +69,9 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     analysis
 }
 
-/// What is found of a kernel with barriers that it does not have, defects alone.
+/// The defects of a kernel, and nothing else: as it is, or with barriers that it does not have.
 #[must_use]
-pub fn analyze_supposing(shader: &Shader, entry: FunctionId, supposed: &Supposed) -> Analysis {
+pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Supposed>) -> Analysis {
     let function = shader.functions.get(entry.0 as usize);
     let group = function
         .and_then(|function| function.group_size)
@@ -83,7 +83,8 @@ pub fn analyze_supposing(shader: &Shader, entry: FunctionId, supposed: &Supposed
     if is_group(group) {
         let effects = EffectsCache::default().of_function(shader, entry);
         let seen = Seen {
-            supposed: Some(supposed),
+            supposed,
+            defects_alone: true,
             ..Seen::default()
         };
         run(shader, entry, &effects, seen, &mut analysis);
@@ -164,6 +165,8 @@ pub(crate) struct Seen<'s> {
     pub finds_anything: Option<&'s BTreeSet<Read>>,
     /// Barriers that the kernel does not have.
     pub supposed: Option<&'s Supposed>,
+    /// Nothing but defects is looked for.
+    pub defects_alone: bool,
 }
 
 impl<'s> Seen<'s> {
@@ -210,7 +213,7 @@ fn run(
             return unordered;
         };
         seen.by(&mut machine);
-        machine.prober.enabled = seen.supposed.is_none() && (number == 0 || !analysis.collectives.is_empty());
+        machine.prober.enabled = !seen.defects_alone && (number == 0 || !analysis.collectives.is_empty());
         machine.prober.await_again(&analysis.collectives);
         machine.skims = skims;
         if number == 0 && windows.is_empty() {
@@ -247,7 +250,7 @@ fn run(
             if !bounds.is_empty() && !uses_waves {
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
-                if seen.supposed.is_none() {
+                if !seen.defects_alone {
                     analysis.collectives = instances(
                         (shader, entry, group),
                         &mut terms,
@@ -348,7 +351,7 @@ fn run(
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
     if uses_waves
-        && seen.supposed.is_none()
+        && !seen.defects_alone
         && windows.is_empty()
         && seen.finds_anything.is_none()
         && effects.touches_shared()

@@ -66,7 +66,7 @@ mod unknown;
 mod wave;
 mod window;
 
-pub use analyze::{analyze, analyze_supposing};
+pub use analyze::{analyze, look_for_defects};
 pub use difference::Difference;
 pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare_with, proved_of_itself};
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
