@@ -176,7 +176,7 @@ impl Lexer<'_> {
                     || is_attribute_macro(word, self.is(at + 1, b'('), self.word(close + 1))
             };
             let is_of_vendor = self.is(at + 1, b':') || self.is(at - 1, b':');
-            if !word.is_empty() && !is_of_vendor && !(depth == 0 && is_name()) {
+            if !(word.is_empty() || is_of_vendor || depth == 0 && is_name()) {
                 self.out.in_attributes.push(at);
             }
         }
