@@ -132,7 +132,25 @@ impl<'a> Edited<'a> {
             text.extend_from_slice(stays.slice(&self.shader.text));
             text.extend_from_slice(new);
         }
-        parse_wanted(text, None, self.shader.version).0
+        let (mut shader, _) = parse_wanted(text, None, self.shader.version);
+        self.hand_on(&mut shader);
+        shader
+    }
+
+    /// Hands on what is known of the text besides what is read of it: what is missing, and where.
+    fn hand_on(&self, to: &mut Shader) {
+        let from = self.shader;
+        let moved = |at: u32| {
+            let before = self.splices.iter().take_while(|splice| splice.span.end <= at);
+            before.fold(at, |at, splice| {
+                (at + splice.text.len() as u32) - (splice.span.end - splice.span.start)
+            })
+        };
+        to.gaps = from.gaps.iter().map(|gap| moved(*gap)).collect();
+        let orders = from.matrix_orders.iter();
+        to.matrix_orders = orders.map(|(at, order)| (moved(*at), *order)).collect();
+        to.is_refused = from.is_refused;
+        to.given.clone_from(&from.given);
     }
 
     /// What an entry point needs, read: the rest of the text is blank, so that all is where it is in the whole. `None`
@@ -207,6 +225,7 @@ impl<'a> Edited<'a> {
         };
         let (mut shader, _) = lower(&parts.text, &lexed, same);
         shader.text = parts.text;
+        self.hand_on(&mut shader);
         Some(shader)
     }
 }

@@ -261,7 +261,66 @@ fn a_function_that_is_given_to_an_unknown_one_is_not_unknown() {
     let folder = Folder::new("includes_function_as_argument").with("a.hlsl", text);
     let report = folder.printed(&["--output-format", "json"]);
     let note = "the fix is made without `Call`, which nothing at hand declares, among others";
-    assert!(report.contains(note) && !report.contains("`two`"), "{report}");
+    assert!(
+        report.contains(note) && !report.contains("unknown name `two`"),
+        "{report}"
+    );
+}
+
+/// What a ray query gives is known, and what is read of that need not be: it may be a macro.
+#[test]
+fn what_is_read_of_a_ray_query_is_no_word_of_the_language() {
+    let text = KERNEL.replace("op(g[gi], t)", "g[gi] + t");
+    let reads = |what: &str| {
+        text.replace("g[gi] = Src[gi];", "RayQuery<RAY_FLAG_NONE> q; g[gi] = Src[gi];")
+            .replace("Out[gi] = g[gi];", &format!("Out[gi] = g[gi] + {what};"))
+    };
+    let concise = ["--output-format", "concise"];
+    let said = |what: &str| {
+        Folder::new("includes_ray_query")
+            .with("a.hlsl", reads(what))
+            .printed(&concise)
+    };
+    assert!(said("q.CommittedStatus()").ends_with(&format!("{SCAN}\n")));
+    for what in [
+        "q.status",
+        "q.CommittedStatus().x.most",
+        "q.CandidateType().MOST",
+        "asuint(q.CommittedRayT<MOST>())",
+    ] {
+        assert!(!said(what).ends_with(&format!("{SCAN}\n")), "{what}");
+    }
+}
+
+/// A function of a file that was not found may name what stands before the `#include`, and what is found by the type of what it
+/// is given. It may read partial results, which the fix does not leave.
+#[test]
+fn a_function_of_a_missing_file_may_read_what_is_before_it() {
+    let text = "BEFORE StructuredBuffer<uint> X; RWStructuredBuffer<uint> Y; groupshared uint s[64]; BEHIND
+struct Op { uint q; uint get() { return READ; } };
+[numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex)
+{
+    Op op; op.q = 0; s[gi] = X[id.x]; GroupMemoryBarrierWithGroupSync(); uint before = op.get(); GroupMemoryBarrierWithGroupSync();
+    for (uint d = 32; d > 0; d >>= 1) { if (gi < d) s[gi] += s[gi + d]; GroupMemoryBarrierWithGroupSync(); }
+    Y[X[id.x]] = s[0] + before + foreign(GIVEN);
+}
+";
+    let include = "\n#include \"missing.h\"\n";
+    let fixes = [
+        (include, "", "q", "op", true),
+        ("", include, "q", "gi", false),
+        (include, "", "s[5]", "gi", false),
+        (include, "", "s[5]", "op", false),
+    ];
+    for (before, behind, read, given, has_fix) in fixes {
+        let text = text.replace("BEFORE", before).replace("BEHIND", behind);
+        let text = text.replace("READ", read).replace("GIVEN", given);
+        let folder = Folder::new("includes_reads_before").with("a.hlsl", &text);
+        let report = folder.printed(&["--output-format", "json"]);
+        let has_note = report.contains("the fix is made without `missing.h`");
+        assert_eq!(has_note, has_fix, "{text}{report}");
+        assert!(report.contains("hand-rolled-reduction"), "{report}");
+    }
 }
 
 /// Who tells `a` from `A`, or wants each folder of a path to be there, takes another file.

@@ -475,7 +475,7 @@ fn instances(
 /// The races of which a later pass of a loop takes part. A bound that the host or a buffer gives may be any number, so for
 /// each number for which a run meets a race it is one. But a bound may be meant to be the number of threads, and no other:
 /// so a race has to be there for two passes and for three, and for as many as there are threads, if a run gets so far; or
-/// for two and three times the number of threads, where a pass is for as many elements.
+/// for two and three times the number of threads, where a pass is for as many elements, and two elements make no second pass.
 fn races_in_passes(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
@@ -486,6 +486,10 @@ fn races_in_passes(
     if !are_inputs || bounds.iter().all(|bound| !bound.has_barrier) {
         return Vec::new();
     }
+    let bodies = || {
+        let with_barriers = bounds.iter().filter(|bound| bound.has_barrier);
+        with_barriers.flat_map(|bound| &bound.bodies)
+    };
     let mut races_for = |number: u32| {
         terms.forget_assumptions();
         let max_work = terms.work().saturating_add(MAX_WORK / 8);
@@ -500,17 +504,20 @@ fn races_in_passes(
         for race in &mut races {
             race.given.splice(0..0, given.iter().cloned());
         }
-        Some((races, stopped.is_none()))
+        let is_whole = stopped.is_none();
+        let repeated = &machine.report.repeated;
+        let repeats = is_whole && bodies().all(|(_, body)| repeated.contains(body));
+        Some((races, is_whole, repeats))
     };
     let lanes: u32 = group.iter().product();
     let numbers: [(u32, &[u32]); 2] = [(2, &[3, lanes]), (2 * lanes, &[3 * lanes])];
     for (number, others) in numbers {
-        let (mut races, _) = races_for(number).unwrap_or_default();
+        let (mut races, _, repeats) = races_for(number).unwrap_or_default();
         for other in others {
             if races.is_empty() {
                 break;
             }
-            let (also, is_whole) = races_for(*other).unwrap_or_default();
+            let (also, is_whole, _) = races_for(*other).unwrap_or_default();
             if is_whole || *other != lanes {
                 races.retain(|race| also.iter().any(|also| is_same_race(race, also)));
             }
@@ -520,6 +527,9 @@ fn races_in_passes(
             bounds::assume(terms, bounds, number);
             let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
             return borne_out((shader, entry), terms, &waves, seen, races);
+        }
+        if repeats {
+            break;
         }
     }
     Vec::new()

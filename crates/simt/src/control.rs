@@ -338,6 +338,9 @@ impl<'a> Machine<'a> {
                 // Whether it goes on is for the compiler to say.
                 return Err(Halt::LeaveLoop);
             }
+            if passed == 1 {
+                self.report.repeated.insert(l.body.span);
+            }
             let span = l
                 .condition
                 .as_ref()

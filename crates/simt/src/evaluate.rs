@@ -156,9 +156,13 @@ fn words_of_groups(
                 let index = write.index.iter().map(|index| sample.value(index)).collect();
                 let component = write.component.wrapping_add(sample.value(&write.part));
                 // Which place it is, and whether it is written, hangs on no float that is only near the kernel's.
-                sample.guessed |= std::mem::take(&mut sample.rounded);
+                sample.guessed |= std::mem::take(&mut sample.error) > 0.0;
                 let word = sample.value(&write.value);
-                let left = (write.ordered.interval, word, std::mem::take(&mut sample.rounded));
+                let left = (
+                    write.ordered.interval,
+                    word,
+                    std::mem::take(&mut sample.error) > 0.0,
+                );
                 let place = places.entry((write.resource, index, component)).or_default();
                 place.insert(write.thread, left);
             }

@@ -195,6 +195,8 @@ pub(crate) struct Report {
     pub divergences: Vec<Divergence>,
     pub out_of_bounds: Vec<OutOfBounds>,
     pub uninitialised: Vec<Uninitialised>,
+    /// Bodies of loops of which a second pass was begun.
+    pub repeated: FxHashSet<Span>,
     /// A barrier was passed to which only some inputs lead.
     pub guarded_barrier: bool,
     pub used_waves: bool,

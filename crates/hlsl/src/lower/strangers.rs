@@ -72,7 +72,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn word_at(&self, at: usize) -> &'a [u8] {
+    pub(super) fn word_at(&self, at: usize) -> &'a [u8] {
         let tokens: &'a [Token] = &self.lexed.tokens;
         tokens.get(at).map_or(&[], |token| token.word(self.text))
     }
@@ -137,7 +137,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Where the parameters of a template end that begin with this `<`.
-    fn end_of_template(&self, open: usize) -> usize {
+    pub(super) fn end_of_template(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for at in (open..).take(MAX_HEAD) {
             if self.is_at(at, b'<') {

@@ -40,11 +40,11 @@ pub(crate) struct Sample<'t> {
     pub guessed: bool,
     /// Atoms of which that is so.
     stand_ins: FxHashSet<u32>,
-    /// A float sum or product has a part in what was evaluated, and another order would round it otherwise. The kernel has one
-    /// order, which the term does not tell: this value is near the kernel's, and need not be equal.
-    pub rounded: bool,
-    /// The atoms that such a sum or product has a part in.
-    near: FxHashSet<u32>,
+    /// Of given inputs: how far what was evaluated may be from what the kernel makes, in parts of 2⁻²⁴ of it. A float sum or
+    /// product is rounded in one order, which the term does not tell; 0 where no other order rounds it otherwise.
+    pub error: f64,
+    /// The same of atoms, where it is not 0.
+    errors: FxHashMap<u32, f64>,
     /// What is not guessed is computed as kernels do, for inputs that could be: floats are small whole numbers wherever
     /// they are read.
     strict: bool,
@@ -182,8 +182,8 @@ impl<'t> Sample<'t> {
             seed,
             guessed: false,
             stand_ins: FxHashSet::default(),
-            rounded: false,
-            near: FxHashSet::default(),
+            error: 0.0,
+            errors: FxHashMap::default(),
             strict: false,
             has_few_passes: false,
             has_all_magnitudes: false,
@@ -223,6 +223,9 @@ impl<'t> Sample<'t> {
             let mut total = constant;
             let mut exactness = Exactness::of(operator);
             exactness.add(constant, 1);
+            let mut errors = Errors::default();
+            let mut zeros = Zeros::default();
+            zeros.add(constant);
             // A sum of nothing but -0.0 is -0.0, or +0.0 if +0.0 was added too; the normal form does not say which.
             let mut is_sign_known = operator != Operator::FloatAdd || constant != operator.identity();
             for part in parts {
@@ -230,8 +233,11 @@ impl<'t> Sample<'t> {
                     break;
                 }
                 for atom in part.start..part.end {
+                    let before = std::mem::take(&mut sample.error);
                     let word = sample.atom(atom);
+                    errors.add(word, part.factor, std::mem::replace(&mut sample.error, before));
                     exactness.add(word, part.factor);
+                    zeros.add(word);
                     is_sign_known |= word != (-0.0f32).to_bits();
                     // Small whole numbers: float sums of them are exact in any order.
                     let word = if operator.is_exact() || sample.given.is_some() || sample.strict {
@@ -250,9 +256,11 @@ impl<'t> Sample<'t> {
                 }
             }
             if sample.given.is_some() {
-                sample.rounded |= !exactness.holds();
-                sample.guessed |= sample.rounded && !exactness.is_near(f32::from_bits(total));
+                let error = exactness.error((operator, f32::from_bits(total)), &errors);
+                sample.guessed |= error.is_none();
+                sample.error = sample.error.max(error.unwrap_or_default());
             }
+            sample.guessed |= operator.is_on_floats() && operator.is_extremum() && zeros.are_open(total);
             sample.guessed |= !is_sign_known || sample.strict && !exactness.holds();
             total
         };
@@ -285,21 +293,23 @@ impl<'t> Sample<'t> {
         self.visits += 1;
         if let Some(word) = self.known.get(&atom) {
             self.guessed |= self.stand_ins.contains(&atom);
-            self.rounded |= self.near.contains(&atom);
+            self.error = self
+                .error
+                .max(self.errors.get(&atom).copied().unwrap_or_default());
             return *word;
         }
         let guessed = std::mem::take(&mut self.guessed);
-        let rounded = std::mem::take(&mut self.rounded);
+        let error = std::mem::take(&mut self.error);
         let word = self.evaluate(atom);
         self.known.insert(atom, word);
         if self.guessed {
             self.stand_ins.insert(atom);
         }
-        if self.rounded {
-            self.near.insert(atom);
+        if self.error > 0.0 {
+            self.errors.insert(atom, self.error);
         }
         self.guessed |= guessed;
-        self.rounded |= rounded;
+        self.error = self.error.max(error);
         word
     }
 
@@ -342,7 +352,11 @@ impl<'t> Sample<'t> {
         let mut words: Vec<u32> = arguments.iter().map(|argument| self.value(argument)).collect();
         self.depth -= 1;
         // What is made of a float next to the kernel's need not be next to what the kernel makes.
-        self.guessed |= self.rounded && !is_smooth(op, arguments);
+        if self.error > 0.0 {
+            let may_cancel = matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, _));
+            self.guessed |= may_cancel || !is_smooth(op, arguments);
+            self.error = 2.0 * self.error + 1.0;
+        }
         let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
         let mut scratch = Terms::default();
         let computed = match (op, known.as_slice()) {
@@ -483,8 +497,8 @@ enum Exactness {
 /// Where floats are neither near the least nor near the greatest.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -100..=100;
 
-/// Of numbers that add up to more times their sum, all but a few bits may cancel.
-const MOST_CANCELLED: f64 = 256.0;
+/// What may be further off, in parts of 2⁻²⁴ of itself, may be anything.
+const MAX_ERROR: f64 = 256.0;
 
 /// As often as one part may stand in a sum of floats.
 const MAX_FACTOR: u32 = 4;
@@ -526,15 +540,27 @@ impl Exactness {
         };
     }
 
-    /// Whether the kernel makes a float next to this one: not where something is flushed or too large on the way in one
-    /// order and not in another, and not where numbers cancel that need not be exact.
-    fn is_near(&self, total: f32) -> bool {
-        match *self {
-            Exactness::Always => true,
-            Exactness::Sum { magnitude, .. } => magnitude <= MOST_CANCELLED * f64::from(total.abs()),
-            Exactness::Product { exponents, .. } => EXPONENTS.contains(&exponents),
-            Exactness::Lost => false,
-        }
+    /// How far the kernel's value may be from this total, as [`Sample::error`] says. `None` if it may be anything: where
+    /// something is flushed or too large on the way in one order and not in another, where numbers cancel that need not be
+    /// exact, and where a whole number is made of such bits.
+    ///
+    /// Of rounding errors in a sum as many cancel as not, so that a sum of n parts is taken for one of log₂ n steps.
+    fn error(&self, (operator, total): (Operator, f32), of_parts: &Errors) -> Option<f64> {
+        let error = match *self {
+            Exactness::Lost => return None,
+            _ if of_parts.most == 0.0 && self.holds() => 0.0,
+            Exactness::Always if operator.is_on_floats() => of_parts.most,
+            Exactness::Always => return None,
+            Exactness::Sum { magnitude, .. } => {
+                let steps = f64::from(of_parts.count + 1).log2();
+                (of_parts.weighted + magnitude * steps) / f64::from(total.abs())
+            }
+            Exactness::Product { exponents, .. } if EXPONENTS.contains(&exponents) => {
+                of_parts.sum + f64::from(of_parts.count)
+            }
+            Exactness::Product { .. } => return None,
+        };
+        (error <= MAX_ERROR).then_some(error)
     }
 
     fn holds(&self) -> bool {
@@ -545,6 +571,52 @@ impl Exactness {
             Exactness::Product { bits, exponents } => bits <= 24 && EXPONENTS.contains(&exponents),
             Exactness::Lost => false,
         }
+    }
+}
+
+/// The errors of the parts of a sum or product, as [`Sample::error`] says.
+#[derive(Default)]
+struct Errors {
+    count: u32,
+    most: f64,
+    sum: f64,
+    /// Each times its part.
+    weighted: f64,
+}
+
+impl Errors {
+    fn add(&mut self, word: u32, times: u32, error: f64) {
+        let all = error * f64::from(times);
+        self.count = self.count.saturating_add(times);
+        self.most = self.most.max(error);
+        self.sum += all;
+        if error > 0.0 {
+            self.weighted += all * f64::from(f32::from_bits(word).abs());
+        }
+    }
+}
+
+/// Zeros of either sign, and what may be flushed to one, among floats of which an extremum is taken.
+#[derive(Default)]
+struct Zeros {
+    has_plus: bool,
+    has_minus: bool,
+    has_odd: bool,
+}
+
+impl Zeros {
+    fn add(&mut self, word: u32) {
+        self.has_plus |= word == 0;
+        self.has_minus |= word == 1 << 31;
+        self.has_odd |= !fold::keeps_bits(word);
+    }
+
+    /// Whether it is open which of them the extremum is: "the result may or may not be denorm flushed", and zeros compare
+    /// equal.
+    fn are_open(&self, extremum: u32) -> bool {
+        let is_zero = f32::from_bits(extremum) == 0.0;
+        let has_both = self.has_plus && self.has_minus;
+        !fold::keeps_bits(extremum) || is_zero && (has_both || self.has_odd)
     }
 }
 

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind,
-    Storage, Type,
+    Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Scalar, Shader, Span, Stmt,
+    StmtKind, Storage, Type,
 };
 
 use crate::text::calls::Atomic;
@@ -479,7 +479,8 @@ impl EffectsCache {
         }
     }
 
-    /// Of the functions that no entry point calls, as far as can be seen.
+    /// Of the functions that no entry point calls, as far as can be seen, and of those that are found by the type of what they
+    /// are given.
     pub fn of_uncalled(&mut self, shader: &Shader) -> Rc<Effects> {
         if let Some(known) = &self.uncalled {
             return Rc::clone(known);
@@ -491,7 +492,7 @@ impl EffectsCache {
         }
         let mut effects = Effects::default();
         for function in (0..shader.functions.len() as u32).map(FunctionId) {
-            if !called.contains(&function) {
+            if !called.contains(&function) || is_found_by_type(shader, function) {
                 effects.add_globals(&self.of_function(shader, function));
             }
         }
@@ -505,7 +506,8 @@ impl EffectsCache {
     /// A function can only name what is declared before it, as in C. What is not in the text stands in a file that was
     /// not found, and so before all that is declared after the last of these; where none is missing, before the text.
     /// What is only declared before may be defined after it: functions that no entry point is seen to call may be called
-    /// from there. A macro may name anything that is there where it is used.
+    /// from there. A template of another file may call methods of what it is given, and functions for such a type, wherever
+    /// they stand. A macro may name anything that is there where it is used.
     pub fn reach(&mut self, shader: &Shader, is_macro: bool) -> BTreeSet<GlobalId> {
         let last_gap = shader.gaps.last().copied();
         let aside = self.of_uncalled(shader);
@@ -544,6 +546,28 @@ impl EffectsCache {
                 effects
             }
         }
+    }
+}
+
+/// Whether a template that stands before it may come to a function by the type of what it is given: a method, or a function for a
+/// struct or an enumeration, which C++ looks up anew where the template is used.
+fn is_found_by_type(shader: &Shader, function: FunctionId) -> bool {
+    let Some(function) = shader.functions.get(function.0 as usize) else {
+        return false;
+    };
+    let mut parameters = function.parameters.iter();
+    function.name.contains("::")
+        || parameters.any(|parameter| {
+            let local = function.locals.get(parameter.local.0 as usize);
+            local.is_some_and(|local| names_own_type(&local.ty))
+        })
+}
+
+fn names_own_type(ty: &Type) -> bool {
+    match ty {
+        Type::Struct(_) => true,
+        Type::Array(element, _) | Type::Resource(_, Some(element)) => names_own_type(element),
+        ty => matches!(ty.scalar(), Some(Scalar::Enum(_) | Scalar::UintEnum(_))),
     }
 }
 

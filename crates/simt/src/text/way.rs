@@ -96,16 +96,29 @@ impl Around<'_> {
         let is_known =
             is_name(self.shader, expr) || !operands.is_empty() || Unknown::of(self.shader, expr).is_some();
         let text = expr.span.slice(&self.shader.text);
+        let words = || text.split(|byte| !is_of_name(*byte));
+        let mut own = text.to_vec();
+        for operand in operands {
+            let offset = |at: u32| at.saturating_sub(expr.span.start) as usize;
+            if let Some(of_operand) = own.get_mut(offset(operand.span.start)..offset(operand.span.end)) {
+                of_operand.fill(b' ');
+            }
+        }
+        // A macro that is in none of them may be anything.
+        let has_macro = own
+            .split(|byte| !is_of_name(*byte))
+            .any(|word| word.first().is_some_and(u8::is_ascii_alphabetic) && is_named_as_macro(word));
         let names_unseen = |id: &GlobalId| {
             let Some(global) = self.shader.globals.get(id.0 as usize) else {
                 return true;
             };
             let is_it = |part: &&Expr| matches!(part.kind, ExprKind::Global(named) if named == *id);
-            let words = text.split(|byte| !is_of_name(*byte));
-            let named = words.filter(|word| *word == global.own_name().as_bytes()).count();
+            let named = words()
+                .filter(|word| *word == global.own_name().as_bytes())
+                .count();
             named > expr.descendants().filter(is_it).count()
         };
-        is_known && !self.is_macro(expr) && !self.arrays.iter().any(names_unseen)
+        is_known && !has_macro && !self.is_macro(expr) && !self.arrays.iter().any(names_unseen)
     }
 }
 
