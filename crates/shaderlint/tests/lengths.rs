@@ -177,6 +177,11 @@ fn what_hangs_on_denormals_is_no_difference_of_the_kernels() {
         ["(asfloat(x + 1) + 0.0) * h", "0"],
         ["min(asfloat(x + 1), 1.0) * h", "0"],
         ["asfloat(asuint(max(asfloat(x << 31), 0.0)) | 0x3f800000)", "1"],
+        ["asfloat(asuint(asfloat(x << 31) + 0.0) | 0x3f800000)", "1"],
+        [
+            "1 / max(asfloat(x | 0x7fc00000), asfloat(2 * x | 0x7fc00000))",
+            "asfloat(0x7fc00000)",
+        ],
     ];
     for [flagged, other] in pairs {
         let said = said("denormals", [&of(flagged), &of(other)], "");

@@ -251,24 +251,31 @@ pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> 
 /// The operation that an operator is on two known words, where HLSL does not tell what it makes of them: of floats that are
 /// flushed, of NaNs, of a sum or product that is no number, or which of two zeros is the less.
 pub(crate) fn inexact(operator: Operator, x: u32, y: u32) -> Option<Op> {
+    let result = f32::from_bits(operator.fold(x, y));
+    let is_told = if operator.is_extremum() {
+        x == y || result != 0.0
+    } else {
+        normal(result).is_some()
+    };
+    let is_exact = is_told && keeps_bits(x) && keeps_bits(y);
+    on_floats(operator).filter(|_| !is_exact)
+}
+
+/// The operation that an operator on floats is; `None` for any other.
+pub(crate) fn on_floats(operator: Operator) -> Option<Op> {
     let scalar = Scalar::Float;
     let of = |intrinsic| Op::Intrinsic {
         intrinsic,
         scalar,
         component: 0,
     };
-    let result = f32::from_bits(operator.fold(x, y));
-    let is_normal = normal(result).is_some();
-    let is_one = x == y || result != 0.0;
-    let (op, is_told) = match operator {
-        Operator::FloatAdd => (Op::Binary(BinaryOp::Add, scalar), is_normal),
-        Operator::FloatMul => (Op::Binary(BinaryOp::Mul, scalar), is_normal),
-        Operator::MinFloat => (of(Intrinsic::Min), is_one),
-        Operator::MaxFloat => (of(Intrinsic::Max), is_one),
+    Some(match operator {
+        Operator::FloatAdd => Op::Binary(BinaryOp::Add, scalar),
+        Operator::FloatMul => Op::Binary(BinaryOp::Mul, scalar),
+        Operator::MinFloat => of(Intrinsic::Min),
+        Operator::MaxFloat => of(Intrinsic::Max),
         _ => return None,
-    };
-    let is_exact = is_told && keeps_bits(x) && keeps_bits(y);
-    (!is_exact).then_some(op)
+    })
 }
 
 /// Whether float operations have nothing to flush of a word, and it is no NaN.

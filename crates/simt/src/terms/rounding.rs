@@ -129,8 +129,27 @@ impl Terms {
 
     /// `mad` of a product and a third number.
     pub(crate) fn fused(&mut self, product: &Value, addend: &Value) -> Value {
-        let value = self.combined(Operator::FloatAdd, product, addend);
-        self.note_pair(Operator::FloatAdd, Way::Fused, [product, addend], &value);
+        let add = (Operator::FloatAdd, Op::Binary(BinaryOp::Add, Scalar::Float));
+        self.combined_floats(add, Way::Fused, [product, addend])
+    }
+
+    /// What an operator, which is this operation, makes of two floats.
+    ///
+    /// A float that it leaves as it is may be in doubt as bits. Where these are a sum of words, another sum would take in its parts,
+    /// and nothing would tell of the doubt: so the operation stays.
+    pub(crate) fn combined_floats(
+        &mut self,
+        (operator, op): (Operator, Op),
+        way: Way,
+        [a, b]: [&Value; 2],
+    ) -> Value {
+        let value = self.combined(operator, a, b);
+        let is_left = value == *a || value == *b;
+        if is_left && value.is_form_of_words() && self.derivations.is_some() {
+            let other = if value == *a { b } else { a };
+            return self.apply(op, &[value, other.clone()]);
+        }
+        self.note_pair(operator, way, [a, b], &value);
         value
     }
 
@@ -175,8 +194,12 @@ impl Terms {
     /// What a wave operation makes of its lanes' values.
     pub(crate) fn over_lanes(&mut self, operator: Operator, way: Way, values: &[Value]) -> Value {
         let known: Option<Vec<u32>> = values.iter().map(Value::known).collect();
-        if let (Some(known), Way::Wave(intrinsic), false) = (known, way, operator.is_exact())
-            && !is_exact_in_any_order(operator, &known)
+        let is_inexact = |known: &Vec<u32>| !operator.is_exact() && !is_exact_in_any_order(operator, known);
+        // As in [`Terms::combined_floats`].
+        let is_word = || matches!(values, [value] if value.is_form_of_words()) && operator.is_on_floats();
+        let is_left = self.derivations.is_some() && is_word();
+        if let Way::Wave(intrinsic) = way
+            && (is_left || known.as_ref().is_some_and(is_inexact))
         {
             let op = Op::Intrinsic {
                 intrinsic,

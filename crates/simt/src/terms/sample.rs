@@ -211,10 +211,10 @@ impl<'t> Sample<'t> {
 
     pub(crate) fn value(&mut self, value: &Value) -> u32 {
         let word = self.of_form(value);
-        // The operation that made it of one number may have flushed it.
-        self.guessed |= (self.strict || self.given.is_some())
-            && !fold::keeps_bits(word)
-            && self.terms.may_have_other_bits(value);
+        // The operation that made it of one number may have flushed it, or made +0 of -0.
+        let is_odd = !fold::keeps_bits(word) || word == (-0.0f32).to_bits();
+        self.guessed |=
+            (self.strict || self.given.is_some()) && is_odd && self.terms.may_have_other_bits(value);
         word
     }
 
@@ -357,6 +357,9 @@ impl<'t> Sample<'t> {
             self.guessed |= may_cancel || !is_smooth(op, arguments);
             self.error = 2.0 * self.error + 1.0;
         }
+        // A compiler may leave out that 0 is added.
+        let is_sum = matches!(op, Op::Binary(BinaryOp::Add, scalar) if scalar.is_float());
+        self.guessed |= is_sum && words.contains(&(-0.0f32).to_bits());
         let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
         let mut scratch = Terms::default();
         let computed = match (op, known.as_slice()) {
@@ -596,7 +599,7 @@ impl Errors {
     }
 }
 
-/// Zeros of either sign, and what may be flushed to one, among floats of which an extremum is taken.
+/// Zeros of either sign, what may be flushed to one, and NaNs, among floats of which an extremum is taken.
 #[derive(Default)]
 struct Zeros {
     has_plus: bool,
@@ -612,11 +615,13 @@ impl Zeros {
     }
 
     /// Whether it is open which of them the extremum is: "the result may or may not be denorm flushed", and zeros compare
-    /// equal.
+    /// equal. Of nothing but NaNs it is a NaN, which is not what was begun with here.
     fn are_open(&self, extremum: u32) -> bool {
-        let is_zero = f32::from_bits(extremum) == 0.0;
+        let value = f32::from_bits(extremum);
         let has_both = self.has_plus && self.has_minus;
-        !fold::keeps_bits(extremum) || is_zero && (has_both || self.has_odd)
+        !fold::keeps_bits(extremum)
+            || value == 0.0 && (has_both || self.has_odd)
+            || value.is_infinite() && self.has_odd
     }
 }
 

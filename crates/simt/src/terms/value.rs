@@ -173,6 +173,15 @@ impl Deref for Parts<'_> {
 }
 
 impl Value {
+    /// Whether it is put together of words by an operation on whole numbers.
+    pub fn is_form_of_words(&self) -> bool {
+        match self {
+            Value::Known(_) => false,
+            Value::Run { operator, start, end } => end - start > 1 && !operator.is_on_floats(),
+            Value::Sum(sum) => !sum.operator.is_on_floats(),
+        }
+    }
+
     /// Combines two or more atoms, each once. The numbers have to be in order.
     pub fn of_atoms(operator: Operator, atoms: &[u32]) -> Value {
         let runs = atoms.chunk_by(|one, next| one + 1 == *next);
@@ -236,11 +245,10 @@ impl Value {
 impl Terms {
     /// `a operator b`.
     pub fn combine(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
-        let value = self.combined(operator, a, b);
-        if operator.is_on_floats() {
-            self.note_pair(operator, Way::Pair, [a, b], &value);
+        match fold::on_floats(operator) {
+            Some(op) => self.combined_floats((operator, op), Way::Pair, [a, b]),
+            None => self.combined(operator, a, b),
         }
-        value
     }
 
     /// The same where it is not one operation by itself.
