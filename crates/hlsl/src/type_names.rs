@@ -89,12 +89,20 @@ pub(crate) fn resource(word: &[u8], element: Option<Type>) -> Option<Type> {
             return Some(Type::Resource(Kind::AccelerationStructure, None));
         }
         b"texture" => Kind::Texture,
-        _ if word.starts_with(b"RWTexture")
-            || word.starts_with(b"RasterizerOrderedTexture")
-            || word.starts_with(b"FeedbackTexture") =>
-        {
-            Kind::RwTexture
-        }
+        b"RWTexture1D"
+        | b"RWTexture1DArray"
+        | b"RWTexture2D"
+        | b"RWTexture2DArray"
+        | b"RWTexture2DMS"
+        | b"RWTexture2DMSArray"
+        | b"RWTexture3D"
+        | b"RasterizerOrderedTexture1D"
+        | b"RasterizerOrderedTexture1DArray"
+        | b"RasterizerOrderedTexture2D"
+        | b"RasterizerOrderedTexture2DArray"
+        | b"RasterizerOrderedTexture3D"
+        | b"FeedbackTexture2D"
+        | b"FeedbackTexture2DArray" => Kind::RwTexture,
         b"Texture1D" | b"Texture1DArray" | b"Texture2D" | b"Texture2DArray" | b"Texture2DMS"
         | b"Texture2DMSArray" | b"Texture3D" | b"TextureCube" | b"TextureCubeArray" => Kind::Texture,
         _ => return None,

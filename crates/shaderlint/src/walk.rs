@@ -238,9 +238,10 @@ fn ends_in(path: &Path, endings: &[&str]) -> bool {
 /// Whether a file with this ending may be compiled as a shader though it is called otherwise: engines keep kernels in them,
 /// which include headers by their names.
 pub(crate) fn may_include_shaders(path: &Path) -> bool {
-    const ENDINGS: [&str; 26] = [
+    const ENDINGS: [&str; 33] = [
         "inc", "inl", "h", "hpp", "hh", "include", "hlslinc", "txt", "shader", "sl", "glsl", "comp", "mesh",
-        "ms", "task", "amp", "as", "vert", "vs", "frag", "ps", "gs", "rt", "rgen", "rchit", "rmiss",
+        "ms", "task", "amp", "as", "vert", "vs", "frag", "ps", "gs", "rt", "rgen", "rchit", "rmiss", "slang",
+        "fxsub", "ffx", "nsl", "psh", "vsh", "glslinc",
     ];
     ends_in(path, &ENDINGS)
 }

@@ -39,7 +39,7 @@ impl Token {
 }
 
 fn is_word_start(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
 fn is_word(byte: u8) -> bool {
