@@ -220,6 +220,9 @@ fn a_fix_beside_unknown_names_is_not_safe() {
         (behind("switch (kind) { case 1: Out[64 + gi] = 1; }"), "kind"),
         (format!("RWTextureFoo<float> f;\n{text}"), "RWTextureFoo"),
         (format!("$Foo f;\n{text}"), "$Foo"),
+        (behind("{ $Foo v; }"), "$Foo"),
+        (behind("{ Größe v; }"), "Größe"),
+        (format!("StructuredBuffer<u> f;\n{text}"), "u"),
         // It may be `numthreads` once more, `unroll(2)`, or close its bracket.
         (text.replace("void main", "[GROUP] void main"), "GROUP"),
         (text.replace("for (", "[HOT] for ("), "HOT"),

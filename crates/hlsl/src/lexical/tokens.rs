@@ -42,7 +42,7 @@ fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
-fn is_word(byte: u8) -> bool {
+pub(crate) fn is_word(byte: u8) -> bool {
     is_word_start(byte) || byte.is_ascii_digit()
 }
 

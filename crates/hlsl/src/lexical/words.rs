@@ -284,8 +284,10 @@ pub(crate) fn bracket_of_buffer(word: &[u8]) -> Option<bool> {
 
 /// Whether a declaration may have this word as the language's own: a type that takes another, a modifier, a keyword.
 pub(crate) fn is_language_word(word: &[u8]) -> bool {
+    // Before a string C++ has them: HLSL does not.
+    let is_prefix = matches!(word, b"L" | b"R" | b"LR" | b"U" | b"u" | b"u8" | b"UR" | b"uR");
     is_template_type(word)
-        || is_foreign_keyword(word)
+        || is_foreign_keyword(word) && !is_prefix
         || is_modifier(word)
         || is_keyword(word)
         || is_sampler(word)

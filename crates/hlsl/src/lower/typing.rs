@@ -10,7 +10,7 @@ use super::names::split_scope;
 use super::parts::{Part, part};
 use super::scoping::Variable;
 use super::templates::Binding;
-use crate::lexical::{Token, TokenKind};
+use crate::lexical::{Token, TokenKind, is_word};
 use crate::span::Span;
 use crate::type_names;
 use crate::types::{Scalar, Type};
@@ -41,7 +41,7 @@ impl<'a> Lowering<'a> {
         let written = self.source(span);
         let end = written
             .iter()
-            .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':')))
+            .position(|byte| !(is_word(*byte) || *byte == b':'))
             .unwrap_or(written.len());
         let name = written.get(..end).unwrap_or_default();
         if !name.is_empty()
