@@ -1,5 +1,6 @@
 //! Walks over the tree, for readers that treat most nodes alike.
 
+use crate::span::Span;
 use crate::tree::{Case, Expr, ExprKind, FunctionId, Stmt, StmtKind};
 
 impl Expr {
@@ -28,6 +29,23 @@ impl Expr {
             } => ([Some(&**object), None, None], arguments),
         };
         parts.into_iter().flatten().chain(list)
+    }
+
+    /// What of its text is in none of the expressions that it is made of.
+    #[must_use]
+    pub fn own_spans(&self) -> Vec<Span> {
+        let mut operands: Vec<Span> = self.children().map(|child| child.span).collect();
+        operands.sort_unstable_by_key(|span| span.start);
+        let mut own = Vec::new();
+        let mut start = self.span.start;
+        for operand in operands {
+            let end = operand.start.max(start);
+            own.push(Span { start, end });
+            start = operand.end.max(end);
+        }
+        let end = self.span.end.max(start);
+        own.push(Span { start, end });
+        own
     }
 
     /// This expression and all below it, each before its children.

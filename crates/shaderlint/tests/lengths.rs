@@ -165,8 +165,7 @@ fn bits_of_products_that_may_round_otherwise_are_no_difference() {
     );
 }
 
-/// A device may flush denormals or keep them: what hangs on that is told neither of terms nor by the interpreter, only of a
-/// device that was seen to leave it.
+/// A device may flush denormals or keep them. Neither the terms nor the interpreter tell two kernels apart by that.
 #[test]
 fn what_hangs_on_denormals_is_no_difference_of_the_kernels() {
     let of = |value: &str| format!("uint x = Src[id.x] & 15; float h = 1e38; Floats[id.x] = {value};");

@@ -195,7 +195,7 @@ pub(crate) struct Report {
     pub divergences: Vec<Divergence>,
     pub out_of_bounds: Vec<OutOfBounds>,
     pub uninitialised: Vec<Uninitialised>,
-    /// Bodies of loops of which a second pass was begun.
+    /// Bodies of loops that began a second pass.
     pub repeated: FxHashSet<Span>,
     /// A barrier was passed to which only some inputs lead.
     pub guarded_barrier: bool,

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashSet, FxHasher};
 
 use super::needed::{declared, functions, tokens};
 use super::{ItemKind, Lexed, TokenKind};
+use crate::preprocess::is_word;
 use crate::span::Span;
 
 /// The top-level items of a text, and by which words others name them.
@@ -26,9 +27,7 @@ pub(crate) struct Inventory {
 
 /// The identifiers and numbers of a text, and what comments have of such.
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
-    text.split(move |byte| !is_word(byte))
-        .filter(|word| !word.is_empty())
+    text.split(|byte| !is_word(*byte)).filter(|word| !word.is_empty())
 }
 
 fn hash(word: &[u8]) -> u64 {

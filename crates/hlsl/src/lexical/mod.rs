@@ -19,7 +19,7 @@ use crate::tree::Direction;
 pub(crate) use inventory::Inventory;
 pub use needed::declared_words;
 pub(crate) use needed::{WantedText, leave_out_unnamed};
-pub(crate) use tokens::{Token, TokenKind, is_word};
+pub(crate) use tokens::{Token, TokenKind};
 pub(crate) use words::{bracket_of_buffer, is_language_word, is_macro_like, is_sampler};
 
 /// Brackets nested deeper than this are not parsed.

@@ -1,5 +1,6 @@
 //! Text to tokens, and the parts of the text that no grammar needs to see blanked.
 
+use crate::preprocess::is_word;
 use crate::span::Span;
 
 /// What a token is made of. Punctuation is one byte a token: `>>=` is three.
@@ -39,11 +40,7 @@ impl Token {
 }
 
 fn is_word_start(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$') || byte >= 0x80
-}
-
-pub(crate) fn is_word(byte: u8) -> bool {
-    is_word_start(byte) || byte.is_ascii_digit()
+    is_word(byte) && !byte.is_ascii_digit()
 }
 
 /// Replaces a byte range by spaces, keeping its line breaks.

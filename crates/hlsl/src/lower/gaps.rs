@@ -1,16 +1,17 @@
 //! What was not understood is told, each gap once and where it starts.
 
+use memchr::memmem;
 use rustc_hash::FxHashSet;
 
 use super::Lowering;
-use crate::lexical::{TextProblem, is_macro_like};
+use crate::lexical::{TextProblem, Token, is_macro_like};
 use crate::span::{Cause, Span};
 use crate::tree::{Expr, ExprKind};
 use crate::types::Type;
 use crate::walk::statements;
 
 impl<'a> Lowering<'a> {
-    /// Reports a name of which it is not known what it means, once. What the name stands in needs no report of its own.
+    /// Reports, once, a name that is not understood. The expression around the name needs no report of its own.
     pub(super) fn unknown_name(&mut self, name: &'a [u8], span: Span) {
         self.told.insert(span);
         if !self.unknown.insert(name) {
@@ -71,27 +72,26 @@ impl<'a> Lowering<'a> {
 
     /// What is declared as a `RayQuery`, anywhere.
     fn ray_queries(&self) -> FxHashSet<&'a [u8]> {
-        let words = (0..self.lexed.tokens.len()).filter(|at| self.word_at(*at) == b"RayQuery");
+        const QUERY: &[u8] = b"RayQuery";
+        if memmem::find(self.text, QUERY).is_none() {
+            return FxHashSet::default();
+        }
+        let words = (0..self.lexed.tokens.len()).filter(|at| self.word_at(*at) == QUERY);
         let names = words.map(|at| self.word_at(self.end_of_template(at + 1) + 1));
         names.filter(|name| !name.is_empty()).collect()
     }
 
     /// Reports the words in a place that only a macro has, and that nothing declares.
     fn tell_macros(&mut self, place: Span) {
-        let first = self
-            .lexed
-            .tokens
-            .partition_point(|token| token.start < place.start);
-        let tokens = self.lexed.tokens.get(first..).unwrap_or_default().iter();
-        let spans: Vec<Span> = tokens
-            .take_while(|token| token.end <= place.end)
-            .map(|token| Span {
-                start: token.start,
-                end: token.end,
-            })
-            .collect();
-        for span in spans {
-            let word = self.source(span);
+        let tokens = &self.lexed.tokens;
+        let first = tokens.partition_point(|token| token.start < place.start);
+        let end = tokens.partition_point(|token| token.end <= place.end);
+        for at in first..end {
+            let word = self.word_at(at);
+            let Some(&Token { start, end, .. }) = self.lexed.tokens.get(at) else {
+                return;
+            };
+            let span = Span { start, end };
             if is_macro_like(word) && self.outer_name(word, span).is_none() {
                 self.unknown_name(word, span);
             }
@@ -102,18 +102,19 @@ impl<'a> Lowering<'a> {
 /// What is looked for in expressions.
 struct Gaps<'t> {
     text: &'t [u8],
-    /// Names of ray queries. Of their type there is no model, and nothing is missing.
+    /// Names of ray queries. Their type has no model, and no declaration of it is missing.
     queries: FxHashSet<&'t [u8]>,
-    /// Opaque expressions of which it was told why, or that need no word: of those of a known type it is known what they are.
+    /// Opaque expressions that were reported, or that need no report. Where such an expression has a known type, the language
+    /// defines it.
     known: &'t FxHashSet<Span>,
     places: Vec<Span>,
-    /// Places between the operands of expressions that are known and have no model.
+    /// The own text of expressions that the language defines and that have no model.
     words: Vec<Span>,
 }
 
 impl Gaps<'_> {
-    /// Adds opaque expressions all of whose operands are understood; whether this one or an operand is not, so that of what it
-    /// stands in nothing need be told.
+    /// Adds opaque expressions all of whose operands are understood. Returns whether this one or an operand is not: then the
+    /// expression around it needs no report.
     ///
     /// Recursive: the tree is no deeper than what made it.
     fn find(&mut self, expr: &Expr) -> bool {
@@ -126,25 +127,12 @@ impl Gaps<'_> {
             return unclear || expr.ty == Type::Unknown && !is_query();
         }
         if expr.ty != Type::Unknown && self.known.contains(&expr.span) {
-            self.note_words(expr);
+            self.words.extend(expr.own_spans());
             return false;
         }
         if !unclear {
             self.places.push(expr.span);
         }
         true
-    }
-
-    fn note_words(&mut self, expr: &Expr) {
-        let mut start = expr.span.start;
-        let mut operands: Vec<Span> = expr.children().map(|child| child.span).collect();
-        operands.sort_unstable_by_key(|span| span.start);
-        for operand in operands {
-            let end = operand.start.max(start);
-            self.words.push(Span { start, end });
-            start = operand.end.max(end);
-        }
-        let end = expr.span.end.max(start);
-        self.words.push(Span { start, end });
     }
 }

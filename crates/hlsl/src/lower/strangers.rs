@@ -171,7 +171,7 @@ impl<'a> Lowering<'a> {
             _ => end,
         };
         let mut outside = Vec::new();
-        // What a template's parameters stand for by default is looked at, too.
+        // Default arguments of a template are no values, and are looked at.
         let mut end_of_template = first;
         let mut at = first;
         while at < end {

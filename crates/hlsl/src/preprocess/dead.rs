@@ -20,11 +20,7 @@ pub(super) const CPP: &[u8] = b"__cplusplus";
 pub fn without_dead_arms<'t>(texts: impl Iterator<Item = &'t Text>, given: &[(String, String)]) -> Vec<Text> {
     let is_defining = |line: &Directive| {
         let after_name = line.argument.trim_ascii_start().strip_prefix(CPP);
-        let is_name = |after: &[u8]| {
-            !after
-                .first()
-                .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        };
+        let is_name = |after: &[u8]| !after.first().is_some_and(|byte| lex::is_word(*byte));
         line.keyword == b"define" && after_name.is_some_and(is_name)
     };
     let texts: Vec<&Text> = texts.collect();
@@ -87,7 +83,7 @@ pub fn is_cpp(text: &Text) -> bool {
     let is_there = |from: usize, to: usize, depth: usize| {
         let part = text.get(from..to).filter(|_| depth <= guard).unwrap_or_default();
         let plain = lex::without_comments(part);
-        let mut words = plain.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        let mut words = plain.split(|byte| !lex::is_word(*byte));
         words.any(|word| RESERVED.contains(&word))
     };
     for line in lines.iter() {

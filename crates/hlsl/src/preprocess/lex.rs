@@ -60,8 +60,9 @@ pub(super) fn class(byte: u8) -> Class {
     CLASSES[byte as usize]
 }
 
+/// Whether a byte may stand in an identifier or a number.
 #[inline]
-pub(super) fn is_word(byte: u8) -> bool {
+pub(crate) fn is_word(byte: u8) -> bool {
     matches!(class(byte), Class::Letter | Class::Digit)
 }
 

@@ -31,6 +31,7 @@ use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
 pub use dead::{is_cpp, without_dead_arms};
+pub(crate) use lex::is_word;
 pub use lex::{comments, literal_end};
 pub use origins::{Extracts, Origins};
 pub(crate) use outline::WordsInCode;

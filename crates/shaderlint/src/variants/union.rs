@@ -382,8 +382,9 @@ pub(crate) fn judge_by_includers(
 pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<String> {
     let problems: Vec<&Problem> = problems.filter(|problem| problem.cause.hides_text()).collect();
     // What has a name is what there is to look for.
-    let is_named = |problem: &&&Problem| matches!(problem.cause, Cause::Missing(_) | Cause::Name(_));
-    let first = problems.iter().find(is_named).or(problems.first())?;
+    let mut all = problems.iter();
+    let named = all.find(|problem| matches!(problem.cause, Cause::Missing(_) | Cause::Name(_)));
+    let first = named.or(problems.first())?;
     let more = if problems.len() > 1 { ", among others" } else { "" };
     Some(match &first.cause {
         Cause::Missing(name) => {

@@ -21,6 +21,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
+use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
@@ -129,23 +130,21 @@ impl Terms {
 
     /// `mad` of a product and a third number.
     pub(crate) fn fused(&mut self, product: &Value, addend: &Value) -> Value {
-        let add = (Operator::FloatAdd, Op::Binary(BinaryOp::Add, Scalar::Float));
-        self.combined_floats(add, Way::Fused, [product, addend])
+        self.combined_floats(Operator::FloatAdd, Way::Fused, [product, addend])
     }
 
-    /// What an operator, which is this operation, makes of two floats.
+    /// Combines two floats by an operator on floats.
     ///
-    /// A float that it leaves as it is may be in doubt as bits. Where these are a sum of words, another sum would take in its parts,
-    /// and nothing would tell of the doubt: so the operation stays.
-    pub(crate) fn combined_floats(
-        &mut self,
-        (operator, op): (Operator, Op),
-        way: Way,
-        [a, b]: [&Value; 2],
-    ) -> Value {
+    /// `x + 0` has the form of `x` and need not have its bits, which is noted of `x`. But where `x` is a sum of words, another sum
+    /// takes in its parts, and the note with them is lost: so the addition stays a term.
+    pub(crate) fn combined_floats(&mut self, operator: Operator, way: Way, [a, b]: [&Value; 2]) -> Value {
         let value = self.combined(operator, a, b);
         let is_left = value == *a || value == *b;
-        if is_left && value.is_form_of_words() && self.derivations.is_some() {
+        if is_left
+            && value.is_form_of_words()
+            && self.derivations.is_some()
+            && let Some(op) = fold::on_floats(operator)
+        {
             let other = if value == *a { b } else { a };
             return self.apply(op, &[value, other.clone()]);
         }
@@ -225,12 +224,12 @@ impl Terms {
         total
     }
 
-    /// Whether an operation made this of one number, of whose bits it need not have kept all.
+    /// Whether an operation made this value from one number, and need not have kept all of its bits.
     pub(crate) fn may_have_other_bits(&self, value: &Value) -> bool {
-        let is_one = |derivations: &Derivations| {
-            derivations.flushed.contains(value) || derivations.picked.contains(value)
-        };
-        self.derivations.as_ref().is_some_and(is_one)
+        let doubts = || Doubt::ALL.into_iter().filter(|doubt| doubt.is_of_one_number());
+        let derivations = self.derivations.as_ref();
+        derivations
+            .is_some_and(|derivations| doubts().any(|doubt| derivations.of_doubt(doubt).contains(value)))
     }
 
     /// A search for values of this doubt; `None` if there are none.

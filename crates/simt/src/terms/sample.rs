@@ -40,8 +40,8 @@ pub(crate) struct Sample<'t> {
     pub guessed: bool,
     /// Atoms of which that is so.
     stand_ins: FxHashSet<u32>,
-    /// Of given inputs: how far what was evaluated may be from what the kernel makes, in parts of 2⁻²⁴ of it. A float sum or
-    /// product is rounded in one order, which the term does not tell; 0 where no other order rounds it otherwise.
+    /// Of given inputs: how far the evaluated float may be from the kernel's, in parts of 2⁻²⁴ of it. The kernel rounds a sum or
+    /// product in one order, which the term does not tell. 0 where every order gives the same.
     pub error: f64,
     /// The same of atoms, where it is not 0.
     errors: FxHashMap<u32, f64>,
@@ -213,9 +213,13 @@ impl<'t> Sample<'t> {
         let word = self.of_form(value);
         // The operation that made it of one number may have flushed it, or made +0 of -0.
         let is_odd = !fold::keeps_bits(word) || word == (-0.0f32).to_bits();
-        self.guessed |=
-            (self.strict || self.given.is_some()) && is_odd && self.terms.may_have_other_bits(value);
+        self.guessed |= self.is_computed() && is_odd && self.terms.may_have_other_bits(value);
         word
+    }
+
+    /// Whether a word that is not guessed has to be what kernels compute.
+    fn is_computed(&self) -> bool {
+        self.strict || self.given.is_some()
     }
 
     fn of_form(&mut self, value: &Value) -> u32 {
@@ -240,7 +244,7 @@ impl<'t> Sample<'t> {
                     zeros.add(word);
                     is_sign_known |= word != (-0.0f32).to_bits();
                     // Small whole numbers: float sums of them are exact in any order.
-                    let word = if operator.is_exact() || sample.given.is_some() || sample.strict {
+                    let word = if operator.is_exact() || sample.is_computed() {
                         word
                     } else {
                         ((word % 64) as f32).to_bits()
@@ -316,7 +320,7 @@ impl<'t> Sample<'t> {
     fn evaluate(&mut self, atom: u32) -> u32 {
         let mut hash = self.hash();
         let Some(Term::Apply(op, arguments)) = self.terms.term(atom) else {
-            self.guessed |= self.strict || self.given.is_some();
+            self.guessed |= self.is_computed();
             hash.0 ^= u64::from(atom) << 32;
             let word = (hash.next() >> 32) as u32;
             return if self.has_few_passes { word % 64 } else { word };
@@ -500,7 +504,7 @@ enum Exactness {
 /// Where floats are neither near the least nor near the greatest.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -100..=100;
 
-/// What may be further off, in parts of 2⁻²⁴ of itself, may be anything.
+/// A float with a larger error, in parts of 2⁻²⁴ of it, may be anything.
 const MAX_ERROR: f64 = 256.0;
 
 /// As often as one part may stand in a sum of floats.
@@ -599,7 +603,7 @@ impl Errors {
     }
 }
 
-/// Zeros of either sign, what may be flushed to one, and NaNs, among floats of which an extremum is taken.
+/// Whether a float `min` or `max` has zeros of either sign among its operands, and denormals or NaNs.
 #[derive(Default)]
 struct Zeros {
     has_plus: bool,

@@ -245,9 +245,10 @@ impl Value {
 impl Terms {
     /// `a operator b`.
     pub fn combine(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
-        match fold::on_floats(operator) {
-            Some(op) => self.combined_floats((operator, op), Way::Pair, [a, b]),
-            None => self.combined(operator, a, b),
+        if operator.is_on_floats() {
+            self.combined_floats(operator, Way::Pair, [a, b])
+        } else {
+            self.combined(operator, a, b)
         }
     }
 

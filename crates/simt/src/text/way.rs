@@ -97,16 +97,11 @@ impl Around<'_> {
             is_name(self.shader, expr) || !operands.is_empty() || Unknown::of(self.shader, expr).is_some();
         let text = expr.span.slice(&self.shader.text);
         let words = || text.split(|byte| !is_of_name(*byte));
-        let mut own = text.to_vec();
-        for operand in operands {
-            let offset = |at: u32| at.saturating_sub(expr.span.start) as usize;
-            if let Some(of_operand) = own.get_mut(offset(operand.span.start)..offset(operand.span.end)) {
-                of_operand.fill(b' ');
-            }
-        }
-        // A macro that is in none of them may be anything.
+        // A macro in the text of the expression itself may be anything.
+        let own = expr.own_spans();
         let has_macro = own
-            .split(|byte| !is_of_name(*byte))
+            .iter()
+            .flat_map(|span| span.slice(&self.shader.text).split(|byte| !is_of_name(*byte)))
             .any(|word| word.first().is_some_and(u8::is_ascii_alphabetic) && is_named_as_macro(word));
         let names_unseen = |id: &GlobalId| {
             let Some(global) = self.shader.globals.get(id.0 as usize) else {
