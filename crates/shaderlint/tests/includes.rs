@@ -234,6 +234,35 @@ fn a_fix_beside_unknown_names_is_not_safe() {
             format!("template<typename T, typename R = ELEMENT> R twice(T a) {{ return a; }}\n{text}"),
             "ELEMENT",
         ),
+        (format!("cbuffer C FOO {{ uint q; }};\n{text}"), "FOO"),
+        (format!("cbuffer FOO C {{ uint q; }};\n{text}"), "C"),
+        (format!("cbuffer FOO() {{ uint q; }};\n{text}"), "FOO"),
+        (
+            format!("tbuffer C : register(t0) FOO {{ uint q; }};\n{text}"),
+            "FOO",
+        ),
+        (format!("[FOO] cbuffer C {{ uint q; }};\n{text}"), "FOO"),
+        (format!("namespace N FOO {{ uint q; }}\n{text}"), "FOO"),
+        (format!("[[vk::FOO(1)]] StructuredBuffer<uint> b;\n{text}"), "FOO"),
+        (
+            format!("template<typename T FOO> T same(T a) {{ return a; }}\n{text}"),
+            "FOO",
+        ),
+        (
+            format!("template<typename T, FOO> T same(T a) {{ return a; }}\n{text}"),
+            "FOO",
+        ),
+        // That another parameter has this name does not help.
+        (
+            format!(
+                "uint same(uint a, uint n) {{ return n; }}\ntemplate<uint a n> uint any() {{ return a; }}\n{text}"
+            ),
+            "n",
+        ),
+        (
+            format!("struct S {{ uint q; template<FOO T> T same(T a) {{ return a; }} }};\n{text}"),
+            "FOO",
+        ),
     ];
     let folder = Folder::new("includes_unknown_names").with("a.hlsl", behind("Out[64 + gi] = 1;"));
     let concise = ["--output-format", "concise"];

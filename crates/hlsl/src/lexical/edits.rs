@@ -1,6 +1,5 @@
 //! What is taken out of one item, token by token.
 
-use super::macros::is_attribute_macro;
 use super::{Item, ItemKind, Lexer, TokenKind, words};
 use crate::span::Span;
 use crate::tree::Direction;
@@ -160,28 +159,6 @@ impl Lexer<'_> {
         close + 1
     }
 
-    /// Notes the words of a list of attributes between two brackets that are not known to mean what they say. A name may be a
-    /// macro: `[GROUP]` may be `[numthreads(64, 1, 1)]`.
-    fn note_attributes(&mut self, open: usize, close: usize) {
-        let mut depth = 0_usize;
-        for at in open + 1..close {
-            let word = self.word(at);
-            if self.is(at, b'(') {
-                depth += 1;
-            } else if self.is(at, b')') {
-                depth = depth.saturating_sub(1);
-            }
-            let is_name = || {
-                words::is_attribute(word)
-                    || is_attribute_macro(word, self.is(at + 1, b'('), self.word(close + 1))
-            };
-            let is_of_vendor = self.is(at + 1, b':') || self.is(at - 1, b':');
-            if !(word.is_empty() || is_of_vendor || depth == 0 && is_name()) {
-                self.out.in_attributes.push(at);
-            }
-        }
-    }
-
     /// Keeps the edited text of an attribute's arguments, which is blanked next.
     pub(super) fn keep(&mut self, arguments: Span) {
         let bytes = arguments.slice(&self.out.blank).to_vec();
@@ -308,6 +285,7 @@ impl Lexer<'_> {
     /// A template among a struct's members is taken out: what it is called with is not known here. Its name is kept, and
     /// that of all that might be it.
     fn edit_member_template(&mut self, walk: &Walk, index: usize) -> usize {
+        self.note_template(index, walk.end);
         let mut end = index + 1;
         let mut operator = None;
         while end < walk.end && !self.is(end, b'{') && !self.is(end, b';') {

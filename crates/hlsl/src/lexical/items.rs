@@ -214,8 +214,9 @@ impl Lexer<'_> {
         id
     }
 
-    /// Blanks a header up to its brace at `open`.
+    /// Blanks a head up to its brace at `open`.
     fn open_context(&mut self, first: usize, open: usize, (namespace, is_buffer): (u32, bool)) -> Context {
+        self.note_head(first, open);
         self.blank_tokens(first, open + 1);
         Context {
             close: self.partner(open).unwrap_or(self.out.tokens.len()),
@@ -247,6 +248,9 @@ impl Lexer<'_> {
             .deep
             .get(next_deep)
             .is_some_and(|&index| (index as usize) < end);
+        if self.word(first) == b"template" {
+            self.note_template(first, end);
+        }
         if kind == ItemKind::Skipped || item.too_deep {
             self.blank_tokens(first, end);
         } else if kind == ItemKind::Template {

@@ -5,6 +5,7 @@
 //! that every span of the parse is a span of the text. One pass over the tokens, linear in the text.
 
 mod edits;
+mod heads;
 mod inventory;
 mod items;
 mod macros;
@@ -129,6 +130,9 @@ pub(crate) struct Lexed {
     pub member_templates: FxHashSet<Vec<u8>>,
     /// Words of attributes that are none of the language's, by their tokens: names of attributes, and what is given to them.
     pub in_attributes: Vec<usize>,
+    /// Words, by their tokens, where the language has room for none: in the heads of buffers, namespaces and templates. They
+    /// are macros, whatever else has their names.
+    pub misplaced: Vec<usize>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
     pub problems: Vec<TextProblem>,
@@ -190,6 +194,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             hidden_members: FxHashSet::default(),
             member_templates: FxHashSet::default(),
             in_attributes: Vec::new(),
+            misplaced: Vec::new(),
             kept: FxHashMap::default(),
             problems: Vec::new(),
         },

@@ -181,6 +181,43 @@ pub(super) fn is_statement_attribute(word: &[u8]) -> bool {
     .any(|name| word.eq_ignore_ascii_case(name))
 }
 
+/// What precedes the names of a vendor's attributes, as in `[[vk::binding(0)]]`.
+pub(super) fn is_vendor(word: &[u8]) -> bool {
+    matches!(word, b"vk" | b"spv" | b"glsl" | b"nv" | b"dx")
+}
+
+/// Attributes of a vendor, as DXC and Slang know them.
+pub(super) fn is_attribute_of_vendor(word: &[u8]) -> bool {
+    word.starts_with(b"ext_")
+        || matches!(
+            word,
+            b"aliased_pointer"
+                | b"binding"
+                | b"builtin"
+                | b"combinedImageSampler"
+                | b"constant_id"
+                | b"counter_binding"
+                | b"depth_unchanged"
+                | b"early_and_late_tests"
+                | b"image_format"
+                | b"index"
+                | b"input_attachment_index"
+                | b"location"
+                | b"offset"
+                | b"post_depth_coverage"
+                | b"push_constant"
+                | b"shader_record_ext"
+                | b"shader_record_nv"
+                | b"specialization_constant"
+                | b"stencil_ref_greater_equal_back"
+                | b"stencil_ref_greater_equal_front"
+                | b"stencil_ref_less_equal_back"
+                | b"stencil_ref_less_equal_front"
+                | b"stencil_ref_unchanged_back"
+                | b"stencil_ref_unchanged_front"
+        )
+}
+
 /// Attributes of anything, as DXC and Slang know them.
 pub(super) fn is_attribute(word: &[u8]) -> bool {
     const OTHERS: [&[u8]; 36] = [

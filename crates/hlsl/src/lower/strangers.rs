@@ -18,9 +18,17 @@ const MAX_HEAD: usize = 64;
 impl<'a> Lowering<'a> {
     /// Reports the words outside of bodies, and in attributes, that nothing declares.
     pub(super) fn tell_strangers(&mut self) {
+        let misplaced: FxHashSet<usize> = self.lexed.misplaced.iter().copied().collect();
+        // A colon precedes a semantic, or a later part of a name, whose first part is looked at.
+        let is_behind_colon = |at: &usize| at.checked_sub(1).is_some_and(|before| self.is_at(before, b':'));
         let outside = self.lexed.items.iter().flat_map(|item| self.outside(item));
-        let mut outside: Vec<usize> = outside.chain(self.lexed.in_attributes.iter().copied()).collect();
+        let mut outside: Vec<usize> = outside
+            .filter(|at| !is_behind_colon(at))
+            .chain(self.lexed.in_attributes.iter().copied())
+            .chain(misplaced.iter().copied())
+            .collect();
         outside.sort_unstable();
+        outside.dedup();
         let declared: FxHashSet<&'a [u8]> = (0..self.lexed.tokens.len())
             .filter(|&at| self.declares(at))
             .map(|at| self.word_at(at))
@@ -43,11 +51,8 @@ impl<'a> Lowering<'a> {
         let mut end_of_arguments = 0;
         for at in outside {
             let word = self.word_at(at);
-            // A colon precedes a semantic, or a later part of a name, whose first part is checked here.
-            let is_behind_colon = at.checked_sub(1).is_some_and(|before| self.is_at(before, b':'));
             let is_known = word.is_empty()
-                || is_behind_colon
-                || declared.contains(word)
+                || declared.contains(word) && !misplaced.contains(&at)
                 || is_language_word(word)
                 || type_names::is_type_name(word)
                 || type_names::resource(word, None).is_some()
