@@ -128,7 +128,7 @@ fn met(context: &Context<'_>, race: &Race) -> String {
         let before = if number == 0 { "; for" } else { "," };
         format!("{before} {} = {}", instance.bound, instance.value)
     });
-    let led = race.led.map_or_else(String::new, |thread| {
+    let led = race.data_dependent.map_or_else(String::new, |thread| {
         format!("; thread {thread}'s index depends on data, and other threads access every element")
     });
     let waves = race.wave_size.map_or_else(String::new, |size| {

@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
-use crate::bounds::{self, Bound};
-use crate::claim;
+use crate::compare::wave_sensitivity;
+use crate::compare::witness::borne_out;
+use crate::detect::atomics::contention;
+use crate::detect::collectives::partial_result_taint::withdraw_unused;
+use crate::detect::shuffles::ladders;
+use crate::exec::assumed_barriers::Supposed;
+use crate::exec::buffer_tiles::View;
+use crate::exec::loop_bounds;
+use crate::exec::loop_bounds::Bound;
+use crate::exec::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
+use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
+use crate::facts::coverage::is_for_other_waves;
+use crate::facts::effects::{Effects, EffectsCache};
+use crate::facts::reachable_globals::Beginning;
 use crate::finding::{Amid, Analysis, Collective, Instance, Obstacle, OutOfBounds, Race};
-use crate::leftover::withdraw_unused;
-use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
-use crate::missed::is_for_other_waves;
-use crate::packing;
-use crate::replay::borne_out;
-use crate::shuffle;
-use crate::supposed::Supposed;
 use crate::terms::{Floats, Terms};
-use crate::text::effects::{Effects, EffectsCache};
-use crate::text::named::Beginning;
-use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
-use crate::window::View;
 
 /// Runs an entry point's thread group and says what it computes together and where it races.
 ///
@@ -44,10 +45,10 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         return analysis;
     }
     if effects.atomic {
-        (analysis.claims, analysis.claims_stopped) = claim::of_entry(shader, entry, group);
+        (analysis.claims, analysis.claims_stopped) = contention::of_entry(shader, entry, group);
     }
     if effects.reads_lanes() {
-        analysis.wave_ladders = shuffle::of_entry(shader, entry, group);
+        analysis.wave_ladders = ladders::of_entry(shader, entry, group);
     }
     // All else there is to find goes through groupshared memory, or is a barrier that not all reach.
     if !synchronises {
@@ -96,7 +97,7 @@ pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Su
 ///
 /// A total may be read while the next ladder's elements are stored already. That is a race of the read; what is stored,
 /// and what the ladder makes of it, is the same whatever the read finds: no write meets another, no other read meets a
-/// write, and so for each choice of what these reads find the argument of [`crate::memory`] holds. Values that are made
+/// write, and so for each choice of what these reads find the argument of [`crate::exec::memory`] holds. Values that are made
 /// of such a read are unknown, and what they decide is a condition that is not known.
 fn amid_unordered_reads(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
@@ -358,7 +359,7 @@ fn run(
         && !skims
     {
         let puts_together = effects.barrier;
-        analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
+        analysis.wave_dependence = wave_sensitivity::dependence(shader, entry, puts_together, &mut budget);
     }
     unordered
 }
@@ -420,13 +421,13 @@ fn instances(
             break;
         }
         // A few passes are cheap: they are tried even where the others have used up what there was.
-        let is_cheap = number <= bounds::FEW;
+        let is_cheap = number <= loop_bounds::FEW;
         let mut left = (*budget).max(if is_cheap { BUDGET / 16 } else { 0 });
         let max_work = max_work.max(if is_cheap { terms.work() + MAX_WORK / 16 } else { 0 });
         // A bound that is known now may lead to others.
         for _ in 0..2 {
             terms.forget_assumptions();
-            let instances = bounds::assume(terms, &bounds, number);
+            let instances = loop_bounds::assume(terms, &bounds, number);
             let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
             let Some(mut machine) = Machine::new(shader, terms, entry, waves, left) else {
                 return Vec::new();
@@ -482,7 +483,7 @@ fn races_in_passes(
     bounds: &[Bound],
     (seen, skims): (Seen<'_>, bool),
 ) -> Vec<Race> {
-    let are_inputs = bounds.iter().all(|bound| bounds::is_input(terms, bound));
+    let are_inputs = bounds.iter().all(|bound| loop_bounds::is_input(terms, bound));
     if !are_inputs || bounds.iter().all(|bound| !bound.has_barrier) {
         return Vec::new();
     }
@@ -493,7 +494,7 @@ fn races_in_passes(
     let mut races_for = |number: u32| {
         terms.forget_assumptions();
         let max_work = terms.work().saturating_add(MAX_WORK / 8);
-        let given = bounds::assume(terms, bounds, number);
+        let given = loop_bounds::assume(terms, bounds, number);
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
         let mut machine = Machine::new(shader, terms, entry, waves, BUDGET / 16)?;
         seen.by(&mut machine);
@@ -524,7 +525,7 @@ fn races_in_passes(
         }
         if !races.is_empty() {
             terms.forget_assumptions();
-            bounds::assume(terms, bounds, number);
+            loop_bounds::assume(terms, bounds, number);
             let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
             return borne_out((shader, entry), terms, &waves, seen, races);
         }

@@ -6,13 +6,13 @@ use std::fmt::{self, Write};
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Type};
 
-use crate::leftover::Leftovers;
+use crate::detect::collectives::partial_result_taint::Leftovers;
+use crate::exec::wave::LaneMap;
+use crate::facts::calls::Atomic;
 use crate::terms::Needs;
-use crate::terms::halves::Half;
 use crate::terms::operator::Operator;
+use crate::terms::packed16::Half;
 use crate::terms::sample::Inputs;
-use crate::text::calls::Atomic;
-use crate::wave::LaneMap;
 
 /// What one entry point's run showed.
 #[derive(Clone, Debug, Default)]
@@ -469,7 +469,7 @@ pub struct Race {
     /// Bounds of loops for which this happens; none where it happens whatever they are.
     pub given: Vec<Instance>,
     /// The thread that data lead to the element, if any: for others it meets another thread, at another element.
-    pub led: Option<u32>,
+    pub data_dependent: Option<u32>,
     /// Waves have this many lanes where it is met like that, and it is met otherwise where they have others; `None` where
     /// it is met like that at every wave size.
     pub wave_size: Option<u32>,

@@ -5,7 +5,7 @@
 //! two loads with one number have one history, in whichever kernel. A count would not do: a load after a store is not
 //! the one after another load, and a load before a barrier is not the one after it.
 //!
-//! Of barriers and fences those are in it that order something: which, [`crate::ordering`] says.
+//! Of barriers and fences those are in it that order something: which, [`crate::exec::device_order`] says.
 //!
 //! Of the stores only their kind, resource and threads are in it. What they store, and where, is compared by itself: each
 //! thread's writes have to be the same ones in the same order, so as many of them are the same ones.
@@ -41,7 +41,7 @@ pub(crate) struct Moment {
     threads: Mask,
 }
 
-/// How far a write has come in the barriers and fences ([`crate::ordering`]).
+/// How far a write has come in the barriers and fences ([`crate::exec::device_order`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Ordered {
     /// The number of those that order what was done to device memory, without repetitions.

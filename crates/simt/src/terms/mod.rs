@@ -1,23 +1,23 @@
 //! What a run computes on: values as terms over atoms, and what is asked of them.
 //!
 //! [`value`] has the terms, and [`fold`] makes them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
-//! a term was made is told by [`flow`] (which atomics had a part in it), [`shape`] (of data, and in which way),
-//! [`rounding`] (in which order floats were combined) and [`halves`] (of which halves of words). [`sample`] computes
+//! a term was made is told by [`taint`] (which atomics had a part in it), [`shape`] (of data, and in which way),
+//! [`rounding`] (in which order floats were combined) and [`packed16`] (of which halves of words). [`sample`] computes
 //! terms for inputs, and [`formula`] shows them to people. Nothing in here knows of a thread group that runs.
 //!
 //! In this file are the atoms: what each stands for, so that the same operation on equal operands is the same atom.
 
 pub(crate) mod column;
-pub(crate) mod flow;
 pub(crate) mod fold;
 pub(crate) mod formula;
-pub(crate) mod halves;
 pub(crate) mod history;
 pub(crate) mod operator;
-mod pile;
+pub(crate) mod packed16;
 pub(crate) mod rounding;
 pub(crate) mod sample;
 pub(crate) mod shape;
+mod stable_vec;
+pub(crate) mod taint;
 pub(crate) mod value;
 
 use std::cell::{Cell, RefCell};
@@ -28,13 +28,13 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use shaderlint_hlsl::UnaryOp;
 
 use crate::terms::column::Column;
-use crate::terms::flow::Facts;
-use crate::terms::halves::Halved;
 use crate::terms::history::Moment;
-use crate::terms::pile::Pile;
+use crate::terms::packed16::Halved;
 use crate::terms::rounding::Derivations;
 use crate::terms::sample::{Inputs, Sample};
-use crate::terms::shape::{Shape, Untold};
+use crate::terms::shape::{Shape, ShapeError};
+use crate::terms::stable_vec::Pile;
+use crate::terms::taint::Facts;
 use crate::terms::value::{Op, Value};
 
 /// Operations within operations that are made anew on inputs.
@@ -95,7 +95,7 @@ pub(crate) struct Terms {
     /// Blocks of inputs whose halves were picked.
     pub halved: Vec<Halved>,
     /// By atom: how it was made of data, where that was asked for.
-    pub shapes: RefCell<FxHashMap<u32, Result<Shape, Untold>>>,
+    pub shapes: RefCell<FxHashMap<u32, Result<Shape, ShapeError>>>,
     /// Inputs, by their names.
     pub inputs: FxHashMap<Symbol, Input>,
     /// What has happened to device memory, by the last step.

@@ -21,10 +21,9 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
-use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
-use crate::terms::{Symbol, Term, Terms};
+use crate::terms::{Symbol, Term, Terms, fold};
 
 /// What combined some values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
 
-use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::is_smooth;
 use crate::terms::value::{Op, Part, Value};
-use crate::terms::{Input, Term, Terms, Words, fingerprint};
+use crate::terms::{Input, Term, Terms, Words, fingerprint, fold};
 
 /// The word of a resource or uniform, by name, index and component.
 pub type Given<'g> = dyn Fn(&str, &[u32], u32) -> u32 + 'g;

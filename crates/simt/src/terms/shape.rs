@@ -2,14 +2,14 @@
 //!
 //! What was made in one way of data is any value for any thread; what was made in another way for one thread, such as of
 //! its number, may tell it from the others whatever the data are. A name alone that nothing declares is a variable's where
-//! it is named like one ([`crate::text::custom`]).
+//! it is named like one ([`crate::facts::naming_heuristics`]).
 
 use rustc_hash::FxHashSet;
 
-use crate::terms::flow::Source;
+use crate::facts::naming_heuristics::{is_variable, may_name_one};
+use crate::terms::taint::Source;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
-use crate::text::custom::{is_variable, may_name_one};
 
 /// How the text of a conversion begins.
 pub(crate) const CONVERSION: &str = "as ";
@@ -34,11 +34,11 @@ impl Shape {
 
 /// Why it is not told how something was made.
 #[derive(Clone, Copy)]
-pub(crate) enum Untold {
+pub(crate) enum ShapeError {
     /// It is a part of something that is too deep.
-    FromHere,
+    TooDeep,
     /// Wherever it is asked from.
-    Ever,
+    Unknown,
 }
 
 impl Terms {
@@ -87,7 +87,7 @@ impl Terms {
         self.shape_within(value, MAX_DEPTH).ok().map(|shape| shape.print)
     }
 
-    fn shape_within(&self, value: &Value, depth: usize) -> Result<Shape, Untold> {
+    fn shape_within(&self, value: &Value, depth: usize) -> Result<Shape, ShapeError> {
         if let Value::Known(word) = value {
             return Ok(Shape::of_leaf(fingerprint(word)));
         }
@@ -111,32 +111,36 @@ impl Terms {
     }
 
     /// The same of an atom. What it stands for does not change: it is looked at once.
-    fn shape_of_atom(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
+    fn shape_of_atom(&self, atom: u32, depth: usize) -> Result<Shape, ShapeError> {
         let known = self.shapes.borrow().get(&atom).copied();
         if let Some(known) = known {
             let is_too_deep = known.is_ok_and(|shape| shape.height > depth);
-            return if is_too_deep { Err(Untold::FromHere) } else { known };
+            return if is_too_deep {
+                Err(ShapeError::TooDeep)
+            } else {
+                known
+            };
         }
         let shape = self.shape_of_term(atom, depth);
-        if !matches!(shape, Err(Untold::FromHere)) {
+        if !matches!(shape, Err(ShapeError::TooDeep)) {
             self.shapes.borrow_mut().insert(atom, shape);
         }
         shape
     }
 
-    fn shape_of_term(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
-        let shape = match self.term(atom).ok_or(Untold::Ever)? {
+    fn shape_of_term(&self, atom: u32, depth: usize) -> Result<Shape, ShapeError> {
+        let shape = match self.term(atom).ok_or(ShapeError::Unknown)? {
             Term::Input { .. } | Term::Fresh(_) => Shape::of_leaf(0),
             Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
                 Source::Spread => Shape::of_leaf(0),
-                _ => return Err(Untold::Ever),
+                _ => return Err(ShapeError::Unknown),
             },
             Term::Apply(op, _) if is_data(op) => Shape::of_leaf(0),
             Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
                 Shape::of_leaf(fingerprint(text))
             }
             Term::Apply(op, arguments) => {
-                let depth = depth.checked_sub(1).ok_or(Untold::FromHere)?;
+                let depth = depth.checked_sub(1).ok_or(ShapeError::TooDeep)?;
                 let mut whole = Shape::of_leaf(0);
                 let mut prints = Vec::with_capacity(arguments.len());
                 for argument in arguments {

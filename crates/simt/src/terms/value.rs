@@ -21,11 +21,10 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
-use crate::terms::flow::Source;
-use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Way;
-use crate::terms::{Floats, Needs, Symbol, Term, Terms};
+use crate::terms::taint::Source;
+use crate::terms::{Floats, Needs, Symbol, Term, Terms, fold};
 
 /// A 32-bit word: known, or a term over atoms.
 ///
@@ -95,7 +94,7 @@ pub(crate) enum Op {
         event: u32,
     },
     /// The old value an atomic returned; arguments: thread, and on groupshared memory the step that it is
-    /// ([`crate::steps`]).
+    /// ([`crate::exec::atomic_history`]).
     AtomicResult {
         event: u32,
         source: Source,

@@ -1,0 +1,357 @@
+//! Atomics of one wave, served in the order of its lanes: do two texts do the same by them?
+//!
+//! A claim's call, and what is to take its place, are each run by themselves, by the active lanes of one wave, from a
+//! state in which all that they read is free: each variable of each thread and the cell are atoms, the same in both
+//! runs. The lanes' atomics are served one after the other, by lane. The two do the same if they leave the same terms
+//! in the cell and in every variable of every lane, make the same stores, and make one atomic each, on one cell. Then
+//! they do the same for every input (see [`crate::terms::value`]).
+//!
+//! # Why that is enough
+//!
+//! - *For every wave.* What the wave intrinsics give depends on which lanes are active, and on their order; their
+//!   numbers matter to nothing but `WaveGetLaneIndex`. So lanes in any places stand for as many in any others, and
+//!   every number of them is tried: 1 to 4, …, 1 to 128. That covers every packing of threads into waves and every set
+//!   of lanes that a branch lets through.
+//! - *For every order of waves.* The cell is an atom: whatever the waves before left there, this wave hands out the
+//!   same slots from there on and leaves the same. So however the waves take turns, their slots follow each other
+//!   without gaps or overlaps, and the cell ends with the sum of all.
+//! - *For every cell.* The flagged call's lanes all mean one cell ([`crate::detect::atomics::aggregation`]), that of the first lane, which
+//!   is the one that is compared.
+//! - *For every schedule.* The new text's outcome is the old one's under a schedule that it may have
+//!   ([`crate::detect::atomics::aggregation`]).
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
+
+use crate::detect::atomics::aggregation::{block_of, statement_at};
+use crate::exec::atomic::combining;
+use crate::exec::handle::from_heap;
+use crate::exec::machine::{Halt, Machine, Run, State};
+use crate::exec::transfer::resource_name;
+use crate::exec::wave::{WAVE_SIZES, Waves};
+use crate::facts::differing_statements::spelled;
+use crate::facts::effects::EffectsCache;
+use crate::facts::reachable_globals::Named;
+use crate::finding::{Claim, Stop};
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::sample::SplitMix;
+use crate::terms::value::Value;
+use crate::terms::{Symbol, Terms};
+
+/// Components of variables that may take part.
+const MAX_FREE: usize = 64;
+
+/// What the atomics of a run have done.
+#[derive(Default)]
+pub(crate) struct Served {
+    /// What the one cell holds.
+    cell: Option<Value>,
+    steps: Vec<Step>,
+}
+
+/// An atomic that the active lanes made together.
+#[derive(Debug, PartialEq)]
+struct Step {
+    operator: Operator,
+    resource: Symbol,
+    component: u32,
+    /// The cell's address as the first lane has it.
+    address: Vec<Value>,
+}
+
+/// Whether the statement that stands in `fixed` where the claim's stood in `flagged` does what the claim's does, for
+/// every wave and every input.
+///
+/// # Errors
+/// Why that is not proved.
+pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(), String> {
+    let unlike = || "the function is not the same but for the statement".to_owned();
+    let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
+    let (function, new) = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
+    let kernels = [(flagged, claim.function, old), (fixed, function, new)];
+    let effects = kernels.map(|(shader, _, statement)| {
+        EffectsCache::default().of_statements(shader, std::slice::from_ref(statement))
+    });
+    let touched = effects.iter().flat_map(|one| one.read.union(&one.written));
+    let mut touched: BTreeSet<LocalId> = touched.copied().collect();
+    // What neither statement names, none of them changes, but by what nobody can see.
+    let is_open = effects
+        .iter()
+        .any(|one| one.calls_unknown || one.calls_macro || one.opaque);
+    let mut statics = statics_of_both(flagged, fixed);
+    statics.retain(|both| {
+        let mut named = both.iter().zip(&effects);
+        is_open || named.any(|(id, one)| one.statics.contains(id) || one.globals.contains(id))
+    });
+    let unused = claim.parts.as_ref().ok().and_then(|parts| parts.unused);
+    touched.retain(|local| (local.0 as usize) < before);
+    let left: BTreeSet<LocalId> = touched
+        .iter()
+        .copied()
+        .filter(|local| Some(*local) != unused)
+        .collect();
+    let scope = Scope {
+        flagged,
+        touched: &touched,
+        before,
+        statics: &statics,
+        named: kernels.map(|(shader, function, _)| Named::by(shader, function)),
+    };
+    let mut random = SplitMix(1);
+    let mut terms = Terms::default();
+    for size in WAVE_SIZES {
+        for lanes in 1..=size {
+            let mut places: Vec<u32> = (0..size).collect();
+            for last in (1..places.len()).rev() {
+                places.swap(last, random.below(last + 1));
+            }
+            places.truncate(lanes as usize);
+            places.sort_unstable();
+            terms.clear();
+            let wave = Waves::one(size, &places);
+            let [first, second] = kernels;
+            let expected = lane_by_lane(first, (&scope, 0), &mut terms, &wave);
+            let got = lane_by_lane(second, (&scope, 1), &mut terms, &wave);
+            let (expected, got) = (expected?, got?);
+            if expected.served.steps.len() != 1 {
+                return Err("which cell the atomic is on is not followed".to_owned());
+            }
+            let are_active = if lanes == 1 { "lane" } else { "lanes" };
+            compare(&expected, &got, &left)
+                .map_err(|what| format!("{what}, in waves of {size} with {lanes} active {are_active}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The claim's statement, and how many variables the function has declared before it.
+fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt, usize)> {
+    let function = shader.functions.get(claim.function.0 as usize)?;
+    let body = function.body.as_deref()?;
+    let statement = statement_at(body, claim, &mut Vec::new())?;
+    // With its block, where it is alone in there: then several may take its place.
+    let statement = block_of(body, statement).unwrap_or(statement);
+    let before = function
+        .locals
+        .iter()
+        .filter(|local| local.span.start < statement.span.start);
+    Some((statement, before.count()))
+}
+
+/// The function and the statement in its place, where all that comes before it is as it was.
+fn fixed_statement<'a>(
+    flagged: &Shader,
+    claim: &Claim,
+    fixed: &'a Shader,
+    old: &Stmt,
+    before: usize,
+) -> Option<(FunctionId, &'a Stmt)> {
+    let was = flagged.functions.get(claim.function.0 as usize)?;
+    let is_it = |function: &&Function| (&function.name, function.span.start) == (&was.name, was.span.start);
+    let function = fixed.functions.iter().position(|function| is_it(&function))?;
+    let is = fixed.functions.get(function)?;
+    let declared = |shader: &Shader, function: &Function| -> Option<Vec<(String, String)>> {
+        let locals = function.locals.get(..before)?.iter();
+        Some(
+            locals
+                .map(|local| (local.name.clone(), spelled(shader, &local.ty)))
+                .collect(),
+        )
+    };
+    // All that the function names. What the other text was not read with, nothing in it names.
+    let is_there = |global: &Global| {
+        let same = |other: &&Global| {
+            (&other.name, other.storage, spelled(fixed, &other.ty))
+                == (&global.name, global.storage, spelled(flagged, &global.ty))
+        };
+        fixed.globals.iter().filter(same).count() == 1
+    };
+    let named = EffectsCache::default()
+        .of_function(flagged, claim.function)
+        .globals;
+    let mut named = named.iter().filter_map(|id| flagged.globals.get(id.0 as usize));
+    let is_same = !was.is_instance && declared(flagged, was)? == declared(fixed, is)? && named.all(is_there);
+    if !is_same {
+        return None;
+    }
+    let mut statements = shaderlint_hlsl::statements(is.body.as_deref()?);
+    let statement = statements.find(|statement| statement.span.start == old.span.start)?;
+    Some((FunctionId(u32::try_from(function).ok()?), statement))
+}
+
+/// The `static` variables that both readings have, by name. What one was not read with, nothing in it names.
+fn statics_of_both(flagged: &Shader, fixed: &Shader) -> Vec<[GlobalId; 2]> {
+    let in_fixed: FxHashMap<&str, GlobalId> = statics(fixed).collect();
+    let both = statics(flagged).filter_map(|(name, id)| Some([id, *in_fixed.get(name)?]));
+    both.collect()
+}
+
+fn statics(shader: &Shader) -> impl Iterator<Item = (&str, GlobalId)> {
+    let globals = (0u32..).map(GlobalId).zip(&shader.globals);
+    let statics = globals.filter(|(_, global)| global.storage == Storage::Static);
+    statics.map(|(id, global)| (global.name.as_str(), id))
+}
+
+/// What the runs of both texts have in common.
+struct Scope<'a> {
+    flagged: &'a Shader,
+    /// Variables that either reads or writes.
+    touched: &'a BTreeSet<LocalId>,
+    /// Number of variables declared before the statement.
+    before: usize,
+    /// In the flagged text and in the fixed one.
+    statics: &'a [[GlobalId; 2]],
+    named: [Named; 2],
+}
+
+/// What the active lanes leave.
+struct Left {
+    state: State,
+    served: Served,
+    statics: Vec<Vec<Column>>,
+    is_plain: bool,
+}
+
+fn lane_by_lane(
+    (shader, function, statement): (&Shader, FunctionId, &Stmt),
+    (scope, number): (&Scope<'_>, usize),
+    terms: &mut Terms,
+    wave: &Waves,
+) -> Result<Left, String> {
+    let unfit = || "its variables are too many to follow".to_owned();
+    let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
+    let of_wave = Machine::of_wave(shader, terms, (function, &scope.named[number]), wave.clone());
+    let mut machine = of_wave.ok_or_else(unfit)?;
+    machine.served = Some(Served {
+        cell: Some(cell.at(0).clone()),
+        steps: Vec::new(),
+    });
+    machine.open_frame();
+    let declared = shader.functions.get(function.0 as usize).ok_or_else(unfit)?;
+    let lanes = machine.lanes;
+    let mut left = MAX_FREE;
+    for (id, local) in (0u32..).zip(declared.locals.iter().take(scope.before)) {
+        let id = LocalId(id);
+        if let Type::Resource(kind, _) = &local.ty {
+            let which = vec![Column::Uniform(Value::Known(id.0))];
+            machine.state.frame.aliases.insert(id, (from_heap(*kind), which));
+        } else if scope.touched.contains(&id) {
+            let count = shader.components(&local.ty);
+            left = left.checked_sub(count).ok_or_else(unfit)?;
+            let columns = machine
+                .terms
+                .free_columns(&format!("local {}", id.0), count, lanes);
+            if let Some(slot) = machine.state.frame.locals.get_mut(id.0 as usize) {
+                *slot = columns;
+            }
+        }
+    }
+    for both in scope.statics {
+        let global = scope.flagged.globals.get(both[0].0 as usize).ok_or_else(unfit)?;
+        let count = scope.flagged.components(&global.ty);
+        left = left.checked_sub(count).ok_or_else(unfit)?;
+        let columns = machine
+            .terms
+            .free_columns(&format!("static {}", global.name), count, lanes);
+        machine.state.statics.insert(both[number], columns);
+    }
+    match machine.statement(statement) {
+        Ok(()) => {}
+        Err(Halt::Stop(Stop { reason, .. })) => return Err(reason),
+        Err(Halt::LeaveLoop) => return Err("a jump out of the statement".to_owned()),
+    }
+    let Machine {
+        all,
+        served,
+        mut state,
+        ..
+    } = machine;
+    let is_plain = state.active == all
+        && state.alive == all
+        && state.guard == Column::Uniform(Value::TRUE)
+        && (state.interval, state.epoch) == (0, 0)
+        && state.ordering.has_passed_none();
+    let statics = scope.statics.iter();
+    let statics = statics.filter_map(|both| state.statics.remove(&both[number]));
+    Ok(Left {
+        is_plain,
+        served: served.unwrap_or_default(),
+        statics: statics.collect(),
+        state,
+    })
+}
+
+fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result<(), &'static str> {
+    let of_lanes = |left: &Left, local: LocalId| left.state.frame.locals.get(local.0 as usize).cloned();
+    let is_same = |a: &[Column], b: &[Column]| {
+        a.len() == b.len()
+            && a.iter()
+                .zip(b)
+                .all(|(a, b)| a == b || (0..128).all(|lane| a.at(lane) == b.at(lane)))
+    };
+    if !expected.is_plain || !got.is_plain {
+        return Err("control does not go on as before");
+    }
+    if expected.served.steps != got.served.steps {
+        return Err("the atomic was not seen to be on the same cell");
+    }
+    if expected.served.cell != got.served.cell {
+        return Err("the cell was not seen to be left with the same value");
+    }
+    let are_same = variables.iter().all(
+        |local| match (of_lanes(expected, *local), of_lanes(got, *local)) {
+            (Some(a), Some(b)) => is_same(&a, &b),
+            _ => false,
+        },
+    );
+    let mut statics = expected.statics.iter().zip(&got.statics);
+    if !are_same || !statics.all(|(a, b)| is_same(a, b)) {
+        return Err("a variable was not seen to be left with the same value");
+    }
+    if expected.state.writes != got.state.writes {
+        return Err("what is stored was not seen to be the same");
+    }
+    Ok(())
+}
+
+impl<'a> Machine<'a> {
+    /// Makes an atomic lane by lane; what each lane finds.
+    pub fn serve(
+        &mut self,
+        name: &str,
+        (resource, address, component): (GlobalId, &[Column], u32),
+        (operands, amount): (&'a [Expr], &[Column]),
+        expr: &Expr,
+    ) -> Run<Vec<Column>> {
+        let cell_type = operands.first().and_then(|operand| operand.ty.scalar());
+        let operator = cell_type.and_then(|ty| combining(name, ty));
+        let (Some(operator), [amount], Some(served)) = (operator, amount, self.served.as_mut()) else {
+            return Self::stop("an atomic that does not combine one amount", expr.span);
+        };
+        let Some(mut cell) = served.cell.take() else {
+            return Self::stop("an atomic within another", expr.span);
+        };
+        let Some(first) = self.state.active.threads().next() else {
+            return Self::stop("an atomic that no lane makes", expr.span);
+        };
+        served.steps.push(Step {
+            operator,
+            resource: self.terms.symbol(resource_name(self.shader, resource)),
+            component,
+            address: address.iter().map(|column| column.at(first).clone()).collect(),
+        });
+        let (active, lanes) = (self.state.active, self.lanes);
+        let mut found = vec![Value::Known(0); lanes];
+        for lane in active.threads() {
+            let after = self.terms.combine(operator, &cell, amount.at(lane));
+            found[lane] = std::mem::replace(&mut cell, after);
+        }
+        if let Some(served) = self.served.as_mut() {
+            served.cell = Some(cell);
+        }
+        Ok(vec![Column::Lanes(found.into())])
+    }
+}

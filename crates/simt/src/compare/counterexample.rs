@@ -1,0 +1,301 @@
+//! Two kernels seen to leave different words somewhere.
+//!
+//! Both are evaluated on random inputs, in one group. A place differs where none of the words that may be left in it by
+//! one kernel is one that may be left by the other: where several threads write to it between two barriers, each may be
+//! the last, and so may each group where all write to one place. Only what is computed exactly counts, and floats that are
+//! far apart; and of a place that one kernel does not write, that no other group of it does. Nothing counts that lies beyond
+//! the end of every resource, which D3D does not write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+use shaderlint_hlsl::Shader;
+
+use crate::exec::machine::Write;
+use crate::terms::formula::{number, part};
+use crate::terms::operator::Operator;
+use crate::terms::sample::Sample;
+use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Term, Terms};
+
+/// Inputs that are tried.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=8;
+
+/// The first element written differently, in the first group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// For instance `Out[0]`.
+    pub place: String,
+    pub thread: u32,
+    /// What the first kernel writes there, as a formula of its inputs; `nothing` where it does not write.
+    pub expected: String,
+    pub got: String,
+}
+
+/// A word, and whether it is what is computed there.
+#[derive(Clone, Copy)]
+struct Word {
+    word: u32,
+    is_certain: bool,
+}
+
+/// A write as it happens for some inputs.
+struct Happening<'w> {
+    write: &'w Write,
+    guard: Word,
+    value: Word,
+}
+
+/// Resource, component and index.
+type Place = (Symbol, u32, Vec<u32>);
+
+/// By place: what each kernel writes there, in program order of each thread.
+type Happenings<'w> = BTreeMap<Place, [Vec<Happening<'w>>; 2]>;
+
+/// An index that is a number, or one and a multiple of a component of the group's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Affine {
+    pub of_group: Option<(u8, u32)>,
+    pub constant: u32,
+}
+
+pub(crate) fn difference(
+    terms: &Terms,
+    shader: &Shader,
+    expected: &[Write],
+    got: &[Write],
+    is_float: &dyn Fn(&Write) -> bool,
+) -> Option<Difference> {
+    let all = || expected.iter().chain(got);
+    if all().any(|write| terms.is_any_resource(write.resource)) {
+        return None;
+    }
+    for seed in SEEDS {
+        let mut sample = Sample::possible(terms, seed, &[]);
+        // Of which it is not known where they are written to.
+        let mut scattered = BTreeSet::new();
+        let mut at = Happenings::new();
+        for (which, writes) in [expected, got].into_iter().enumerate() {
+            for write in writes {
+                let index: Vec<Word> = write.index.iter().map(|index| sample.word(index)).collect();
+                let part = sample.word(&write.part);
+                let is_certain = part.is_certain && index.iter().all(|index| index.is_certain);
+                if !is_certain || write.component == u32::MAX {
+                    scattered.insert(write.resource);
+                    continue;
+                }
+                let index: Vec<u32> = index.iter().map(|index| index.word).collect();
+                let resource = terms.inputs.get(&write.resource);
+                if resource.is_some_and(|resource| resource.is_beyond(&index)) {
+                    continue;
+                }
+                let place = (write.resource, write.component.wrapping_add(part.word), index);
+                at.entry(place).or_default()[which].push(Happening {
+                    write,
+                    guard: sample.word(&write.guard),
+                    value: sample.word(&write.value),
+                });
+            }
+        }
+        let mut found: Option<(u16, Symbol, &Place, [Option<&Happening<'_>>; 2])> = None;
+        for (place, happenings) in at.iter().filter(|(place, _)| !scattered.contains(&place.0)) {
+            let [Some(a), Some(b)] = happenings.each_ref().map(|happenings| last(happenings)) else {
+                continue;
+            };
+            let alike = |a: &&Happening<'_>, b: &&Happening<'_>| {
+                let (x, y) = (a.value.word, b.value.word);
+                x == y || is_float(a.write) && are_near(x, y)
+            };
+            let mut is_silent = |writes: &[Write]| {
+                let mut may = |write: &Write| may_be_written_by_another(&mut sample, place, write);
+                !writes.iter().any(&mut may)
+            };
+            let differs = match (a.as_slice(), b.as_slice()) {
+                ([], []) => false,
+                ([], _) => is_silent(expected),
+                (_, []) => is_silent(got),
+                (a, b) => {
+                    !a.iter().any(|a| b.iter().any(|b| alike(a, b)))
+                        && !a
+                            .iter()
+                            .chain(b)
+                            .any(|one| terms.is_other_in_other_groups(one.write))
+                }
+            };
+            let first = [a.first().copied(), b.first().copied()];
+            let thread = first.iter().flatten().map(|one| one.write.thread).min();
+            if let (true, Some(thread)) = (differs, thread)
+                && found.is_none_or(|known| (thread, place.0) < (known.0, known.1))
+            {
+                found = Some((thread, place.0, place, first));
+            }
+        }
+        if let Some((thread, _, _, [a, b])) = found
+            && let Some(any) = a.or(b)
+        {
+            let is_float = is_float(any.write);
+            let [expected, got] = told(terms, shader, [a, b], is_float);
+            return Some(Difference {
+                place: terms.place_name(shader, any.write),
+                thread: u32::from(thread),
+                expected,
+                got,
+            });
+        }
+    }
+    None
+}
+
+/// The writes that may be the last ones at a place: of each thread its last, of threads between the last barriers. `None`
+/// if it is not certain which they are, or what they write.
+fn last<'h, 'w>(happenings: &'h [Happening<'w>]) -> Option<Vec<&'h Happening<'w>>> {
+    let mut of_threads: BTreeMap<u16, &Happening<'_>> = BTreeMap::new();
+    for happening in happenings {
+        if !happening.guard.is_certain {
+            return None;
+        }
+        if happening.guard.word != 0 {
+            of_threads.insert(happening.write.thread, happening);
+        }
+    }
+    let latest = of_threads.values().map(|one| one.write.ordered.interval).max();
+    let last: Vec<_> = (of_threads.into_values())
+        .filter(|one| Some(one.write.ordered.interval) == latest)
+        .collect();
+    last.iter().all(|one| one.value.is_certain).then_some(last)
+}
+
+/// What both write, as formulas; where these read alike, with the words of the inputs that were tried.
+fn told(terms: &Terms, shader: &Shader, of: [Option<&Happening<'_>>; 2], is_float: bool) -> [String; 2] {
+    let formula = |one: Option<&Happening<'_>>| {
+        one.map_or_else(
+            || "nothing".to_owned(),
+            |one| terms.formula(shader, &one.write.value, is_float),
+        )
+    };
+    let formulas = of.map(formula);
+    match (of, formulas[0] == formulas[1]) {
+        ([Some(a), Some(b)], true) => {
+            let with_word =
+                |one: &Happening<'_>| format!("{} (here {})", formulas[0], number(one.value.word, is_float));
+            [a, b].map(with_word)
+        }
+        _ => formulas,
+    }
+}
+
+/// Far closer than any two sums of the small whole numbers that are tried.
+fn are_near(a: u32, b: u32) -> bool {
+    let (a, b) = (f32::from_bits(a), f32::from_bits(b));
+    (a - b).abs() <= 1e-4 * a.abs().max(b.abs()) || a.is_nan() && b.is_nan()
+}
+
+/// Whether a write of a kernel that does not write to the place in the group at hand may do so in another group.
+fn may_be_written_by_another(sample: &mut Sample<'_>, place: &Place, write: &Write) -> bool {
+    let (resource, component, index) = place;
+    let is_of_component = match write.part.known() {
+        Some(part) => write.component.wrapping_add(part) == *component,
+        None => true,
+    };
+    if write.resource != *resource || !is_of_component {
+        return false;
+    }
+    let mut same_axis = None;
+    for (value, wanted) in write.index.iter().zip(index) {
+        let Some(affine) = sample.terms.affine(value) else {
+            return true;
+        };
+        let distance = wanted.wrapping_sub(affine.constant);
+        match affine.of_group {
+            None if distance != 0 => return false,
+            None => {}
+            Some((axis, factor)) => {
+                if !distance.is_multiple_of(factor) && !distance.wrapping_neg().is_multiple_of(factor) {
+                    return false;
+                }
+                let here = sample.group_word(axis);
+                if factor.wrapping_mul(here) == distance && u64::from(factor) * 65_536 <= 1 << 32 {
+                    same_axis = Some(axis);
+                } else {
+                    return true;
+                }
+            }
+        }
+    }
+    // There it was seen not to be written; but groups along other axes write to the same places.
+    sample.terms.depends_on_group(&write.guard, same_axis)
+}
+
+impl Sample<'_> {
+    fn word(&mut self, value: &Value) -> Word {
+        self.guessed = false;
+        let word = self.value(value);
+        Word {
+            word,
+            is_certain: !self.guessed && !self.terms.is_opaque(value),
+        }
+    }
+}
+
+impl Terms {
+    pub(crate) fn affine(&self, value: &Value) -> Option<Affine> {
+        let of_group = |start: u32, end: u32, factor: u32| match self.term(start) {
+            Some(Term::Apply(Op::GroupId(axis), _)) if end - start == 1 => Some((*axis, factor)),
+            _ => None,
+        };
+        match value {
+            Value::Known(constant) => Some(Affine {
+                of_group: None,
+                constant: *constant,
+            }),
+            Value::Run { start, end, .. } => Some(Affine {
+                of_group: Some(of_group(*start, *end, 1)?),
+                constant: 0,
+            }),
+            Value::Sum(sum) => match (sum.operator, sum.parts.as_slice()) {
+                (Operator::Add, [part]) => Some(Affine {
+                    of_group: Some(of_group(part.start, part.end, part.factor)?),
+                    constant: sum.constant,
+                }),
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether each group writes to this one's place, and not all of them the same: any of them may be the last.
+    fn is_other_in_other_groups(&self, write: &Write) -> bool {
+        let mut values = write.index.iter().chain([&write.part]);
+        let is_of_all = values.all(|value| !self.depends_on_group(value, None));
+        is_of_all
+            && [&write.guard, &write.value]
+                .into_iter()
+                .any(|value| self.depends_on_group(value, None))
+    }
+
+    /// Whether a value depends on the group's number along any axis but this one.
+    fn depends_on_group(&self, value: &Value, besides: Option<u8>) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut waiting = vec![value.clone()];
+        while let Some(value) = waiting.pop() {
+            for atom in value.atoms().filter(|atom| seen.insert(*atom)) {
+                match self.term(atom) {
+                    Some(Term::Apply(Op::GroupId(axis), _)) if Some(*axis) != besides => return true,
+                    Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().cloned()),
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// For instance `Out[0]`, in the first group.
+    fn place_name(&self, shader: &Shader, write: &Write) -> String {
+        let mut sample = Sample::new(self, 0);
+        let index: Vec<String> = (write.index.iter())
+            .map(|value| sample.value(value).to_string())
+            .collect();
+        let component = write.component.wrapping_add(sample.value(&write.part));
+        let name = self.name(write.resource);
+        format!("{name}[{}]{}", index.join("]["), part(shader, name, component))
+    }
+}

@@ -1,0 +1,675 @@
+//! Two kernels, every wave size, several lane maps: do they write the same?
+//!
+//! Both kernels run on the same free atoms: the same buffer element, group index or uniform is the same atom in both.
+//! If neither races nor writes out of bounds, and each thread writes the same terms to the same places in the same
+//! order (or another thread does, where nobody can tell: [`pairs`]), and each loop of the second that is not seen to end is
+//! one of the first's, the kernels are equal for every input at that wave size and map (see [`crate::terms::value`]). Where
+//! terms differ, they are evaluated on random inputs: only two results seen to differ are reported as a difference
+//! ([`crate::compare::counterexample`]), anything else is "not proved".
+//!
+//! That writes are the same ones in the same order of each thread does not say that barriers and fences order them alike:
+//! that is compared too, where this group or another one can tell ([`crate::exec::device_order`]).
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
+
+use crate::compare::counterexample::{Affine, Difference, difference};
+use crate::exec::atomic_history::{Steps, are_served_alike};
+use crate::exec::device_order::{Event, Observed, keeps_order};
+use crate::exec::machine::{BUDGET, Machine, Write};
+use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
+use crate::facts::naming_heuristics::is_of_name;
+use crate::facts::paths::has_results;
+use crate::finding::{Race, Stop, element_text};
+use crate::terms::operator::Operator;
+use crate::terms::rounding::Doubt;
+use crate::terms::value::{Op, Value};
+use crate::terms::{Floats, Symbol, Term, Terms};
+
+/// What two kernels do at one wave size under one lane map.
+#[derive(Clone, Debug)]
+pub struct WaveRun {
+    pub wave_size: u32,
+    pub map: LaneMap,
+    pub outcome: Outcome,
+    /// Of one of the kernels it is taken for granted that all threads reach its barriers: it holds for inputs for which
+    /// they do.
+    pub presumes: bool,
+    /// The first kernel races, or leaves an array: it has no results to compare with.
+    pub is_first_wrong: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Bit for bit, for every input.
+    Equal,
+    /// The same sums or products of floats, in another order.
+    Reassociates,
+    /// The same for numbers that no operation rounds or flushes; what that makes of floats may show in more than their values.
+    RoundsBeyond(Doubt),
+    Differs(Difference),
+    /// The second kernel reads or writes outside a groupshared array.
+    OutOfBounds {
+        is_write: bool,
+        array: String,
+        length: u32,
+        index: i32,
+        thread: u32,
+    },
+    /// The second kernel races.
+    Races {
+        /// As [`element_text`] writes it.
+        element: String,
+        race: Box<Race>,
+    },
+    NotProved(String),
+}
+
+impl Outcome {
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        matches!(self, Outcome::Equal | Outcome::Reassociates)
+    }
+
+    /// Why nothing is proved, where that is not a difference: that has a place and values of its own.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Outcome::OutOfBounds {
+                is_write,
+                array,
+                length,
+                index,
+                thread,
+            } => {
+                let accesses = if *is_write { "writes" } else { "reads" };
+                format!("thread {thread} {accesses} {array}[{index}], which has {length} elements")
+            }
+            Outcome::Races { element, race } => {
+                format!(
+                    "threads {} and {} race on {element}",
+                    race.first.thread, race.second.thread
+                )
+            }
+            Outcome::RoundsBeyond(doubt) => doubt.reason().to_owned(),
+            Outcome::NotProved(why) => why.clone(),
+            Outcome::Equal | Outcome::Reassociates | Outcome::Differs(_) => String::new(),
+        }
+    }
+}
+
+/// Why nothing is proved of results of which no more is known than that.
+pub const NOT_SEEN_TO_DIFFER: &str = "the two write different terms that were not seen to differ";
+
+/// Compares two kernels under each of `maps`, at every wave size that both may have, one run after the other as they are
+/// asked for. Where there is no such size, nothing is proved at any. It holds for inputs for which floats are these.
+pub fn compare_with<'a>(
+    floats: Floats,
+    first: (&'a Shader, FunctionId),
+    second: (&'a Shader, FunctionId),
+    maps: &'a [LaneMap],
+) -> impl Iterator<Item = WaveRun> + 'a {
+    let allows = |(shader, entry): (&Shader, FunctionId), size: u32| {
+        let function = shader.functions.get(entry.0 as usize);
+        let allowed = function.and_then(|function| function.wave_size);
+        allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
+    };
+    let both = move |size: &u32| allows(first, *size) && allows(second, *size);
+    let have_common = WAVE_SIZES.iter().any(both);
+    let sizes = move || {
+        WAVE_SIZES
+            .into_iter()
+            .filter(move |size| both(size) || !have_common)
+    };
+    let cases = maps
+        .iter()
+        .flat_map(move |map| sizes().map(move |size| (*map, size)));
+    cases.map(move |(map, wave_size)| {
+        if have_common {
+            return compare_at(floats, first, second, (wave_size, map));
+        }
+        let why = "the two have no wave size in common".to_owned();
+        WaveRun {
+            wave_size,
+            map,
+            outcome: Outcome::NotProved(why),
+            presumes: false,
+            is_first_wrong: false,
+        }
+    })
+}
+
+/// Whether a kernel is proved equal to itself where floats are these, which is less work than to look for how two differ: one with something
+/// that is not understood has terms of which nothing is known, and is not proved equal to any other.
+///
+/// # Errors
+///
+/// Says why it is not.
+pub fn proved_of_itself(floats: Floats, (shader, entry): (&Shader, FunctionId)) -> Result<(), String> {
+    let function = shader.functions.get(entry.0 as usize);
+    let allowed = function.and_then(|function| function.wave_size);
+    let size = allowed.map_or(WAVE_SIZES[0], |(least, _)| least);
+    let mut terms = Terms::of(floats);
+    let mut run = || {
+        let trace = trace((shader, entry), &mut terms, size, LaneMap::Linear);
+        trace.map_err(|outcome| outcome.reason())
+    };
+    let (first, second) = (run()?, run()?);
+    let same = |a: &Write, b: &Write| {
+        (a.resource, a.component, a.thread) == (b.resource, b.component, b.thread)
+            && (&a.index, &a.part, &a.guard, &a.value) == (&b.index, &b.part, &b.guard, &b.value)
+    };
+    let mut writes = first.writes.iter().zip(&second.writes);
+    if first.writes.len() == second.writes.len() && writes.all(|(a, b)| same(a, b)) {
+        Ok(())
+    } else {
+        Err("something in it is not understood".to_owned())
+    }
+}
+
+/// What a kernel did.
+pub(crate) struct Trace {
+    writes: Vec<Write>,
+    /// Loops that were not seen to end.
+    pub unended: Rc<FxHashSet<(Symbol, Value)>>,
+    /// What was found in device memory that can be written.
+    observed: Observed,
+    /// Other groups may see what was written.
+    is_published: bool,
+    /// Barriers and fences.
+    events: Rc<Vec<Event>>,
+    /// Atomics on groupshared memory.
+    steps: Rc<Vec<Steps>>,
+    pub presumes: bool,
+}
+
+fn compare_at(
+    floats: Floats,
+    first: (&Shader, FunctionId),
+    second: (&Shader, FunctionId),
+    (wave_size, map): (u32, LaneMap),
+) -> WaveRun {
+    let run = |outcome: Outcome, presumes: bool| WaveRun {
+        wave_size,
+        map,
+        outcome,
+        presumes,
+        is_first_wrong: false,
+    };
+    let mut terms = Terms::of(floats);
+    terms.note_derivations();
+    let expected = match trace(first, &mut terms, wave_size, map) {
+        Ok(trace) => trace,
+        Err(outcome) => {
+            let why = format!("the first kernel itself: {}", outcome.reason());
+            return WaveRun {
+                is_first_wrong: matches!(outcome, Outcome::Races { .. } | Outcome::OutOfBounds { .. }),
+                ..run(Outcome::NotProved(why), false)
+            };
+        }
+    };
+    let got = match trace(second, &mut terms, wave_size, map) {
+        Ok(trace) => trace,
+        Err(outcome) => return run(outcome, expected.presumes),
+    };
+    let presumes = expected.presumes || got.presumes;
+    // If the first ends, so does a loop that is entered in the same way with the same values. The first is taken to end.
+    if !got.unended.is_subset(&expected.unended) {
+        let why = "a loop that was not seen to end".to_owned();
+        return run(Outcome::NotProved(why), presumes);
+    }
+    let outcome = compare_traces(&mut terms, [first.0, second.0], [&expected, &got], &[]);
+    run(outcome, presumes)
+}
+
+/// What `precise` and `snorm` do not promise of equal results is not proved.
+fn as_written(terms: &Terms, shaders: [&Shader; 2], outcome: Outcome) -> Outcome {
+    let [words, other_words] = shaders.map(Words::of);
+    let is_precise = !words.precise.is_empty() || !other_words.precise.is_empty();
+    let why = match outcome {
+        Outcome::Reassociates | Outcome::RoundsBeyond(_)
+            if is_precise && terms.doubted(Doubt::Order).is_some() =>
+        {
+            "floats are combined in another order, where `precise` is written"
+        }
+        // Elsewhere the compiler may make one operation of two.
+        Outcome::Reassociates | Outcome::RoundsBeyond(_) if words.precise != other_words.precise => {
+            "floats are combined, and `precise` is not written of the same"
+        }
+        Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
+            "what `unorm` or `snorm` makes of numbers is not compared"
+        }
+        outcome => return outcome,
+    };
+    Outcome::NotProved(why.to_owned())
+}
+
+/// Words in the text of a shader that change what floats mean.
+struct Words {
+    /// What stands behind each `precise`, for whichever variable, to the end of its statement.
+    precise: Vec<Vec<u8>>,
+    /// `unorm` or `snorm` is written somewhere.
+    has_norm: bool,
+    /// `globallycoherent` is, or may be what a macro stands for.
+    is_coherent: bool,
+}
+
+impl Words {
+    fn of(shader: &Shader) -> Arc<Words> {
+        shader.once(|shader| {
+            let text = &shader.text;
+            let mut words = Words {
+                precise: Vec::new(),
+                has_norm: false,
+                is_coherent: shader.globals.iter().any(|global| global.coherent),
+            };
+            let mut end = 0;
+            for word in text.split(|byte| !is_of_name(*byte)) {
+                end += word.len();
+                match word {
+                    b"precise" => {
+                        let behind = text.get(end..).unwrap_or_default();
+                        let statement = behind.split(|byte| *byte == b';').next().unwrap_or_default();
+                        let letters = statement.iter().filter(|byte| !byte.is_ascii_whitespace());
+                        words.precise.push(letters.copied().collect());
+                    }
+                    b"unorm" | b"snorm" => words.has_norm = true,
+                    // Of a parameter or a variable, too.
+                    b"globallycoherent" => words.is_coherent = true,
+                    _ => {}
+                }
+                end += 1;
+            }
+            words
+        })
+    }
+}
+
+fn trace(
+    (shader, entry): (&Shader, FunctionId),
+    terms: &mut Terms,
+    wave_size: u32,
+    map: LaneMap,
+) -> Result<Trace, Outcome> {
+    let unfit = || Outcome::NotProved("its thread group is not one that can be run".to_owned());
+    let group = shader
+        .functions
+        .get(entry.0 as usize)
+        .and_then(|function| function.group_size)
+        .filter(|group| is_group(*group))
+        .ok_or_else(unfit)?;
+    if has_results(shader, entry) {
+        let why = "what its parameters hand on to later stages is not compared".to_owned();
+        return Err(Outcome::NotProved(why));
+    }
+    let waves = Waves::new(group, wave_size, map);
+    let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
+    machine.keeps_steps = true;
+    let stopped = machine.run();
+    finished(shader, &mut machine, stopped)
+}
+
+/// What a run did that has come to its end, or stopped.
+pub(crate) fn finished(
+    shader: &Shader,
+    machine: &mut Machine<'_>,
+    stopped: Option<Stop>,
+) -> Result<Trace, Outcome> {
+    if let Some(access) = machine.report.out_of_bounds.first() {
+        let array = &shader.globals[access.array.0 as usize];
+        let length = match &array.ty {
+            Type::Array(_, length) => *length,
+            _ => 1,
+        };
+        return Err(Outcome::OutOfBounds {
+            is_write: access.access.is_write,
+            array: array.name.clone(),
+            length,
+            index: access.index,
+            thread: access.access.thread,
+        });
+    }
+    if let Some(race) = machine.report.races.first() {
+        return Err(Outcome::Races {
+            element: element_text(shader, race.array, race.index.into()),
+            race: Box::new(race.clone()),
+        });
+    }
+    if let Some(Stop { reason, .. }) = stopped {
+        return Err(Outcome::NotProved(reason));
+    }
+    if let Some(name) = machine.report.open_name {
+        let name = String::from_utf8_lossy(name.slice(&shader.text));
+        let why = format!("what `{}` stands for is not known", name.trim());
+        return Err(Outcome::NotProved(why));
+    }
+    if machine.report.unproved {
+        return Err(Outcome::NotProved(
+            "not all accesses to groupshared memory are followed far enough to say that none of them race"
+                .to_owned(),
+        ));
+    }
+    // Who waits at a barrier that others never reach waits for ever, or does not: HLSL leaves it undefined.
+    let presumes = machine.state.presumes
+        || machine.state.assumed != Value::TRUE
+        || !machine.report.divergences.is_empty();
+    let unended = machine.state.unended.clone();
+    let observed = machine.state.ordering.observed.clone();
+    let is_published = machine.state.publishes || Words::of(shader).is_coherent;
+    let events = machine.state.ordering.events().clone();
+    let steps = machine.state.steps.clone();
+    let mut writes = machine.state.writes.to_vec();
+    by_address(shader, machine.terms, &mut writes);
+    Ok(Trace {
+        writes,
+        unended,
+        observed,
+        is_published,
+        events,
+        steps,
+        presumes,
+    })
+}
+
+/// In byte-address buffers a word is told by its address, whichever part of a store it was. What is stored of other types
+/// is no component of its own ([`crate::facts::layout::is_of_words`]).
+pub(crate) fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
+    let bytes: Vec<Symbol> = (shader.globals.iter())
+        .filter(|global| is_by_address(&global.ty))
+        .map(|global| terms.symbol(&global.name))
+        .collect();
+    for write in writes {
+        let is_word = write.component != 0 && write.component != u32::MAX;
+        if is_word
+            && bytes.contains(&write.resource)
+            && let [.., address] = &mut *write.index
+        {
+            let offset = Value::Known(4u32.wrapping_mul(write.component));
+            *address = terms.combine(Operator::Add, address, &offset);
+            write.component = 0;
+        }
+    }
+}
+
+fn is_by_address(ty: &Type) -> bool {
+    match ty {
+        Type::Resource(kind, _) => *kind == ResourceKind::RwByteAddressBuffer,
+        Type::Array(element, _) => is_by_address(element),
+        _ => false,
+    }
+}
+
+/// Whether a component of a resource's elements is a float.
+fn is_float(shader: &Shader, terms: &Terms, write: &Write) -> bool {
+    let name = terms.name(write.resource);
+    let mut ty = (shader.globals.iter())
+        .find(|global| global.name == name)
+        .map(|global| &global.ty);
+    while let Some(Type::Array(element, _) | Type::Resource(_, Some(element))) = ty {
+        ty = Some(element);
+    }
+    let Some(ty) = ty else { return false };
+    let mut scalars = Vec::new();
+    scalars_of(shader, ty, &mut scalars);
+    if write.part != Value::Known(0) || write.component as usize >= scalars.len() {
+        return !scalars.is_empty() && scalars.iter().all(|scalar| scalar.is_float());
+    }
+    scalars[write.component as usize].is_float()
+}
+
+/// The types of a type's components, in order. Not of very many.
+fn scalars_of(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) {
+    const MOST: usize = 4096;
+    match ty {
+        Type::Struct(id) => {
+            let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |of| &of.fields);
+            for field in fields {
+                scalars_of(shader, &field.ty, scalars);
+            }
+        }
+        Type::Array(element, length) => {
+            for _ in 0..*length {
+                if scalars.len() >= MOST {
+                    return;
+                }
+                scalars_of(shader, element, scalars);
+            }
+        }
+        ty => {
+            let count = shader.components(ty).min(MOST.saturating_sub(scalars.len()));
+            scalars.extend(ty.scalar().into_iter().cycle().take(count));
+        }
+    }
+}
+
+/// Whether two kernels write the same. Both leave these values besides.
+pub(crate) fn compare_traces(
+    terms: &mut Terms,
+    shaders: [&Shader; 2],
+    traces: [&Trace; 2],
+    left: &[Value],
+) -> Outcome {
+    let outcome = compare_writes(terms, shaders[0], traces, left);
+    as_written(terms, shaders, outcome)
+}
+
+fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left: &[Value]) -> Outcome {
+    // Program order of each thread; writes of one statement are stored thread by thread.
+    let per_thread = |trace: &Trace| {
+        let mut writes: Vec<Write> = trace.writes.clone();
+        writes.sort_by_key(|write| write.thread);
+        writes
+    };
+    let steps = traces.map(|trace| trace.steps.as_slice());
+    let entered: Vec<Value> = traces[1].unended.iter().map(|(_, given)| given.clone()).collect();
+    let [expected, got] = traces.map(per_thread);
+    if let Some(pairs) = pairs(terms, traces, [&expected, &got]) {
+        if !are_ordered_alike(terms, traces, &pairs) {
+            return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
+        }
+        let values = got.iter().flat_map(Write::values).chain(&entered).chain(left);
+        if !are_served_alike(terms, steps, values) {
+            let why = "other atomics are made meanwhile on what an atomic's result was found in";
+            return Outcome::NotProved(why.to_owned());
+        }
+        return rounded(terms, shader, &got, left);
+    }
+    let is_float = |write: &Write| is_float(shader, terms, write);
+    match difference(terms, shader, &expected, &got, &is_float) {
+        Some(difference) => Outcome::Differs(difference),
+        None => Outcome::NotProved(NOT_SEEN_TO_DIFFER.to_owned()),
+    }
+}
+
+/// Whether equal writes are equal bit for bit, or up to the order of float operations and what these flush. Not where that
+/// may show in more than the value of a float: whether something is written, where, and what bits that are no float's.
+///
+/// Which of two floats that compare equal a minimum gives is no matter to a float: `docs/proved.md` says so of zeros and NaNs.
+///
+/// What is stored in a resource may come back, and a load says nothing of how that was made: it is taken for such a value.
+/// What becomes of values that are `left` besides is not seen.
+fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> Outcome {
+    let mut exact = FxHashSet::default();
+    let mut inexact = writes
+        .iter()
+        .any(|write| terms.reassociated(&write.value, &mut exact));
+    let left_out = terms.left_out();
+    for doubt in Doubt::ALL {
+        let Some(mut search) = terms.doubted(doubt) else {
+            continue;
+        };
+        let stored = writes.iter().filter(|write| search.finds(&write.value));
+        let stored = stored.map(|write| write.resource).collect();
+        let mut search = search.through(stored);
+        let mut smooth = FxHashSet::default();
+        let mut shows = |write: &Write| {
+            let mut place = write.index.iter().chain([&write.part, &write.guard]);
+            place.any(|value| search.finds(value))
+                || if is_float(shader, terms, write) {
+                    search.finds_beyond_a_jump(&write.value, &mut smooth)
+                } else {
+                    search.finds(&write.value)
+                }
+        };
+        let is_shown = writes.iter().any(&mut shows);
+        let mut looked_at = left.iter().chain(&left_out);
+        if is_shown || looked_at.any(|value| search.finds(value)) {
+            return Outcome::RoundsBeyond(doubt);
+        }
+        // Not what was looked at before.
+        let again = terms.doubted(doubt).filter(|_| doubt != Doubt::Pick);
+        inexact |= again.is_some_and(|mut search| writes.iter().any(|write| search.finds(&write.value)));
+    }
+    if inexact {
+        Outcome::Reassociates
+    } else {
+        Outcome::Equal
+    }
+}
+
+/// Whether the second of two kernels orders equal writes as the first does, as far as anybody can tell.
+///
+/// - Where something is read that can be written, each write has to come after the same barriers: with the history of each
+///   load (see [`crate::terms::history`]) that is the order of all accesses.
+/// - What other groups may see has to be ordered as much as in the first ([`crate::exec::device_order`]).
+/// - Else the order shows only where several threads write to one place: either the writes to a resource are ordered as
+///   much, or each of its places is written by one thread.
+fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&Write, &Write)]) -> bool {
+    let are_observed = traces.iter().any(|trace| !trace.observed.is_none());
+    // Nobody reads what another thread writes there.
+    let is_moved = |(a, b): &(&Write, &Write)| a.thread != b.thread;
+    let kept = || pairs.iter().filter(|pair| !is_moved(pair));
+    if are_observed && kept().any(|(a, b)| a.ordered.passed != b.ordered.passed) {
+        return false;
+    }
+    let events = traces.map(|trace| trace.events.as_slice());
+    let keep_order = |writes: &[(&Write, &Write)]| {
+        let places = writes.iter().map(|(a, b)| (&a.ordered, &b.ordered));
+        keeps_order(terms, events, places)
+    };
+    let mut of_resources: BTreeMap<Symbol, Vec<(&Write, &Write)>> = BTreeMap::new();
+    for (a, b) in kept() {
+        of_resources.entry(a.resource).or_default().push((a, b));
+    }
+    if traces.iter().any(|trace| trace.is_published)
+        || of_resources.keys().any(|name| terms.is_any_resource(*name))
+    {
+        return keep_order(&kept().copied().collect::<Vec<_>>());
+    }
+    of_resources.values().all(|writes| {
+        keep_order(writes) || {
+            let writes: Vec<&Write> = writes.iter().map(|(a, _)| *a).collect();
+            places(terms, &writes).is_some_and(|places| {
+                let mut owners = BTreeMap::new();
+                let mut owned = places.into_iter().zip(writes);
+                owned.all(|(place, write)| *owners.entry(place).or_insert(write.thread) == write.thread)
+            })
+        }
+    })
+}
+
+/// The writes of two kernels, each with its equal; `None` if they are not the same ones. Those of each thread are in its order,
+/// and the threads one after the other.
+///
+/// Which thread writes to a place is the same in both, but where nobody can tell: if neither kernel finds anything in the
+/// resource, nor lets other groups know that it was written to, what is left in it at their ends is all that there is of it.
+/// That is told by what is written to each of its places, where no place is written twice by a group: then there is no order of
+/// its writes, whoever makes them. Of two groups that write to one place either may be the last, in both kernels.
+fn pairs<'w>(
+    terms: &Terms,
+    traces: [&Trace; 2],
+    writes: [&'w [Write]; 2],
+) -> Option<Vec<(&'w Write, &'w Write)>> {
+    let [expected, got] = writes.map(|writes| {
+        let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
+        for write in writes {
+            of_resources.entry(write.resource).or_default().push(write);
+        }
+        of_resources
+    });
+    if writes[0].len() != writes[1].len() || !expected.keys().eq(got.keys()) {
+        return None;
+    }
+    let are_hidden = !traces.iter().any(|trace| trace.is_published)
+        && !expected.keys().any(|resource| terms.is_any_resource(*resource));
+    let is_same = |(a, b): &(&Write, &Write)| {
+        (a.component, &a.index, &a.part) == (b.component, &b.index, &b.part)
+            && (&a.guard, &a.value) == (&b.guard, &b.value)
+    };
+    let mut pairs = Vec::with_capacity(writes[0].len());
+    for ((resource, expected), (_, got)) in expected.into_iter().zip(got) {
+        let of_threads = || expected.iter().copied().zip(got.iter().copied());
+        if expected.len() == got.len()
+            && of_threads().all(|pair| pair.0.thread == pair.1.thread && is_same(&pair))
+        {
+            pairs.extend(of_threads());
+            continue;
+        }
+        let is_unseen = are_hidden && traces.iter().all(|trace| trace.observed.is_none_of(resource));
+        let by_place = |writes: &[&'w Write]| {
+            let count = writes.len();
+            let places = places(terms, writes)?;
+            let by_place: BTreeMap<_, &Write> = places.into_iter().zip(writes.iter().copied()).collect();
+            (by_place.len() == count).then(|| by_place.into_values().collect::<Vec<_>>())
+        };
+        let [expected, got] = [by_place(&expected)?, by_place(&got)?];
+        let moved: Vec<(&Write, &Write)> = expected.into_iter().zip(got).collect();
+        if !is_unseen || !moved.iter().all(is_same) {
+            return None;
+        }
+        pairs.extend(moved);
+    }
+    Some(pairs)
+}
+
+/// A place in a resource by component and index, where each index is one unknown and a number.
+type Numbers = (u32, Vec<u32>);
+
+/// The places in a resource that are written to, told by the number in each index: `None` if they are not all one unknown and
+/// a number.
+fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<Numbers>> {
+    let mut unknown: Option<Vec<Option<(u8, u32)>>> = None;
+    let place = |write: &&Write| {
+        if write.component == u32::MAX || write.part != Value::Known(0) {
+            return None;
+        }
+        let affine: Option<Vec<Affine>> = write.index.iter().map(|index| terms.affine(index)).collect();
+        let affine = affine?;
+        let of_group: Vec<Option<(u8, u32)>> = affine.iter().map(|index| index.of_group).collect();
+        let is_one = *unknown.get_or_insert_with(|| of_group.clone()) == of_group;
+        let numbers = affine.iter().map(|index| index.constant).collect();
+        is_one.then_some((write.component, numbers))
+    };
+    writes.iter().map(place).collect()
+}
+
+impl Terms {
+    /// Whether the value is a float sum or product of several parts, or made of one. Not looked at again is what was
+    /// `seen` to be none.
+    fn reassociated(&self, value: &Value, seen: &mut FxHashSet<u32>) -> bool {
+        let mut waiting = vec![value];
+        while let Some(value) = waiting.pop() {
+            let operator = match value {
+                Value::Run { operator, start, end } if end - start > 1 => Some(*operator),
+                Value::Sum(sum) => Some(sum.operator),
+                _ => None,
+            };
+            if operator.is_some_and(|operator| !operator.is_exact()) {
+                return true;
+            }
+            for atom in value.atoms() {
+                if seen.insert(atom)
+                    && let Some(Term::Apply(op, arguments)) = self.term(atom)
+                    && !matches!(op, Op::Load { .. } | Op::VolatileLoad { .. })
+                {
+                    waiting.extend(arguments);
+                }
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,185 @@
+//! What a kernel's groups leave in their buffers for given inputs: the engine as an interpreter, to compare with devices.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::compare::equivalence::by_address;
+use crate::exec::machine::{BUDGET, Machine, Write};
+use crate::exec::wave::{LaneMap, Waves, is_group};
+use crate::terms::sample::{Given, Sample};
+use crate::terms::{Symbol, Terms};
+
+/// Resource, index and component.
+pub type Place = (String, Vec<u32>, u32);
+
+/// What a group leaves in its buffers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The word left in each place.
+    pub words: BTreeMap<Place, u32>,
+    /// The places whose word comes of a float that the kernel may round in another way than is done here: as a float it is
+    /// near the kernel's, and as anything else it says nothing.
+    pub rounded: BTreeSet<Place>,
+}
+
+/// By thread: the barriers passed, the word it leaves then, and whether that is rounded ([`Written::rounded`]).
+type OfThreads = BTreeMap<u16, (u32, u32, bool)>;
+
+/// Runs the first group of a kernel at a wave size. `given` is the word of a resource or uniform, by name, index and
+/// component.
+///
+/// `None` where the run was not followed to its end, threads that no barrier orders leave unlike words in one place, or
+/// something is not computed exactly here.
+#[must_use]
+pub fn evaluate(
+    shader: &Shader,
+    entry: FunctionId,
+    wave_size: u32,
+    map: LaneMap,
+    given: &Given<'_>,
+) -> Option<Written> {
+    evaluate_groups(shader, entry, wave_size, map, &[([0; 3], given)])?.pop()?
+}
+
+/// Whether a kernel was seen to end at a wave size, and to stay within its arrays and without races, whatever it is given:
+/// what was run holds for any inputs, and no loop was left out of it.
+#[must_use]
+pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) -> bool {
+    let function = shader.functions.get(entry.0 as usize);
+    let Some(group) = function
+        .and_then(|function| function.group_size)
+        .filter(|group| is_group(*group))
+    else {
+        return false;
+    };
+    let mut terms = Terms::default();
+    let waves = Waves::new(group, wave_size, map);
+    let machine = Machine::new(shader, &mut terms, entry, waves, BUDGET);
+    machine.is_some_and(|mut machine| is_followed(&mut machine))
+}
+
+/// Runs a kernel to its end.
+fn is_followed(machine: &mut Machine<'_>) -> bool {
+    let stopped = machine.run();
+    let report = &machine.report;
+    stopped.is_none()
+        && machine.state.unended.is_empty()
+        && !report.unproved
+        && report.open_name.is_none()
+        && report.out_of_bounds.is_empty()
+}
+
+/// As [`evaluate`], of these groups, each by its `SV_GroupID` and with what it is given. The kernel is run once: what
+/// threads do is a function of the group and the inputs. `None` for the groups for which it is not known what they leave, and
+/// for all if that is so for any.
+#[must_use]
+pub fn evaluate_groups(
+    shader: &Shader,
+    entry: FunctionId,
+    wave_size: u32,
+    map: LaneMap,
+    groups: &[([u32; 3], &Given<'_>)],
+) -> Option<Vec<Option<Written>>> {
+    let of_group = |words: Option<Words>| -> Option<Written> {
+        let mut written = Written::default();
+        for (place, words) in words? {
+            if words.iter().any(|(_, is_rounded)| *is_rounded) {
+                written.rounded.insert(place.clone());
+            }
+            written.words.insert(place, one_of(&words)?);
+        }
+        Some(written)
+    };
+    let left = words_of_groups(shader, entry, wave_size, map, groups)?;
+    Some(left.into_iter().map(of_group).collect())
+}
+
+/// The places in which threads of these groups that no barrier orders leave unlike words: whichever comes last decides what
+/// stays there. Of groups for which it is not known what they leave there are none.
+#[must_use]
+pub fn contested(
+    shader: &Shader,
+    entry: FunctionId,
+    wave_size: u32,
+    map: LaneMap,
+    groups: &[([u32; 3], &Given<'_>)],
+) -> BTreeSet<Place> {
+    let left = words_of_groups(shader, entry, wave_size, map, groups);
+    let mut all = Words::new();
+    for (place, words) in left.into_iter().flatten().flatten().flatten() {
+        all.entry(place).or_default().extend(words);
+    }
+    all.retain(|_, words| one_of(words).is_none());
+    all.into_keys().collect()
+}
+
+/// The only one of these words.
+fn one_of(words: &BTreeSet<(u32, bool)>) -> Option<u32> {
+    let (first, _) = words.first()?;
+    words.iter().all(|(word, _)| word == first).then_some(*first)
+}
+
+/// By place, what may stay there: the words of the threads that write after the most barriers, and whether each is rounded.
+type Words = BTreeMap<Place, BTreeSet<(u32, bool)>>;
+
+fn words_of_groups(
+    shader: &Shader,
+    entry: FunctionId,
+    wave_size: u32,
+    map: LaneMap,
+    groups: &[([u32; 3], &Given<'_>)],
+) -> Option<Vec<Option<Words>>> {
+    let group = shader.functions.get(entry.0 as usize)?.group_size;
+    let group = group.filter(|group| is_group(*group))?;
+    let mut terms = Terms::default();
+    terms.note_derivations();
+    let waves = Waves::new(group, wave_size, map);
+    let mut machine = Machine::new(shader, &mut terms, entry, waves, BUDGET)?;
+    if !is_followed(&mut machine) {
+        return None;
+    }
+    let mut writes = machine.state.writes.to_vec();
+    by_address(shader, &mut terms, &mut writes);
+    let is_opaque = |write: &Write| terms.is_opaque(&write.value) || terms.is_opaque(&write.guard);
+    if writes.iter().any(is_opaque) {
+        return None;
+    }
+    let of_group = |(group, given): &([u32; 3], &Given<'_>)| {
+        let mut sample = Sample::new(&terms, 0);
+        sample.given = Some(*given);
+        sample.group = *group;
+        // By place, what each thread leaves there, and after how many barriers.
+        let mut places: BTreeMap<(Symbol, Vec<u32>, u32), OfThreads> = BTreeMap::new();
+        for write in &writes {
+            if sample.value(&write.guard) != 0 {
+                let index = write.index.iter().map(|index| sample.value(index)).collect();
+                let component = write.component.wrapping_add(sample.value(&write.part));
+                // Which place it is, and whether it is written, hangs on no float that is only near the kernel's.
+                sample.guessed |= std::mem::take(&mut sample.error) > 0.0;
+                let word = sample.value(&write.value);
+                let left = (
+                    write.ordered.interval,
+                    word,
+                    std::mem::take(&mut sample.error) > 0.0,
+                );
+                let place = places.entry((write.resource, index, component)).or_default();
+                place.insert(write.thread, left);
+            }
+        }
+        let mut words = Words::new();
+        for ((resource, index, component), of_threads) in places {
+            let latest = of_threads.values().map(|(interval, ..)| *interval).max();
+            let last = of_threads
+                .values()
+                .filter(|(interval, ..)| Some(*interval) == latest);
+            let place = (terms.name(resource).to_owned(), index, component);
+            words.insert(
+                place,
+                last.map(|(_, word, is_rounded)| (*word, *is_rounded)).collect(),
+            );
+        }
+        (!sample.guessed).then_some(words)
+    };
+    Some(groups.iter().map(of_group).collect())
+}

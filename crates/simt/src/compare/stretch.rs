@@ -1,0 +1,467 @@
+//! Two kernels whose texts are one but for a stretch of statements: is the stretch the same?
+//!
+//! A kernel may hold much that is not followed, such as a loop whose passes are not counted around a ladder. Where
+//! two kernels differ in a few statements of one block alone, it is enough to compare these. They are run by themselves, from
+//! a state in which all that they find is free and the same in both runs: each groupshared cell, each `static` and each variable
+//! that may be another one each time, device memory, and the group. What they leave is compared: all that is read afterwards.
+//!
+//! # Why that is enough
+//!
+//! Call the text before the stretch P, the two stretches L and L', and the text after them S. A run of a kernel goes through P,
+//! comes to the stretch any number of times, and goes through S. Take a run of the first kernel, which is taken to be free of
+//! undefined behaviour, as for all proofs. By induction over the times that it comes to the stretch the second kernel has a run
+//! that agrees with it there, and after it, in all but the *dead* cells and variables, those that no statement outside of the
+//! stretch reads any more:
+//!
+//! - *The same state at its beginning.* P is the same text, declarations included ([`crate::facts::differing_statements::are_one_text`]), and reads nothing dead
+//!   ([`crate::facts::later_reads::Afterwards`]). Of what it leaves nothing is used but what it must leave: the inputs of a function that nothing writes,
+//!   and variables that are given one value where they are declared, made of these ([`Stable`]).
+//! - *The same threads.* The stretch follows a barrier of its block, or the kernel's beginning: HLSL leaves undefined what a
+//!   barrier does that not all threads of a group reach, so all are there. Where some may not be, which devices take in their own
+//!   ways, the proof says so ([`WaveRun::presumes`]). None leaves in the stretch, in either run.
+//! - *The same state at its end.* For every input equal terms are equal values ([`crate::terms::value`]). In a loop, what is
+//!   dead is not the same at the next beginning: there each cell that the stretch writes has a value of its own in each of the
+//!   runs, so that what they leave is not made of it.
+//! - *No race that was none.* Accesses of P's last interval meet what the stretch does before its first barrier, and those of S's
+//!   first interval what it does behind its last. The stretch begins behind a barrier, or with the same statements up to
+//!   one. It ends with one, or touches then no cell that L does not touch in the same way ([`Shared::touches_no_more`]), so
+//!   that a fix may end races. [`compare`] does not know which kernel is right, so there L touches no more than the other stretch
+//!   either. It passes a barrier wherever L does, which parts P's accesses from S's.
+//! - *The same order of accesses to device memory.* Neither stretch makes any, and either both order those of P and S or neither
+//!   does.
+//!
+//! Whatever is not understood outside of the stretch may be anything, also a macro that reads what is dead: then nothing
+//! is proved.
+
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Shader, Stmt, Type};
+
+use crate::compare::equivalence::{
+    NOT_SEEN_TO_DIFFER, Outcome, Trace, WaveRun, compare_traces, compare_with, finished,
+};
+use crate::exec::machine::{BUDGET, Frame, Halt, Machine};
+use crate::exec::memory::Shared;
+use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::facts::differing_statements::Tail;
+use crate::facts::effects::EffectsCache;
+use crate::facts::paths::call_in;
+use crate::facts::stable::Stable;
+use crate::facts::stretch::{Pair, name_of};
+use crate::finding::Stop;
+use crate::terms::column::{Column, Mask};
+use crate::terms::value::Value;
+use crate::terms::{Floats, Terms};
+
+/// Components of variables that may be free.
+const MAX_FREE: usize = 256;
+
+/// Compares two kernels as [`compare_with`] does, for any floats; and where nothing is proved of the whole kernels, as
+/// [`compare_stretch`] does.
+pub fn compare<'a>(
+    first: (&'a Shader, FunctionId),
+    second: (&'a Shader, FunctionId),
+    maps: &'a [LaneMap],
+) -> impl Iterator<Item = WaveRun> + 'a {
+    let pair = LazyCell::new(move || {
+        let pair = Pair::of(first, second)?;
+        // Which of the two is the right one is not known.
+        Some(Pair {
+            is_mutual: true,
+            ..pair
+        })
+    });
+    compare_with(Floats::Any, first, second, maps).map(move |whole| {
+        if whole.is_first_wrong || !matches!(whole.outcome, Outcome::NotProved(_)) {
+            return whole;
+        }
+        let in_place = pair
+            .as_ref()
+            .and_then(|pair| pair.run_at(Floats::Any, (whole.wave_size, whole.map)).ok());
+        in_place.unwrap_or(whole)
+    })
+}
+
+/// Compares two kernels that are one text but for a stretch of statements by these alone, under each of `maps`, at every wave
+/// size. That includes sizes that `[WaveSize]` excludes. `None` where the texts are not one, or are too unlike.
+///
+/// Both have to be read whole: what is blank in one text is not the same.
+pub fn compare_stretch<'a>(
+    floats: Floats,
+    first: (&'a Shader, FunctionId),
+    second: (&'a Shader, FunctionId),
+    maps: &'a [LaneMap],
+) -> Option<impl Iterator<Item = WaveRun> + 'a> {
+    let pair = Pair::of(first, second)?;
+    let cases = maps
+        .iter()
+        .flat_map(|map| WAVE_SIZES.into_iter().map(move |size| (size, *map)));
+    Some(cases.map(move |(wave_size, map)| {
+        pair.run_at(floats, (wave_size, map))
+            .unwrap_or_else(|why| WaveRun {
+                wave_size,
+                map,
+                outcome: Outcome::NotProved(why),
+                presumes: true,
+                is_first_wrong: false,
+            })
+    }))
+}
+
+impl Pair<'_> {
+    /// What the two do; where a difference is seen, it need not be one of the kernels: they may never come there so.
+    fn run_at(&self, floats: Floats, (wave_size, map): (u32, LaneMap)) -> Result<WaveRun, String> {
+        match self.compare(floats, (wave_size, map))? {
+            Outcome::Differs(_) => Err(NOT_SEEN_TO_DIFFER.to_owned()),
+            outcome @ (Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)) => Ok(WaveRun {
+                wave_size,
+                map,
+                outcome,
+                presumes: self.presumes,
+                is_first_wrong: false,
+            }),
+            outcome => Err(outcome.reason()),
+        }
+    }
+
+    fn compare(&self, floats: Floats, (wave_size, map): (u32, LaneMap)) -> Result<Outcome, String> {
+        let mut terms = Terms::of(floats);
+        terms.note_derivations();
+        let expected = self.run(0, &mut terms, wave_size, map)?;
+        let got = self.run(1, &mut terms, wave_size, map)?;
+        if expected.waits && !got.waits || expected.orders_device != got.orders_device {
+            return Err("the two do not order memory alike".to_owned());
+        }
+        if !got.trace.unended.is_subset(&expected.trace.unended) {
+            return Err("a loop that was not seen to end".to_owned());
+        }
+        if expected.active != got.active {
+            return Err("other threads go on".to_owned());
+        }
+        if expected.statics != got.statics {
+            return Err("a `static` was not seen to be left with the same value".to_owned());
+        }
+        let mut left = Vec::new();
+        self.compare_variables(&expected, &got, &mut left)?;
+        self.compare_cells(&expected, &got, &mut left)?;
+        left.extend(expected.statics.values().flatten().flat_map(values));
+        let shaders = [self.sides[0].shader, self.sides[1].shader];
+        Ok(compare_traces(
+            &mut terms,
+            shaders,
+            [&expected.trace, &got.trace],
+            &left,
+        ))
+    }
+
+    /// Variables that are read behind the stretch, or in the stretch when it is run again, have to be left the same.
+    fn compare_variables(&self, expected: &Left, got: &Left, left: &mut Vec<Value>) -> Result<(), String> {
+        let [old, _] = &self.sides;
+        let mut read = [0, 1].map(|side| {
+            let side = &self.sides[side];
+            let mut read = side.afterwards.read.clone();
+            if self.repeats {
+                read.extend(&side.effects.read);
+            }
+            read
+        });
+        let function = old.function();
+        let parameters = function.into_iter().flat_map(|function| &function.parameters);
+        let handed_out = parameters.filter(|parameter| parameter.direction != Direction::In);
+        read[0].extend(handed_out.map(|parameter| parameter.local));
+        for [was, is] in &self.common {
+            if !read[0].contains(was) && !read[1].contains(is) {
+                continue;
+            }
+            let a = expected.locals.get(was.0 as usize);
+            let b = got.locals.get(is.0 as usize);
+            if a != b {
+                let name = function.and_then(|function| function.locals.get(was.0 as usize));
+                let name = name.map_or("", |local| &*local.name);
+                return Err(format!("`{name}` was not seen to be left with the same value"));
+            }
+            left.extend(a.into_iter().flatten().flat_map(values));
+        }
+        Ok(())
+    }
+
+    /// Cells that are not left the same must not be read any more, and what the second stretch touches behind its last
+    /// barrier no more than the first one.
+    fn compare_cells(&self, expected: &Left, got: &Left, left: &mut Vec<Value>) -> Result<(), String> {
+        let [old, new] = &self.sides;
+        for (name, (was, was_in)) in &expected.shared {
+            let Some((is, is_in)) = got
+                .shared
+                .get(name)
+                .filter(|(is, _)| is.cells().len() == was.cells().len())
+            else {
+                return Err(format!("`{name}` is another array"));
+            };
+            let is_covered = is.touches_no_more(*is_in, was, *was_in);
+            if !is_covered || self.is_mutual && !was.touches_no_more(*was_in, is, *is_in) {
+                return Err(format!("behind its last barrier other threads touch `{name}`"));
+            }
+            let pairs = (0u32..).zip(was.cells().iter().zip(is.cells()));
+            let dead: BTreeSet<u32> = pairs.filter(|(_, (a, b))| a != b).map(|(cell, _)| cell).collect();
+            let cells = (0u32..).zip(was.cells());
+            left.extend(
+                cells
+                    .filter(|(cell, _)| !dead.contains(cell))
+                    .map(|(_, value)| value.clone()),
+            );
+            for side in [old, new] {
+                if !dead.is_empty() && self.reads_afterwards(side, name, &dead) {
+                    return Err(format!(
+                        "what is left in `{name}` is not the same, and may be read afterwards"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn values(column: &Column) -> Vec<Value> {
+    match column {
+        Column::Uniform(value) => vec![value.clone()],
+        Column::Lanes(values) => values.to_vec(),
+    }
+}
+
+/// What one of the two leaves.
+struct Left {
+    trace: Trace,
+    /// Of the function at hand, by number.
+    locals: Vec<Vec<Column>>,
+    /// By name.
+    statics: BTreeMap<String, Vec<Column>>,
+    /// Arrays by name, each with the interval that the stretch ends in.
+    shared: BTreeMap<String, (Shared, u32)>,
+    /// The threads that go on.
+    active: Mask,
+    /// It passes a barrier at which all threads wait.
+    waits: bool,
+    /// It orders accesses to device memory.
+    orders_device: bool,
+}
+
+impl Pair<'_> {
+    fn run(&self, number: usize, terms: &mut Terms, wave_size: u32, map: LaneMap) -> Result<Left, String> {
+        let side = &self.sides[number];
+        let shader = side.shader;
+        let unfit = || "its thread group is not one that can be run".to_owned();
+        let entry = shader.functions.get(side.entry.0 as usize).ok_or_else(unfit)?;
+        let group = entry.group_size.ok_or_else(unfit)?;
+        let waves = Waves::new(group, wave_size, map);
+        let mut machine = Machine::new(shader, terms, side.entry, waves, BUDGET).ok_or_else(unfit)?;
+        machine.keeps_steps = true;
+        machine.bind_parameters(entry);
+        self.come_to_stretch(&mut machine)?;
+        self.free(&mut machine, number)?;
+        let (mut interval, mut device_interval) = (0, 0);
+        for (at, statement) in side.statements.iter().enumerate() {
+            if at == self.leading {
+                (interval, device_interval) = (machine.state.interval, machine.state.device_interval);
+            }
+            followed(&mut machine, statement)?;
+        }
+        if let Some(Tail {
+            condition,
+            statements,
+        }) = side.tail
+        {
+            let condition = machine.condition(condition).map_err(reason_of)?;
+            let (holds, _, unknown) = machine.split(&condition);
+            if !unknown.is_empty() {
+                return Err("a condition in the statements that differ is not known".to_owned());
+            }
+            machine.state.active = holds;
+            for statement in statements {
+                followed(&mut machine, statement)?;
+            }
+        }
+        let mut arrays = side
+            .effects
+            .shared_read
+            .iter()
+            .chain(&side.effects.shared_written);
+        let is_followed = |array: &GlobalId| {
+            let mut shared = machine.state.shared.iter();
+            shared.any(|known| known.global == *array)
+        };
+        if !arrays.all(is_followed) {
+            return Err("a groupshared array is too large to follow".to_owned());
+        }
+        machine.report_data_dependent_races();
+        let state = &machine.state;
+        let waits = state.interval > interval;
+        let orders_device = state.device_interval > device_interval;
+        if machine.report.guarded_barrier || state.guard != Column::Uniform(Value::TRUE) {
+            return Err("a barrier under a condition is in the statements that differ".to_owned());
+        }
+        let named = |global: &GlobalId| name_of(shader, *global).unwrap_or_default();
+        let left = Left {
+            locals: state.frame.locals.clone(),
+            active: state.active,
+            statics: (state
+                .statics
+                .iter()
+                .map(|(global, value)| (named(global), value.clone())))
+            .collect(),
+            shared: (state.shared.iter())
+                .map(|array| (named(&array.global), (array.clone(), state.interval)))
+                .collect(),
+            waits,
+            orders_device,
+            trace: finished(shader, &mut machine, None).map_err(|outcome| outcome.reason())?,
+        };
+        if left.trace.presumes {
+            return Err("it is not known whether every thread reaches a barrier".to_owned());
+        }
+        Ok(left)
+    }
+
+    /// Calls the functions by which the entry point comes to the stretch.
+    fn come_to_stretch(&self, machine: &mut Machine<'_>) -> Result<(), String> {
+        let unknown = || "how the kernel comes to the statements that differ is not followed".to_owned();
+        let (shader, lanes) = (machine.shader, machine.lanes);
+        let mut effects = EffectsCache::default();
+        for (depth, (caller, call)) in (1u32..).zip(&self.way) {
+            let function = shader.functions.get(caller.0 as usize).ok_or_else(unknown)?;
+            let stable = Stable::of(shader, function, &mut effects);
+            declare(machine, &stable)?;
+            let (statement, _) = call_in(shader, *caller, *call).ok_or_else(unknown)?;
+            let mut parts = statement.expressions().flat_map(Expr::descendants);
+            let (callee, arguments) = parts
+                .find_map(|expr| match &expr.kind {
+                    ExprKind::Call(callee, arguments) => Some((*callee, arguments)),
+                    _ => None,
+                })
+                .ok_or_else(unknown)?;
+            let called = shader.functions.get(callee.0 as usize).ok_or_else(unknown)?;
+            let of_callee = Stable::of(shader, called, &mut effects);
+            let mut given = Vec::new();
+            for (parameter, argument) in called.parameters.iter().zip(arguments) {
+                let variable = called
+                    .locals
+                    .get(parameter.local.0 as usize)
+                    .ok_or_else(unknown)?;
+                let is_kept = of_callee.locals.contains(&parameter.local);
+                let is_one = stable.gives_one_value(shader, argument, &mut effects);
+                if is_kept && is_one && !matches!(variable.ty, Type::Resource(..)) {
+                    let value = machine.eval(argument).map_err(|_| unknown())?;
+                    given.push((
+                        parameter.local,
+                        machine.convert(&value, &argument.ty, &variable.ty),
+                    ));
+                } else {
+                    let count = shader.components(&variable.ty);
+                    let place = format!("parameter {} of {}", parameter.local.0, called.name);
+                    given.push((parameter.local, machine.terms.free_columns(&place, count, lanes)));
+                }
+            }
+            machine.state.frame = Frame::new(callee, depth, Column::Uniform(Value::TRUE));
+            machine.open_frame();
+            for (local, value) in given {
+                if let Some(slot) = machine.state.frame.locals.get_mut(local.0 as usize) {
+                    *slot = value;
+                }
+            }
+        }
+        let function = machine.function().ok_or_else(unknown)?;
+        let stable = Stable::of(shader, function, &mut effects);
+        declare(machine, &stable)
+    }
+
+    /// Makes all free that the stretch may find: the same in both runs, but for cells that it may find as it left them.
+    fn free(&self, machine: &mut Machine<'_>, number: usize) -> Result<(), String> {
+        let (shader, lanes) = (machine.shader, machine.lanes);
+        let function = machine.function();
+        let mut effects = EffectsCache::default();
+        let stable = function.map(|function| Stable::of(shader, function, &mut effects).locals);
+        let stable = stable.unwrap_or_default();
+        let mut touched: BTreeSet<LocalId> = BTreeSet::new();
+        for side in &self.sides {
+            touched.extend(&side.effects.read);
+            touched.extend(&side.effects.written);
+        }
+        let locals = function.map_or(&[][..], |function| &function.locals);
+        let mut room = MAX_FREE;
+        let mut take = |count: usize| {
+            room = room.checked_sub(count)?;
+            Some(count)
+        };
+        let too_many = || "its variables are too many to follow".to_owned();
+        for (number, local) in locals.iter().enumerate().take(self.before) {
+            let id = LocalId(number as u32);
+            if !touched.contains(&id) || stable.contains(&id) {
+                continue;
+            }
+            if matches!(local.ty, Type::Resource(..)) || !shader.is_known(&local.ty) {
+                return Err(format!("what `{}` stands for is not known", local.name));
+            }
+            let count = take(shader.components(&local.ty)).ok_or_else(too_many)?;
+            let value = machine
+                .terms
+                .free_columns(&format!("variable {number}"), count, lanes);
+            if let Some(slot) = machine.state.frame.locals.get_mut(number) {
+                *slot = value;
+            }
+        }
+        let statics: Vec<(GlobalId, usize)> = (machine.state.statics.iter())
+            .map(|(global, value)| (*global, value.len()))
+            .collect();
+        for (global, count) in statics {
+            let count = take(count).ok_or_else(too_many)?;
+            let name = name_of(shader, global).unwrap_or_default();
+            let value = machine
+                .terms
+                .free_columns(&format!("static {name}"), count, lanes);
+            machine.state.statics.insert(global, value);
+        }
+        // Where the stretch is run again, what it wrote may not be the same: each run has values of its own there.
+        for index in 0..machine.state.shared.len() {
+            let name = name_of(shader, machine.state.shared[index].global).unwrap_or_default();
+            let place = if self.own.contains(&name) {
+                format!("cells of {name} in {number}")
+            } else {
+                format!("cells of {name}")
+            };
+            let place = machine.terms.symbol(&place);
+            let terms = &mut *machine.terms;
+            for (cell, slot) in (0u32..).zip(machine.state.shared[index].cells_mut()) {
+                *slot = terms.free(place, 0, cell);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a statement that none of the threads leaves.
+fn followed<'a>(machine: &mut Machine<'a>, statement: &'a Stmt) -> Result<(), String> {
+    let active = machine.state.active;
+    machine.statement(statement).map_err(reason_of)?;
+    if machine.state.active == active {
+        Ok(())
+    } else {
+        Err(reason_of(Halt::LeaveLoop))
+    }
+}
+
+fn reason_of(halt: Halt) -> String {
+    match halt {
+        Halt::Stop(Stop { reason, .. }) => reason,
+        Halt::LeaveLoop => "threads may leave the statements that differ".to_owned(),
+    }
+}
+
+/// Gives variables the one value that they have.
+fn declare<'a>(machine: &mut Machine<'a>, stable: &Stable<'a>) -> Result<(), String> {
+    for declaration in &stable.declarations {
+        machine
+            .statement(declaration)
+            .map_err(|_| "a variable is given what is not followed".to_owned())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! What a kernel with wave intrinsics makes of other wave sizes and other ways to pack threads into waves.
+//!
+//! The group is run at every size that HLSL and the kernel's `[WaveSize]` allow, on the same free atoms. A 1-D group is
+//! packed linearly, as every implementation seen packs it; for groups of more rows nothing is promised
+//! (`HLSL_SM_6_6_Derivatives.md`), and they are run row by row and in quads too.
+//!
+//! Only what is certain counts: an access outside an array or a race that some of these runs have and others have not;
+//! or a word written to one place by all of them whose terms differ and, on random inputs, were seen to differ. Results
+//! that differ in *where* they are written may be meant to, and so may those of a kernel without a barrier, which does
+//! not put its waves' results together.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::analyze::Seen;
+use crate::compare::witness::borne_out;
+use crate::exec::machine::{Machine, Report, Write};
+use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
+use crate::terms::formula::part;
+use crate::terms::value::Value;
+use crate::terms::{Symbol, Terms};
+
+/// The packings of a group of more than one row.
+const MAPS_OF_ROWS: [LaneMap; 3] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads];
+
+#[derive(Clone)]
+struct Run {
+    map: LaneMap,
+    waves: Waves,
+    /// It came to its end.
+    whole: bool,
+    report: Rc<Report>,
+    /// What is left in each place, with the thread that wrote it; of a proved run only.
+    results: Option<Rc<Results>>,
+}
+
+/// Resource, component and index, in the first group.
+type Place = (Symbol, u32, Vec<u32>);
+/// The value in each place, with the thread that wrote it.
+type Results = BTreeMap<Place, (Value, u16)>;
+
+/// The packings that a group of these sizes is run under.
+pub(crate) fn maps(group: [u32; 3]) -> &'static [LaneMap] {
+    if group[1] > 1 || group[2] > 1 {
+        &MAPS_OF_ROWS
+    } else {
+        &MAPS_OF_ROWS[..1]
+    }
+}
+
+/// The first way in which the kernel depends on its waves, if it does.
+pub(crate) fn dependence(
+    shader: &Shader,
+    entry: FunctionId,
+    has_barrier: bool,
+    budget: &mut u64,
+) -> Option<WaveDependence> {
+    let function = shader.functions.get(entry.0 as usize)?;
+    let group = function.group_size?;
+    let (least, most) = function.wave_size.unwrap_or((4, 128));
+    let maps = maps(group);
+    let mut terms = Terms::default();
+    let mut runs: Vec<Run> = Vec::new();
+    for map in maps {
+        for size in WAVE_SIZES
+            .into_iter()
+            .filter(|size| (least..=most).contains(size))
+        {
+            let waves = Waves::new(group, size, *map);
+            // Two maps that make the same waves are one run: it depends on nothing else.
+            if let Some(same) = runs.iter().find(|run| run.waves == waves) {
+                let same = same.clone();
+                runs.push(Run { map: *map, ..same });
+                continue;
+            }
+            let mut machine = Machine::new(shader, &mut terms, entry, waves, *budget)?;
+            let stopped = machine.run();
+            *budget = machine.budget;
+            let report = std::mem::take(&mut machine.report);
+            let is_proved = stopped.is_none() && !report.unproved && report.out_of_bounds.is_empty();
+            let results = is_proved
+                .then(|| results(machine.terms, &machine.state.writes))
+                .flatten();
+            let waves = machine.waves;
+            runs.push(Run {
+                map: *map,
+                waves,
+                whole: stopped.is_none(),
+                report: Rc::new(report),
+                results: results.map(Rc::new),
+            });
+        }
+    }
+    let mut found = outside(&runs).or_else(|| race((shader, entry), &mut terms, &runs));
+    if has_barrier {
+        found = found.or_else(|| difference(&terms, shader, &runs));
+    }
+    found
+}
+
+/// Says of which sizes under the map of the first of these runs the same holds.
+fn of_runs(runs: &[Run], breaking: &[&Run], sound: &Run, effect: WaveEffect) -> Option<WaveDependence> {
+    let map = breaking.first()?.map;
+    let is_breaking = |run: &Run| breaking.iter().any(|one| std::ptr::eq(*one, run));
+    let is_in_part = runs.iter().any(|run| {
+        let is_known = is_breaking(run) || run.whole && !run.report.unproved;
+        run.map == map && !is_known
+    });
+    Some(WaveDependence {
+        sizes: breaking
+            .iter()
+            .filter(|run| run.map == map)
+            .map(|run| run.waves.size)
+            .collect(),
+        map,
+        sound: (sound.waves.size, sound.map),
+        is_in_part,
+        effect,
+    })
+}
+
+fn outside(runs: &[Run]) -> Option<WaveDependence> {
+    let all = runs.iter().flat_map(|run| &run.report.out_of_bounds);
+    all.clone().find_map(|access| {
+        let has = |run: &&Run| {
+            let place = |known: &OutOfBounds| (known.array, known.access.span);
+            run.report
+                .out_of_bounds
+                .iter()
+                .any(|known| place(known) == place(access))
+        };
+        let breaking: Vec<&Run> = runs.iter().filter(has).collect();
+        let sound = runs
+            .iter()
+            .find(|run| run.whole && run.report.out_of_bounds.is_empty())?;
+        of_runs(runs, &breaking, sound, WaveEffect::OutOfBounds(access.clone()))
+    })
+}
+
+/// A race that runs on numbers bear out at the sizes that are named.
+fn race((shader, entry): (&Shader, FunctionId), terms: &mut Terms, runs: &[Run]) -> Option<WaveDependence> {
+    // What is said of waves is said of all inputs.
+    let is_sure = |race: &&Race| race.given.is_empty() && race.condition.is_none();
+    let mut all = runs.iter().flat_map(|run| &run.report.races).filter(is_sure);
+    all.find_map(|race| {
+        let sound = runs.iter().find(|run| run.whole && run.report.races.is_empty())?;
+        let in_run = |run: &Run| {
+            let place = |known: &Race| (known.array, known.first.span, known.second.span);
+            let mut met = run.report.races.iter().filter(is_sure);
+            let met = met.find(|known| place(known) == place(race))?.clone();
+            borne_out((shader, entry), terms, &run.waves, Seen::default(), vec![met]).pop()
+        };
+        let met: Vec<Option<Race>> = runs.iter().map(in_run).collect();
+        let breaking = runs.iter().zip(&met).filter(|(_, met)| met.is_some());
+        let breaking: Vec<&Run> = breaking.map(|(run, _)| run).collect();
+        let mut met = met.into_iter().flatten();
+        let mut told = met.next()?;
+        let is_met_otherwise = met.any(|other| !told.is_met_like(&other));
+        told.wave_size = is_met_otherwise.then_some(breaking.first()?.waves.size);
+        of_runs(runs, &breaking, sound, WaveEffect::Races(told))
+    })
+}
+
+fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDependence> {
+    let proved: Vec<(&Run, &Results)> = runs
+        .iter()
+        .filter_map(|run| Some((run, run.results.as_deref()?)))
+        .collect();
+    if proved.len() < runs.len() {
+        return None;
+    }
+    // Compared with the run that most others agree with; of several the one with the largest waves.
+    let agreeing = |results: &Results| {
+        let same = |others: &Results| {
+            results.len() == others.len()
+                && results
+                    .iter()
+                    .zip(others)
+                    .all(|((a, (x, _)), (b, (y, _)))| (a, x) == (b, y))
+        };
+        proved.iter().filter(|(_, others)| same(others)).count()
+    };
+    let (sound, expected) = *proved
+        .iter()
+        .max_by_key(|(run, results)| (agreeing(results), run.waves.size))?;
+    if proved
+        .iter()
+        .any(|(_, results)| !results.keys().eq(expected.keys()))
+    {
+        return None;
+    }
+    let seen = |results: &Results| {
+        let differing = expected
+            .iter()
+            .zip(results)
+            .find(|((_, (a, _)), (_, (b, _)))| a != b && terms.seen_to_differ(a, b, true, None, &[]));
+        differing.map(|((place, (expected, _)), (_, (got, thread)))| {
+            (place.clone(), expected.clone(), got.clone(), *thread)
+        })
+    };
+    let breaking: Vec<&Run> = proved
+        .iter()
+        .filter(|(_, results)| seen(results).is_some())
+        .map(|(run, _)| *run)
+        .collect();
+    let ((resource, component, index), expected, got, thread) = seen(breaking.first()?.results.as_ref()?)?;
+    let index: Vec<String> = index.iter().map(u32::to_string).collect();
+    let name = terms.name(resource);
+    let effect = WaveEffect::Differs {
+        place: format!("{name}[{}]{}", index.join("]["), part(shader, name, component)),
+        thread: u32::from(thread),
+        expected: terms.formula(shader, &expected, false),
+        got: terms.formula(shader, &got, false),
+    };
+    of_runs(runs, &breaking, sound, effect)
+}
+
+/// What a run leaves in each place; `None` where that is not certain: a write under a condition that is not known, or
+/// two threads that write unlike values to one place.
+fn results(terms: &Terms, writes: &[Write]) -> Option<Results> {
+    let mut results = Results::new();
+    for write in writes {
+        let index: Option<Vec<u32>> = write
+            .index
+            .iter()
+            .map(|index| terms.value_given(index, &[]))
+            .collect();
+        let part = terms.value_given(&write.part, &[])?;
+        let place = (write.resource, write.component.wrapping_add(part), index?);
+        if write.guard != Value::TRUE {
+            return None;
+        }
+        let known = results.insert(place, (write.value.clone(), write.thread));
+        if known.is_some_and(|(value, thread)| thread != write.thread && value != write.value) {
+            return None;
+        }
+    }
+    Some(results)
+}

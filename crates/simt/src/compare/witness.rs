@@ -1,0 +1,195 @@
+//! Witnesses of races, run again on numbers before they are told.
+//!
+//! A run on names finds two accesses that meet; what is then told of them are numbers: threads, an element, passes of loops,
+//! barriers passed. So the group is run once more on inputs for which they are said to meet, each of which is a number
+//! there, and every access of the two threads at the two places is kept as it is made. A race is told as it is only if
+//! that run has both accesses, in the passes and calls that are named, on the element that is named, after the same last
+//! barrier and none between, and two writes leave unlike values.
+
+use rustc_hash::FxHashMap;
+use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
+
+use crate::analyze::Seen;
+use crate::exec::machine::{BUDGET, MAX_WORK, Machine};
+use crate::exec::memory::{Action, Meeting, Touch};
+use crate::exec::wave::Waves;
+use crate::finding::{Access, Race};
+use crate::terms::Terms;
+use crate::terms::sample::Inputs;
+use crate::terms::value::Value;
+
+/// Inputs on which a kernel is run again.
+const MAX_REPLAYS: usize = 8;
+
+/// The accesses that are recorded.
+pub(crate) struct Recorder {
+    events: FxHashMap<Place, Vec<Event>>,
+}
+
+/// An array, a place in the text and a thread.
+type Place = (GlobalId, Span, u16);
+
+/// An access of one thread.
+struct Event {
+    cell: u32,
+    touch: Touch,
+    interval: u32,
+    /// Of a write: what was there, and what it leaves.
+    change: Option<[Value; 2]>,
+}
+
+impl Machine<'_> {
+    /// Keeps an access, if it is one that is recorded.
+    pub fn record(&mut self, array: GlobalId, (cell, touch): (u32, Touch), change: Option<[Value; 2]>) {
+        let (Some(recorder), Some(site)) = (&mut self.recorder, self.sites.get(touch.site as usize)) else {
+            return;
+        };
+        if let Some(events) = recorder.events.get_mut(&(array, site.span, touch.thread)) {
+            events.push(Event {
+                cell,
+                touch,
+                interval: self.state.interval,
+                change,
+            });
+        }
+    }
+
+    /// Whether this run had the two accesses as they are told of the race.
+    fn bears_out(&self, race: &Race) -> bool {
+        let events = |access: &Access| {
+            let recorder = self.recorder.as_ref()?;
+            recorder.events.get(&place(race, access))
+        };
+        let is_it = |event: &&Event, access: &Access| {
+            let Some(site) = self.sites.get(event.touch.site as usize) else {
+                return false;
+            };
+            self.element_of(race.array, event.cell) == race.index
+                && event.change.is_some() == access.is_write
+                && site.since.as_deref() == race.since.as_ref()
+                && self.around(&site.position) == access.around
+        };
+        let of = |access| {
+            events(access)
+                .into_iter()
+                .flatten()
+                .filter(move |event| is_it(event, access))
+        };
+        let of_second: Vec<&Event> = of(&race.second).collect();
+        of(&race.first).any(|first| of_second.iter().any(|second| self.clash(first, second)))
+    }
+
+    /// Whether no barrier comes between the two. What one of them writes must be another value than the other's. That a
+    /// write which is read changes what was there was asked of names: of a flag that the host sets numbers at random may
+    /// have none of the few values that matter.
+    fn clash(&self, first: &Event, second: &Event) -> bool {
+        let meet = (first.cell, first.interval) == (second.cell, second.interval)
+            && matches!(first.touch.meets(second.touch, &self.sites), Meeting::Certain);
+        let are_atomic = first.touch.action == Action::Atomic && second.touch.action == Action::Atomic;
+        let changes = match (&first.change, &second.change) {
+            (Some([_, one]), Some([there, other])) => one != other || there != other,
+            (Some(_), None) | (None, Some(_)) => true,
+            (None, None) => false,
+        };
+        meet && !are_atomic && changes
+    }
+}
+
+fn place(race: &Race, access: &Access) -> Place {
+    (race.array, access.span, access.thread as u16)
+}
+
+/// Those of the races of a run that runs on numbers bear out. `terms` are those of that run, with what it took for given.
+pub(crate) fn borne_out(
+    (shader, entry): (&Shader, FunctionId),
+    terms: &mut Terms,
+    waves: &Waves,
+    seen: Seen<'_>,
+    races: Vec<Race>,
+) -> Vec<Race> {
+    let accesses = |race: &Race| [place(race, &race.first), place(race, &race.second)];
+    let recorder = || Recorder {
+        events: races
+            .iter()
+            .flat_map(accesses)
+            .map(|place| (place, Vec::new()))
+            .collect(),
+    };
+    let mut tried: Vec<Inputs> = Vec::new();
+    let mut is_borne_out = vec![false; races.len()];
+    for number in 0..races.len() {
+        let inputs = &races[number].inputs;
+        if is_borne_out[number] || tried.contains(inputs) || tried.len() >= MAX_REPLAYS {
+            continue;
+        }
+        tried.push(inputs.clone());
+        terms.take_inputs(inputs);
+        let max_work = terms.work().saturating_add(MAX_WORK);
+        if let Some(mut machine) = Machine::new(shader, terms, entry, waves.clone(), BUDGET) {
+            seen.by(&mut machine);
+            machine.max_work = max_work;
+            machine.recorder = Some(recorder());
+            machine.run();
+            for (race, is_borne_out) in races.iter().zip(&mut is_borne_out) {
+                *is_borne_out = *is_borne_out || machine.bears_out(race);
+            }
+        }
+        terms.leave_inputs();
+    }
+    let mut is_borne_out = is_borne_out.into_iter();
+    let told = |_: &Race| is_borne_out.next().unwrap_or(false);
+    races.into_iter().filter(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::borne_out;
+    use crate::analyze::{Seen, analyze};
+    use crate::exec::wave::{LaneMap, Waves};
+    use crate::finding::{Around, Race};
+    use crate::terms::Terms;
+
+    /// A race whose read is in pass 2 of a loop and whose write is in pass 3.
+    const KERNEL: &str = "RWStructuredBuffer<uint> Out; StructuredBuffer<uint> Src; groupshared uint g[64];\n\
+        [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { for (uint i = 0; i < 4; ++i) { if (i == 2) g[gi] = Src[gi];\n\
+        GroupMemoryBarrierWithGroupSync(); if (i == 1) Out[gi] = g[63 - gi]; } }";
+
+    #[test]
+    fn what_is_told_otherwise_is_not_borne_out() {
+        let (shader, _) = shaderlint_hlsl::parse(KERNEL.as_bytes().to_vec());
+        let (entry, _) = shader.entry_points().next().expect("it has a kernel");
+        let races = analyze(&shader, entry).races;
+        let [race] = races.as_slice() else {
+            panic!("{races:?}");
+        };
+        let is_borne_out = |change: &dyn Fn(&mut Race)| {
+            let mut race = race.clone();
+            change(&mut race);
+            let waves = Waves::new([64, 1, 1], 4, LaneMap::Linear);
+            let terms = &mut Terms::default();
+            !borne_out((&shader, entry), terms, &waves, Seen::default(), vec![race]).is_empty()
+        };
+        let later = |around: &mut Vec<Around>| {
+            for around in around {
+                if let Around::Pass { iteration, .. } = around {
+                    iteration.number += 1;
+                }
+            }
+        };
+        assert!(is_borne_out(&|_| {}));
+        assert!(!is_borne_out(&|race| race.index += 1));
+        assert!(!is_borne_out(&|race| race.first.thread ^= 1));
+        assert!(!is_borne_out(&|race| race.second.thread ^= 1));
+        assert!(!is_borne_out(&|race| later(&mut race.first.around)));
+        assert!(!is_borne_out(&|race| later(&mut race.second.around)));
+        assert!(!is_borne_out(
+            &|race| race.first.around = race.second.around.clone()
+        ));
+        assert!(!is_borne_out(&|race| race.since = None));
+        assert!(!is_borne_out(&|race| later(
+            &mut race.since.as_mut().expect("there is a barrier").around
+        )));
+        assert!(!is_borne_out(&|race| race.first.is_write ^= true));
+        assert!(!is_borne_out(&|race| race.second.span = race.first.span));
+    }
+}

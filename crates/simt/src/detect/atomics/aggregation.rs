@@ -1,0 +1,653 @@
+//! Where one thread could make an atomic for all active threads of its wave, in place.
+//!
+//! # Why that is right
+//!
+//! "Concurrent atomics … are serialized in an undefined order" (D3D11.3 functional spec, 7.14.2). So the threads of a
+//! wave that are at one statement may make their atomics there right after each other, in the order of their lanes, and
+//! this is what one atomic does that adds what they all add: the first of them finds what it finds, each of the others
+//! that and what the lanes before it add (`WavePrefixSum`; "active lanes with smaller index", learn.microsoft.com), and
+//! the cell is left as they would leave it. [`crate::compare::atomic_refinement`] proves that of the very text that is to stand there.
+//!
+//! Which lanes take part is what the wave intrinsics tell at run time: those that are active, in a branch those that
+//! took it. For the rest the following has to be shown, and is shown here:
+//!
+//! - *All active threads mean the same cell.* The claim says so of each step ([`crate::detect::atomics::contention`]), if every call and pass
+//!   that gets there was looked at. Threads that have drifted apart in a loop are in different passes: there, and where
+//!   the function is called from within a loop, the place must not hang on anything that changes from pass to pass.
+//! - *The place may be named once instead of by each thread.* Nothing in it has effects, or reads memory that changes.
+//! - *Nobody can tell when the atomic is made.* Where the old value is handed out (`WaveReadLaneFirst`), no thread goes
+//!   on before the atomic is made, and every run of the new code is one that the old code could have had. Where nobody
+//!   asks for it, threads may go on before their first lane has made the atomic. Then the group's barriers must be the
+//!   only thing by which they could know of it: the cell is touched in no other way than by atomics that commute with
+//!   this one and hand out nothing, or, if it is groupshared, by plain accesses, which without a barrier would be
+//!   races; and there is no fence by which a thread could tell that its own is made.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Storage,
+    Type, UnaryOp, expressions,
+};
+
+use crate::exec::atomic::combining;
+use crate::exec::handle::is_heap;
+use crate::facts::effects::EffectsCache;
+use crate::finding::{Cells, Claim, Found, NotCombined, Parts, Quantity};
+
+/// An atomic's call, taken apart.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    name: &'a str,
+    object: Option<&'a Expr>,
+    /// The cell, or of a method its address.
+    place: &'a Expr,
+    /// The amount, and where the old value goes.
+    operands: &'a [Expr],
+}
+
+impl<'a> Call<'a> {
+    fn of(expr: &'a Expr) -> Option<Call<'a>> {
+        let (name, object, arguments) = match &expr.kind {
+            ExprKind::Intrinsic(intrinsic, arguments) if intrinsic.is_atomic() => {
+                (intrinsic.name(), None, arguments)
+            }
+            ExprKind::Method {
+                object,
+                name,
+                arguments,
+            } if name.starts_with("Interlocked") => (name.as_str(), Some(&**object), arguments),
+            _ => return None,
+        };
+        let (place, operands) = arguments.split_first()?;
+        Some(Call {
+            name,
+            object,
+            place,
+            operands,
+        })
+    }
+
+    /// Where the old value goes, if that is asked for.
+    fn old(&self) -> Option<&'a Expr> {
+        let before = match self.name {
+            name if name.contains("CompareStore") => return None,
+            name if name.contains("CompareExchange") => 2,
+            _ => 1,
+        };
+        self.operands.get(before)
+    }
+
+    /// What the cell is, or is in.
+    fn root(&self) -> Option<GlobalId> {
+        let mut expr = self.object.unwrap_or(self.place);
+        loop {
+            match &expr.kind {
+                ExprKind::Global(global) => return Some(*global),
+                ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => {
+                    expr = base;
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// [`Claim::is_old_value_read`]; of an atomic that is no statement by itself that is not asked, and it counts as unread.
+pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
+    let function = shader.functions.get(claim.function.0 as usize);
+    let atomic = function.and_then(|function| {
+        let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
+        let StmtKind::Expr(expr) = &statement.kind else {
+            return None;
+        };
+        Some((function, Call::of(expr)?.old()?))
+    });
+    atomic.is_some_and(|(function, old)| never_read(function, old).is_none())
+}
+
+/// The parts of a claim's call, if one thread could make it for its wave.
+pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result<Parts, NotCombined> {
+    if claim.cells == Cells::One && claim.found == Found::Otherwise {
+        return Err(NotCombined::OldValue);
+    }
+    let function = shader.functions.get(claim.function.0 as usize);
+    let body = function.and_then(|function| function.body.as_deref());
+    let (function, body) = function.zip(body).ok_or(NotCombined::Unfollowed)?;
+    let mut around = Vec::new();
+    let statement = statement_at(body, claim, &mut around).ok_or(NotCombined::NotAStatement)?;
+    let StmtKind::Expr(expr) = &statement.kind else {
+        return Err(NotCombined::NotAStatement);
+    };
+    let call = Call::of(expr).ok_or(NotCombined::NotAStatement)?;
+    let amount = call.operands.first().ok_or(NotCombined::Operator)?;
+    let Type::Scalar(cell @ (Scalar::Int | Scalar::Uint)) = amount.ty else {
+        return Err(NotCombined::Type);
+    };
+    if call.object.is_none() && call.place.ty != amount.ty {
+        return Err(NotCombined::Type);
+    }
+    let operator = combining(call.name, cell).ok_or(NotCombined::Operator)?;
+    let given = match &amount.kind {
+        // One that nobody wrote.
+        ExprKind::Cast(inner) if inner.span == amount.span => inner,
+        _ => amount,
+    };
+    let Type::Scalar(Scalar::Int | Scalar::Uint) = given.ty else {
+        return Err(NotCombined::Type);
+    };
+    let scope = Scope::new(shader, entry, claim.function, &around);
+    let old = call.old();
+    let unused = old.and_then(|old| never_read(function, old));
+    let old = match (claim.cells, claim.found) {
+        (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty)).ok_or(NotCombined::Type)?),
+        (Cells::One, _) if claim.is_old_value_read => return Err(NotCombined::OldValue),
+        (Cells::One, _) => None,
+        (Cells::Few(_), _) => old.filter(|_| unused.is_none()),
+    };
+    let index = match (claim.cells, call.object) {
+        (Cells::One, Some(object)) => (scope.is_cell(object) && scope.is_steady(call.place)).then_some(None),
+        (Cells::One, None) => scope.is_cell(call.place).then_some(None),
+        (Cells::Few(_), Some(object)) => scope.is_cell(object).then_some(Some(call.place)),
+        (Cells::Few(_), None) => scope.index_of_cell(call.place).map(Some),
+    };
+    let index = index.ok_or(NotCombined::Cell)?;
+    let is_put_off = claim.cells == Cells::One && old.is_none();
+    if let Some(told) = is_put_off.then(|| told(shader, entry, expr, call)).flatten() {
+        return Err(told);
+    }
+    let array = call.root().filter(|root| {
+        let global = shader.globals.get(root.0 as usize);
+        global.is_some_and(|global| global.storage == Storage::Groupshared)
+    });
+    let mut atomics = ATOMICS.into_iter();
+    Ok(Parts {
+        statement: statement.span,
+        is_alone: block_of(body, statement).is_some(),
+        name: atomics
+            .find(|name| *name == call.name)
+            .ok_or(NotCombined::Operator)?,
+        operator,
+        object: call.object.map(|object| object.span),
+        place: in_parentheses(&shader.text, call.place.span),
+        amount: in_parentheses(&shader.text, given.span),
+        quantity: claim.quantity,
+        old: old.map(|old| in_parentheses(&shader.text, old.span)),
+        unused,
+        index: index.map(|index| index.span),
+        cell,
+        array,
+    })
+}
+
+/// Functions that call each other to give a resource.
+const MAX_CALLS: u32 = 4;
+
+/// Those that combine an operand with the cell.
+const ATOMICS: [&str; 4] = [
+    "InterlockedAdd",
+    "InterlockedAnd",
+    "InterlockedOr",
+    "InterlockedXor",
+];
+
+/// The argument of a call that an expression is, with the parentheses around it: a macro may have put them there.
+fn in_parentheses(text: &[u8], mut span: Span) -> Span {
+    loop {
+        let before = text
+            .get(..span.start as usize)
+            .unwrap_or_default()
+            .trim_ascii_end();
+        let after = text.get(span.end as usize..).unwrap_or_default();
+        let blanks = after.len() - after.trim_ascii_start().len();
+        if !before.ends_with(b"(") || after.get(blanks) != Some(&b')') {
+            return span;
+        }
+        span = Span {
+            start: u32::try_from(before.len()).unwrap_or(span.start + 1) - 1,
+            end: span.end + u32::try_from(blanks).unwrap_or(0) + 1,
+        };
+    }
+}
+
+fn is_word(ty: &Type) -> bool {
+    matches!(ty, Type::Scalar(Scalar::Int | Scalar::Uint))
+}
+
+/// How an amount is written.
+pub(crate) fn quantity(expr: &Expr) -> Quantity {
+    match &expr.kind {
+        ExprKind::Literal(_) => Quantity::Figures,
+        // A conversion that nobody wrote.
+        ExprKind::Cast(inner) if inner.span == expr.span => quantity(inner),
+        ExprKind::Unary(UnaryOp::Negate, operand) if quantity(operand) == Quantity::Figures => {
+            Quantity::Figures
+        }
+        ExprKind::Local(_) => Quantity::Variable,
+        ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) if quantity(base) == Quantity::Variable => {
+            Quantity::Variable
+        }
+        _ => Quantity::Expression,
+    }
+}
+
+/// The statement that is the claim's call and nothing else, with the loops and switches around it. What stands in a
+/// loop's head is no statement that another one could take the place of.
+pub(crate) fn statement_at<'a>(
+    statements: &'a [Stmt],
+    claim: &Claim,
+    around: &mut Vec<&'a Stmt>,
+) -> Option<&'a Stmt> {
+    let holds =
+        |statement: &&Stmt| statement.span.start <= claim.span.start && claim.span.end <= statement.span.end;
+    let statement = statements.iter().find(holds)?;
+    match &statement.kind {
+        StmtKind::Expr(expr) => (expr.span == claim.span).then_some(statement),
+        StmtKind::Block(body) => statement_at(body, claim, around),
+        StmtKind::If { then, otherwise, .. } => {
+            let mut arms = std::iter::once(then).chain(otherwise);
+            arms.find_map(|arm| statement_at(std::slice::from_ref(&**arm), claim, around))
+        }
+        StmtKind::Loop(l) => {
+            around.push(statement);
+            statement_at(std::slice::from_ref(&l.body), claim, around)
+        }
+        StmtKind::Switch { cases, .. } => {
+            around.push(statement);
+            let mut cases = cases.iter();
+            cases.find_map(|case| statement_at(&case.body, claim, around))
+        }
+        _ => None,
+    }
+}
+
+/// The variables that are assigned to as a whole.
+fn assigned(statement: &Stmt) -> impl Iterator<Item = LocalId> {
+    let body = std::slice::from_ref(statement);
+    let targets = expressions(body).filter_map(|expr| match &expr.kind {
+        ExprKind::Assign { target, .. } => Some(target),
+        _ => None,
+    });
+    targets.filter_map(|target| match target.kind {
+        ExprKind::Local(local) => Some(local),
+        _ => None,
+    })
+}
+
+/// The block that a statement stands in, if it is the only one there.
+pub(crate) fn block_of<'a>(body: &'a [Stmt], statement: &Stmt) -> Option<&'a Stmt> {
+    let mut blocks = shaderlint_hlsl::statements(body);
+    blocks.find(|block| match &block.kind {
+        StmtKind::Block(body) => matches!(body.as_slice(), [only] if only.span == statement.span),
+        _ => false,
+    })
+}
+
+/// What an expression may name and still mean the same for all threads of a wave that are there, and for each of them
+/// as often as it is evaluated.
+struct Scope<'a> {
+    shader: &'a Shader,
+    function: Option<&'a Function>,
+    /// Variables that may have another value in another pass of a loop around, or in another case.
+    changing: BTreeSet<LocalId>,
+    /// The function may be called again and again: all of its variables may have another value.
+    is_repeated: bool,
+}
+
+impl<'a> Scope<'a> {
+    fn new(shader: &'a Shader, entry: FunctionId, function: FunctionId, around: &[&Stmt]) -> Scope<'a> {
+        let mut effects = EffectsCache::default();
+        let mut changing = BTreeSet::new();
+        for statement in around {
+            let effects = effects.of_statements(shader, std::slice::from_ref(*statement));
+            changing.extend(effects.declared);
+            // What is written through a resource does not make it another one.
+            let is_resource = |local: &LocalId| {
+                let variable = shader.functions.get(function.0 as usize);
+                let variable = variable.and_then(|function| function.locals.get(local.0 as usize));
+                variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
+            };
+            changing.extend(
+                effects
+                    .written
+                    .iter()
+                    .copied()
+                    .filter(|local| !is_resource(local)),
+            );
+            changing.extend(assigned(statement));
+        }
+        Scope {
+            shader,
+            function: shader.functions.get(function.0 as usize),
+            changing,
+            is_repeated: function != entry && repeated(shader, entry).contains(&function),
+        }
+    }
+
+    /// A cell, the same one for all.
+    fn is_cell(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Global(global) => {
+                let storage = self
+                    .shader
+                    .globals
+                    .get(global.0 as usize)
+                    .map(|global| global.storage);
+                matches!(storage, Some(Storage::Groupshared | Storage::Resource))
+            }
+            // A parameter that stands for a resource.
+            ExprKind::Local(local) => matches!(expr.ty, Type::Resource(..)) && self.is_steady_local(*local),
+            ExprKind::Index(base, index) => self.is_cell(base) && self.is_steady(index),
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.is_cell(base),
+            ExprKind::Call(function, arguments) => {
+                matches!(expr.ty, Type::Resource(..))
+                    && gives_one(self.shader, *function, MAX_CALLS)
+                    && arguments.iter().all(|argument| self.is_steady(argument))
+            }
+            _ => false,
+        }
+    }
+
+    /// The index that alone tells which cell, where there is one: all others are the same for all threads.
+    fn index_of_cell(&self, expr: &'a Expr) -> Option<&'a Expr> {
+        let indices = indices(expr);
+        let mut telling = indices.iter().copied().filter(|index| !self.is_alike(index));
+        let (only, None) = (telling.next()?, telling.next()) else {
+            return None;
+        };
+        if !matches!(only.ty, Type::Scalar(Scalar::Int | Scalar::Uint)) {
+            return None;
+        }
+        let is_steady = indices
+            .iter()
+            .all(|index| std::ptr::eq(*index, only) || self.is_steady(index));
+        (is_steady && self.is_cell(root(expr))).then_some(only)
+    }
+
+    /// Whether a value is made of what is the same for all threads, and of nothing else.
+    fn is_alike(&self, expr: &Expr) -> bool {
+        expr.descendants().all(|part| match &part.kind {
+            ExprKind::Literal(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Field(..)
+            | ExprKind::Swizzle(..) => true,
+            ExprKind::Global(global) => {
+                let global = self.shader.globals.get(global.0 as usize);
+                global.is_some_and(|global| matches!(global.storage, Storage::Uniform | Storage::Const))
+            }
+            _ => false,
+        })
+    }
+
+    fn is_steady_local(&self, local: LocalId) -> bool {
+        let variable = self
+            .function
+            .and_then(|function| function.locals.get(local.0 as usize));
+        let is_one_resource = variable.is_some_and(|variable| {
+            let parameters = self
+                .function
+                .into_iter()
+                .flat_map(|function| &function.parameters);
+            let mut parameters = parameters.map(|parameter| parameter.local);
+            matches!(variable.ty, Type::Resource(..)) && parameters.any(|parameter| parameter == local)
+        });
+        variable.is_some() && !self.changing.contains(&local) && (is_one_resource || !self.is_repeated)
+    }
+
+    /// A value that does not change, and has no effects.
+    fn is_steady(&self, expr: &Expr) -> bool {
+        let own = match &expr.kind {
+            ExprKind::Literal(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Ternary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Construct(_)
+            | ExprKind::Index(..)
+            | ExprKind::Field(..)
+            | ExprKind::Swizzle(..) => true,
+            ExprKind::Local(local) => !matches!(expr.ty, Type::Resource(..)) && self.is_steady_local(*local),
+            ExprKind::Global(global) => {
+                let global = self.shader.globals.get(global.0 as usize);
+                global.is_some_and(|global| match global.storage {
+                    Storage::Uniform | Storage::Const => true,
+                    Storage::Resource => is_read_only(&global.ty),
+                    Storage::Groupshared | Storage::Static | Storage::Unknown => false,
+                })
+            }
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                let writes = (0..arguments.len()).any(|index| intrinsic.may_write(index));
+                !writes
+                    && !intrinsic.is_wave()
+                    && !intrinsic.is_group_barrier()
+                    && !intrinsic.is_memory_barrier()
+            }
+            ExprKind::Method { name, .. } => name == "Load",
+            _ => false,
+        };
+        own && expr.children().all(|child| self.is_steady(child))
+    }
+}
+
+fn is_read_only(ty: &Type) -> bool {
+    match ty {
+        Type::Resource(kind, _) => !kind.is_writable(),
+        Type::Array(element, _) => is_read_only(element),
+        _ => false,
+    }
+}
+
+/// Whether a function has no effects, and what it gives follows from its arguments and from what does not change.
+fn gives_one(shader: &Shader, function: FunctionId, calls: u32) -> bool {
+    let callee = shader.functions.get(function.0 as usize);
+    let Some(body) = callee.and_then(|callee| callee.body.as_deref()) else {
+        return false;
+    };
+    let is_plain =
+        |statement: &Stmt| matches!(statement.kind, StmtKind::Declare { .. } | StmtKind::Return(_));
+    let holds = |expr: &Expr| match &expr.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Local(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Ternary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Construct(_)
+        | ExprKind::Field(..)
+        | ExprKind::Swizzle(..) => true,
+        // Which one of several, but not what is in one that may be written to.
+        ExprKind::Index(base, _) => !matches!(&base.ty, Type::Resource(kind, _) if kind.is_writable()),
+        ExprKind::Global(global) => {
+            let storage = shader.globals.get(global.0 as usize).map(|global| global.storage);
+            matches!(
+                storage,
+                Some(Storage::Uniform | Storage::Const | Storage::Resource)
+            )
+        }
+        ExprKind::Call(inner, _) => calls > 0 && gives_one(shader, *inner, calls - 1),
+        ExprKind::Opaque(operands) => is_heap(shader, operands.first().map_or(expr, Expr::uncast)),
+        _ => false,
+    };
+    body.iter().all(is_plain) && expressions(body).all(holds)
+}
+
+/// The functions that a run of `entry` may call, itself among them.
+fn reachable(shader: &Shader, from: FunctionId) -> BTreeSet<FunctionId> {
+    let mut seen = BTreeSet::new();
+    let mut left = vec![from];
+    while let Some(id) = left.pop() {
+        if seen.insert(id) {
+            let body = shader
+                .functions
+                .get(id.0 as usize)
+                .and_then(|function| function.body.as_deref());
+            left.extend(calls(body.unwrap_or_default()));
+        }
+    }
+    seen
+}
+
+fn calls(statements: &[Stmt]) -> impl Iterator<Item = FunctionId> {
+    expressions(statements).filter_map(|expr| match expr.kind {
+        ExprKind::Call(function, _) => Some(function),
+        _ => None,
+    })
+}
+
+/// The functions that a loop or a switch of the kernel calls, directly or not.
+fn repeated(shader: &Shader, entry: FunctionId) -> BTreeSet<FunctionId> {
+    let mut called = BTreeSet::new();
+    for id in reachable(shader, entry) {
+        let body = shader
+            .functions
+            .get(id.0 as usize)
+            .and_then(|function| function.body.as_ref());
+        let mut left: Vec<&Stmt> = body.into_iter().flatten().collect();
+        while let Some(statement) = left.pop() {
+            if matches!(statement.kind, StmtKind::Loop(_) | StmtKind::Switch { .. }) {
+                called.extend(calls(std::slice::from_ref(statement)));
+            } else {
+                left.extend(statement.children());
+            }
+        }
+    }
+    called
+        .into_iter()
+        .flat_map(|function| reachable(shader, function))
+        .collect()
+}
+
+/// The variable that `old` is, if atomics put what they found into it and it is used nowhere else.
+fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
+    let ExprKind::Local(local) = old.kind else {
+        return None;
+    };
+    let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Local(other) if other == local);
+    let body = function.body.as_deref().unwrap_or_default();
+    let is_parameter = function
+        .parameters
+        .iter()
+        .any(|parameter| parameter.local == local);
+    let named = expressions(body).filter(|expr| is_it(expr)).count();
+    let calls = expressions(body).filter_map(Call::of);
+    let stored = calls.filter(|call| call.old().is_some_and(is_it)).count();
+    (!is_parameter && named == stored).then_some(local)
+}
+
+/// By what somebody could tell if a thread goes on before the atomic, whose old value is not asked for, is made.
+fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Option<NotCombined> {
+    let Some(root) = call.root() else {
+        return Some(NotCombined::Alias);
+    };
+    let global = shader.globals.get(root.0 as usize);
+    let is_shared = global.is_some_and(|global| global.storage == Storage::Groupshared);
+    let functions = reachable(shader, entry);
+    let bodies = functions
+        .iter()
+        .filter_map(|id| shader.functions.get(id.0 as usize)?.body.as_deref());
+    let mut left: Vec<&Expr> = bodies.flat_map(roots_of).collect();
+    let own = part_of(root, call.place);
+    let is_another_cell = |place: &Expr| {
+        own.zip(part_of(root, place))
+            .is_some_and(|(own, other)| own.is_apart_from(other))
+    };
+    while let Some(expr) = left.pop() {
+        if matches!(expr.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_memory_barrier()) {
+            return Some(NotCombined::MemoryBarrier(expr.span));
+        }
+        if is_another_cell(expr) {
+            left.extend(indices(expr));
+            continue;
+        }
+        if matches!(expr.kind, ExprKind::Global(other) if other == root) && !is_shared {
+            return Some(NotCombined::OtherUse(expr.span));
+        }
+        let other = Call::of(expr).filter(|other| other.root() == Some(root));
+        let Some(other) = other else {
+            left.extend(expr.children());
+            continue;
+        };
+        if is_another_cell(other.place) {
+            left.extend(other.operands);
+            left.extend(indices(other.place));
+            continue;
+        }
+        let is_itself = std::ptr::eq(expr, atomic);
+        if !is_itself && other.name != call.name {
+            return Some(NotCombined::OtherAtomic(expr.span));
+        }
+        if !is_itself && other.operands.len() != 1 {
+            return Some(NotCombined::OtherResult(expr.span));
+        }
+        left.extend(other.operands);
+        left.extend(indices(other.object.unwrap_or(other.place)));
+        left.extend(other.object.map(|_| other.place));
+    }
+    None
+}
+
+/// An element of a resource or an array, or a member of one.
+#[derive(Clone, Copy)]
+struct ElementPart {
+    /// Its number, if that is written in figures.
+    number: Option<u32>,
+    member: Option<u32>,
+}
+
+impl ElementPart {
+    /// Whether the two share no memory.
+    fn is_apart_from(self, other: ElementPart) -> bool {
+        let differ =
+            |own: Option<u32>, other: Option<u32>| own.zip(other).is_some_and(|(own, other)| own != other);
+        differ(self.number, other.number) || differ(self.member, other.member)
+    }
+}
+
+/// Which part of `root` a place is.
+fn part_of(root: GlobalId, place: &Expr) -> Option<ElementPart> {
+    let (element, member) = match &place.kind {
+        ExprKind::Field(element, member) => (&**element, Some(*member)),
+        _ => (place, None),
+    };
+    let ExprKind::Index(base, index) = &element.kind else {
+        return None;
+    };
+    let number = match index.uncast().kind {
+        ExprKind::Literal(number) => Some(number),
+        _ => None,
+    };
+    matches!(base.kind, ExprKind::Global(global) if global == root).then_some(ElementPart { number, member })
+}
+
+/// The indices on the way from a cell to its root.
+fn indices(cell: &Expr) -> Vec<&Expr> {
+    let indices = towards_root(cell).filter_map(|part| match &part.kind {
+        ExprKind::Index(_, index) => Some(&**index),
+        _ => None,
+    });
+    indices.collect()
+}
+
+/// What a cell is a part of, or of a part.
+fn root(cell: &Expr) -> &Expr {
+    towards_root(cell).last().unwrap_or(cell)
+}
+
+fn towards_root(cell: &Expr) -> impl Iterator<Item = &Expr> {
+    std::iter::successors(Some(cell), |part| match &part.kind {
+        ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => Some(base),
+        _ => None,
+    })
+}
+
+/// The expressions of statements that are part of no other.
+fn roots_of(statements: &[Stmt]) -> Vec<&Expr> {
+    let mut roots = Vec::new();
+    let mut left: Vec<&Stmt> = statements.iter().collect();
+    while let Some(statement) = left.pop() {
+        roots.extend(statement.expressions());
+        left.extend(statement.children());
+    }
+    roots
+}

@@ -1,0 +1,472 @@
+//! Claims: atomics that many threads of a wave make on one cell, or on few.
+//!
+//! Looked for in a run of their own, which goes on where a proof of the whole kernel could not. Of a claim only three
+//! things are said, and each holds by itself, whatever the rest of the kernel does:
+//!
+//! - *The address is the same for all active threads*: their terms are equal, and equal terms are equal values
+//!   ([`crate::terms::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that
+//!   the loop writes is unknown in it, thread by thread.
+//! - *Several threads of a wave may make it in one step*: [`crate::exec::may_happen_in_parallel`].
+//! - *Nothing depends on what it found*, or it was made into an address: values remember the atomics they came from
+//!   ([`crate::terms::taint`]), and all that a run decides, addresses or stores is asked for them.
+//!
+//! Then one thread may make the atomic for all of its wave: atomics on one cell "are serialized in an undefined order"
+//! (D3D11.3 functional spec 7.14.2), and threads that are at one place may come there one right after the other.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
+
+use crate::compare::service_order::Order;
+use crate::detect::atomics::{address_cardinality, aggregation, chunked_claims};
+use crate::exec::machine::{BUDGET, Machine, TOO_MANY_STEPS};
+use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::facts::calls::Atomic;
+use crate::facts::effects::Effects;
+use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined, Quantity, Stop};
+use crate::terms::Terms;
+use crate::terms::column::{Column, Mask};
+use crate::terms::taint::{Facts, Mark, Source};
+use crate::terms::value::Value;
+
+/// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.
+const MIN_LANES: usize = 4;
+/// An atomic, by its place.
+type Key = (FunctionId, Span);
+
+/// What a run for claims has seen.
+#[derive(Default)]
+pub(crate) struct Claims {
+    sites: Sites,
+    numbers: BTreeMap<Key, usize>,
+    /// By bit: what was found there was made into an address or kept; anything depends on it.
+    slots: Cell<u64>,
+    used: Cell<u64>,
+    /// Statements with an atomic in them were not looked at, in some pass or call.
+    pub misses: bool,
+    pub order: Order,
+    /// Where an atomic's cell is looked up: the names that no file declares in it ([`crate::exec::undeclared`]).
+    pub supposed: Option<BTreeSet<String>>,
+    /// Of such names those to which something was stored.
+    pub stored: BTreeSet<String>,
+    /// Something is looked up that is given to a macro of which nothing is known.
+    pub in_macro: bool,
+    /// How many statements around stand for several: passes of loops that may be any, cases that may be taken; and how many
+    /// of these have a barrier.
+    pub standing_for_several: u32,
+    pub several_with_barriers: u32,
+    /// The intervals in which groupshared arrays are accessed plainly, and the first access; `None` where statements that were
+    /// not run may access them.
+    pub plain: FxHashMap<(GlobalId, u32), Option<Span>>,
+    /// The first barrier that was passed to which perhaps not all inputs lead, or the statement that holds it.
+    pub open_barrier: Option<Span>,
+    /// In runs of one part of the group after another ([`super::chunked_claims`]): the threads of those that ended, by atomic.
+    counted: Option<BTreeMap<Key, u32>>,
+}
+
+pub(crate) type Sites = BTreeMap<Key, Site>;
+
+#[derive(Clone, Default)]
+pub(crate) struct Site {
+    claim: Option<Claim>,
+    /// The threads that met it, whenever they did.
+    threads: Mask,
+    /// It was also met with addresses that may be many.
+    is_spread: bool,
+    /// It was also met with addresses that may differ, be they few.
+    varies: bool,
+    /// In runs of parts, and in passes of a loop: the one that it was met with.
+    address: Option<Vec<Value>>,
+    /// Its groupshared array, and the intervals in which it was met.
+    array: Option<GlobalId>,
+    intervals: BTreeSet<u32>,
+}
+
+/// An atomic that the active threads are about to make.
+pub(crate) struct AtomicAccess<'m> {
+    pub name: &'m str,
+    /// What tells the cell from others of its resource or array.
+    pub address: &'m [Column],
+    pub amount: &'m [Column],
+    pub quantity: Quantity,
+    /// What it finds is stored over what it leaves, or beside it.
+    pub undoes: bool,
+    /// What is taken for one thing in all threads, in its address.
+    pub supposed: &'m BTreeSet<String>,
+    /// Elements of the groupshared array; `None` on the device.
+    pub cells: Option<u32>,
+    pub array: Option<GlobalId>,
+    pub place: Span,
+    pub span: Span,
+}
+
+/// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
+/// of 4 is one of any wave. Also where the run had to stop early, if it is not known what was left.
+pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Vec<Claim>, Option<Stop>) {
+    let mut claims: Vec<Claim> = Vec::new();
+    let mut early = None;
+    let mut budget = BUDGET;
+    let mut terms = Terms::default();
+    let allowed = shader
+        .functions
+        .get(entry.0 as usize)
+        .and_then(|function| function.wave_size);
+    let is_allowed = |size: &u32| allowed.is_none_or(|(least, most)| (least..=most).contains(size));
+    for (number, wave_size) in WAVE_SIZES.into_iter().filter(is_allowed).enumerate() {
+        terms.clear();
+        let waves = Waves::new(group, wave_size, LaneMap::Linear);
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
+            return (claims, early);
+        };
+        machine.claims = Some(Claims::default());
+        let stopped = machine.run();
+        // A pass that may be any ends with the steps, and nobody is told.
+        let stopped = stopped.or_else(|| {
+            let span = machine.is_exhausted().then_some(machine.function()?.name_span)?;
+            Some(Stop {
+                reason: TOO_MANY_STEPS.to_owned(),
+                span,
+            })
+        });
+        budget = machine.budget;
+        let uses_waves = machine.report.used_waves;
+        let seen = machine.claims.take().unwrap_or_default();
+        let seen = seen.finish((shader, entry), stopped.is_none());
+        if number == 0 {
+            claims = seen;
+            early = stopped;
+            if let Some(found) = early
+                .as_ref()
+                .and_then(|_| chunked_claims::claims(shader, entry, group))
+            {
+                // Of those with other addresses less is known there.
+                claims.retain(|claim| found.iter().all(|other| other.span != claim.span));
+                claims.extend(found);
+                claims.sort_by_key(|claim| claim.span);
+                early = None;
+            }
+        } else {
+            let same = |a: &Claim, b: &Claim| {
+                (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
+            };
+            claims.retain_mut(|claim| {
+                let Some(other) = seen.iter().find(|other| same(claim, other)) else {
+                    return false;
+                };
+                if let Err(why) = other.parts {
+                    claim.parts = Err(why);
+                }
+                // Which threads come to it may depend on the waves.
+                claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
+                claim.has_known_cell &= other.has_known_cell;
+                if claim.meanwhile == Meanwhile::Atomics {
+                    claim.meanwhile = other.meanwhile;
+                }
+                claim.lanes = claim.lanes.max(other.lanes);
+                true
+            });
+        }
+        if !uses_waves || claims.is_empty() {
+            break;
+        }
+    }
+    (claims, early)
+}
+
+impl Claims {
+    /// Those of runs of one part of the group after another.
+    pub fn in_parts() -> Claims {
+        Claims {
+            counted: Some(BTreeMap::new()),
+            ..Claims::default()
+        }
+    }
+
+    /// A part's run has ended.
+    pub fn end_part(&mut self) {
+        let Some(counted) = &mut self.counted else { return };
+        for (key, site) in &mut self.sites {
+            let threads = std::mem::take(&mut site.threads);
+            *counted.entry(*key).or_default() += threads.threads().count() as u32;
+        }
+    }
+
+    /// To be given back to [`Claims::go_back`].
+    pub fn so_far(&self) -> Sites {
+        self.sites.clone()
+    }
+
+    /// Only what was met before counts; but an address that has differed has.
+    pub fn go_back(&mut self, so_far: Sites) {
+        let seen = std::mem::replace(&mut self.sites, so_far);
+        for (key, site) in seen {
+            if site.is_spread || site.varies {
+                let known = self.sites.entry(key).or_default();
+                known.is_spread |= site.is_spread;
+                known.varies |= site.varies;
+            }
+        }
+    }
+
+    fn mark(&mut self, key: Key) -> Mark {
+        let next = self.numbers.len();
+        Mark::new(*self.numbers.entry(key).or_insert(next))
+    }
+
+    /// The claims, in order of their text. `is_complete` if the run went to its end.
+    pub fn finish(mut self, (shader, entry): (&Shader, FunctionId), is_complete: bool) -> Vec<Claim> {
+        let sites = std::mem::take(&mut self.sites);
+        let is_all = is_complete && !self.misses;
+        let sites = sites.into_iter().filter(|(_, site)| !site.is_spread);
+        let mut claims: Vec<Claim> = sites
+            .filter_map(|(key, site)| {
+                let bit = self.mark(key).bit();
+                let mut claim = site.claim?;
+                let counted = self.counted.as_ref().and_then(|counted| counted.get(&key));
+                let met = || site.threads.threads().count() as u32;
+                claim.lanes = counted.copied().unwrap_or_else(met);
+                claim.found = match claim.operation {
+                    Atomic::Append | Atomic::Consume => Found::Slot,
+                    _ if self.slots.get() & bit != 0 => Found::Slot,
+                    _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
+                    _ => Found::Unused,
+                };
+                claim.is_old_value_read = aggregation::is_old_value_read(shader, &claim);
+                // Where no barrier is in a statement that stands for several, its passes are of one interval.
+                let mut intervals = site.intervals.iter();
+                let plain = site
+                    .array
+                    .and_then(|array| intervals.find_map(|interval| self.plain.get(&(array, *interval))));
+                claim.meanwhile = match (plain, self.open_barrier) {
+                    _ if !is_all || claim.meanwhile == Meanwhile::Unknown => Meanwhile::Unknown,
+                    (_, Some(barrier)) => Meanwhile::Unreached(barrier),
+                    (Some(place), None) => Meanwhile::Plain(*place),
+                    (None, None) => Meanwhile::Atomics,
+                };
+                let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
+                if is_whole || matches!(claim.cells, Cells::Few(_)) {
+                    claim.parts = aggregation::parts(shader, entry, &claim);
+                }
+                Some(claim)
+            })
+            .collect();
+        claims.sort_by_key(|claim| claim.span);
+        claims
+    }
+}
+
+impl Machine<'_> {
+    /// Notes an atomic; where the value that it finds comes from.
+    pub fn meet_atomic(&mut self, met: &AtomicAccess<'_>) -> Source {
+        for amount in met.amount {
+            self.uses(amount);
+            let threads = self.state.active.threads();
+            self.note_leftovers(threads.map(|thread| amount.at(thread)));
+        }
+        let key = (self.state.frame.function, met.span);
+        let Some(claims) = &mut self.claims else {
+            return Source::UNKNOWN;
+        };
+        let mark = claims.mark(key);
+        let active = self.state.active;
+        let operation = Atomic::of_name(met.name);
+        let mut address = met.address.iter().map(|column| column.uniform(active));
+        let is_one = address.clone().all(|value| value.is_some());
+        let is_at_number = address.all(|value| value.is_some_and(|value| value.known().is_some()));
+        let source = match operation {
+            // What is consumed is an element, not the number of one.
+            Some(Atomic::Consume) => Source::Spread,
+            _ if !is_one => Source::Spread,
+            Some(operation) if operation.counts() => Source::Counter(mark),
+            _ => Source::Other(mark),
+        };
+        let Some(operation) = operation else {
+            return source;
+        };
+        // A counter that its own old values are stored into counts nothing.
+        if let Some(claims) = self
+            .claims
+            .as_mut()
+            .filter(|claims| claims.in_macro || met.undoes)
+        {
+            claims.sites.entry(key).or_default().is_spread = true;
+            return source;
+        }
+        if let Some(claims) = self.claims.as_mut().filter(|_| !is_one) {
+            claims.sites.entry(key).or_default().varies = true;
+        }
+        self.note_address(key, met.address, is_one);
+        if let Some(claims) = &mut self.claims {
+            let site = claims.sites.entry(key).or_default();
+            site.threads = site.threads.or(active);
+        }
+        let amount = self.amount(met.amount);
+        if amount == Amount::Known(0) && operation == Atomic::Add {
+            // An atomic load: all find the same.
+            return Source::UNKNOWN;
+        }
+        let lanes = active.threads().count();
+        let cells = if is_one {
+            Some(Cells::One)
+        } else if operation == Atomic::Add {
+            address_cardinality::few(self, met.address, met.cells).map(Cells::Few)
+        } else {
+            None
+        };
+        let site = self.claims.as_ref().and_then(|claims| claims.sites.get(&key));
+        let is_known = site.is_some_and(|site| site.claim.is_some());
+        if cells.is_some() && (lanes < MIN_LANES || !(is_known || self.several_of_a_wave())) {
+            if let Some(claims) = self.claims.as_mut().filter(|claims| claims.counted.is_some()) {
+                // Too few in this part: who they are among all is not known.
+                claims.sites.entry(key).or_default().is_spread = true;
+            }
+            return source;
+        }
+        let is_certain = active == self.all && self.state.guard == Column::Uniform(Value::TRUE);
+        let open = self.open_barrier_before(met.span);
+        let Some(claims) = &mut self.claims else {
+            return source;
+        };
+        claims.open_barrier = claims.open_barrier.or(open);
+        let meanwhile = if claims.several_with_barriers == 0 {
+            Meanwhile::Atomics
+        } else {
+            Meanwhile::Unknown
+        };
+        let has_known_cell = claims.standing_for_several == 0 && is_at_number;
+        let site = claims.sites.entry(key).or_default();
+        site.array = met.array;
+        site.intervals.insert(self.state.interval);
+        let Some(cells) = cells else {
+            site.is_spread = true;
+            return source;
+        };
+        let claim = site.claim.get_or_insert(Claim {
+            operation,
+            cells,
+            amount,
+            quantity: met.quantity,
+            found: Found::Otherwise,
+            is_old_value_read: true,
+            is_shared: met.cells.is_some(),
+            lanes: 0,
+            is_certain,
+            has_known_cell,
+            meanwhile,
+            place: met.place,
+            span: met.span,
+            function: key.0,
+            supposed: BTreeSet::new(),
+            parts: Err(NotCombined::Unfollowed),
+        });
+        claim.supposed.extend(met.supposed.iter().cloned());
+        claim.is_certain &= is_certain;
+        claim.has_known_cell &= has_known_cell;
+        if meanwhile == Meanwhile::Unknown {
+            claim.meanwhile = meanwhile;
+        }
+        if claim.amount != amount {
+            claim.amount = Amount::Varying;
+        }
+        claim.cells = match (claim.cells, cells) {
+            (Cells::Few(a), Cells::Few(b)) => Cells::Few(a.max(b)),
+            (Cells::One, cells) | (cells, Cells::One) => cells,
+        };
+        source
+    }
+
+    /// The address of an atomic in runs of parts, whoever makes it and whatever it adds: another one in another part is one of
+    /// many. So is another one in another pass of a loop, as where all threads go through the bins one by one: what they
+    /// share in a pass is one of the cells that each of them adds to.
+    fn note_address(&mut self, key: Key, address: &[Column], is_one: bool) {
+        let active = self.state.active;
+        let is_in_loop = is_one && !self.state.frame.loops.is_empty();
+        let is_asked = |claims: &&mut Claims| claims.counted.is_some() || is_in_loop;
+        let Some(claims) = self.claims.as_mut().filter(is_asked) else {
+            return;
+        };
+        let known = address.iter().map(|column| column.uniform(active).cloned());
+        let known: Option<Vec<Value>> = known
+            .map(|value| value.filter(|value| value.known().is_some()))
+            .collect();
+        let site = claims.sites.entry(key).or_default();
+        let is_other = site.address.is_some() && site.address != known;
+        if claims.counted.is_some() {
+            site.is_spread |= known.is_none() || is_other;
+            site.address = known;
+        } else if known.is_some() {
+            site.is_spread |= is_other;
+            site.address = known;
+        }
+    }
+
+    fn amount(&self, amount: &[Column]) -> Amount {
+        let active = self.state.active;
+        match amount.first().map(|column| column.uniform(active)) {
+            None => Amount::Known(1),
+            Some(Some(Value::Known(word))) => Amount::Known(word.cast_signed()),
+            // In runs of parts, of one of them.
+            Some(Some(_)) if self.claims.as_ref().is_none_or(|claims| claims.counted.is_none()) => {
+                Amount::Uniform
+            }
+            Some(Some(_)) => Amount::Varying,
+            Some(None) => Amount::Varying,
+        }
+    }
+
+    /// Elements of type `ty` that a groupshared variable holds.
+    pub fn elements(&self, array: GlobalId, ty: &Type) -> u32 {
+        let global = self.shader.globals.get(array.0 as usize);
+        let all = global.map_or(0, |global| self.shader.components(&global.ty));
+        u32::try_from(all / self.shader.components(ty).max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// What values depend on, in a run that has met an atomic.
+    pub fn facts(&self, column: &Column) -> Option<(&Claims, Facts)> {
+        let claims = self.claims.as_ref().filter(|claims| !claims.numbers.is_empty())?;
+        let facts = match column {
+            Column::Uniform(value) => self.terms.facts(value),
+            Column::Lanes(_) => {
+                let threads = self.state.active.threads();
+                Facts::joined(threads.map(|thread| self.terms.facts(column.at(thread))))
+            }
+        };
+        Some((claims, facts))
+    }
+
+    /// Something depends on these values.
+    pub fn uses(&self, column: &Column) {
+        if let Some((claims, facts)) = self.facts(column) {
+            claims.used.set(claims.used.get() | facts.counters);
+        }
+    }
+
+    /// These values say where something is, or are kept somewhere.
+    pub fn uses_as_place(&self, column: &Column) {
+        self.uses(column);
+        if let Some((claims, facts)) = self.facts(column) {
+            claims.slots.set(claims.slots.get() | facts.slots);
+        }
+    }
+
+    /// Statements of these effects depend on what they read.
+    pub fn uses_in(&self, effects: &Effects) {
+        if self.claims.is_none() {
+            return;
+        }
+        let read = effects.read.difference(&effects.declared);
+        let locals = read.filter_map(|local| self.state.frame.locals.get(local.0 as usize));
+        for column in locals.chain(self.state.statics.values()).flatten() {
+            self.uses(column);
+        }
+    }
+
+    /// Statements of these effects are not looked at for claims, or not to their end.
+    pub fn miss_claims(&mut self, effects: &Effects) {
+        if let Some(claims) = &mut self.claims {
+            claims.misses |= effects.atomic || effects.opaque;
+        }
+    }
+}

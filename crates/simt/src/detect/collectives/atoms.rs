@@ -1,0 +1,352 @@
+//! The elements a candidate works on, as free atoms.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+use shaderlint_hlsl::{GlobalId, LocalId};
+
+use crate::exec::machine::Machine;
+use crate::facts::effects::Effects;
+use crate::facts::layout::Layout;
+use crate::finding::Elements;
+use crate::terms::column::Column;
+use crate::terms::value::Value;
+
+/// How values become atoms.
+#[derive(Clone, Copy)]
+pub(crate) struct Freeing {
+    /// Known cells do, too.
+    pub known_cells: bool,
+    /// Of rows that hold the same, variables take the last one first.
+    pub from_last: bool,
+}
+
+/// Rows that may hold the values of one variable, at most.
+const MAX_HOLDERS: usize = 8;
+
+/// A place that elements may be in: a component of an array's elements, or of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    Cells(GlobalId, usize),
+    Register(LocalId, usize),
+}
+
+/// The free atoms of a probe.
+pub(crate) struct Atoms {
+    pub first: u32,
+    /// By atom: the place it stands for, and which element of it.
+    origins: Vec<(Home, u32)>,
+    layouts: Layouts,
+    /// Components of variables that hold what cells hold, by thread.
+    pub twins: Vec<Twin>,
+    /// Variables that are written hold what several rows hold.
+    pub has_choice: bool,
+}
+
+/// What was proved relies on these being equal at the start.
+pub(crate) struct Twin {
+    pub local: LocalId,
+    pub component: usize,
+    /// The array and the cell of each thread, where there is one.
+    pub cells: Vec<Option<(GlobalId, usize)>>,
+}
+
+/// How the touched arrays' cells, and the variables' components, are seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layouts {
+    /// `None` for an array whose elements are not made of scalars alone, or of too many.
+    arrays: FxHashMap<GlobalId, Option<Layout>>,
+    /// Variables of several components.
+    vectors: BTreeSet<LocalId>,
+}
+
+impl Layouts {
+    pub fn array(&self, global: GlobalId) -> Option<&Layout> {
+        self.arrays.get(&global)?.as_ref()
+    }
+
+    /// Which component that is, where an array's elements have several.
+    pub fn component(&self, global: GlobalId, component: usize) -> Option<u8> {
+        let layout = self.array(global).filter(|layout| layout.width() > 1);
+        layout.map(|_| component as u8)
+    }
+
+    pub fn axis(&self, global: GlobalId) -> u8 {
+        self.array(global).map_or(0, |layout| layout.axis)
+    }
+}
+
+impl Machine<'_> {
+    /// How the arrays' cells are seen, if elements are counted along `axis`.
+    pub fn layouts(&self, touched: &BTreeSet<GlobalId>, axis: u8) -> Layouts {
+        let layout =
+            |id: &GlobalId| Layout::of(self.shader, &self.shader.globals.get(id.0 as usize)?.ty, axis);
+        let arrays = touched.iter().map(|id| (*id, layout(id))).collect();
+        let locals = self.function().map_or(&[][..], |function| &function.locals);
+        let is_vector = |local: &shaderlint_hlsl::Local| self.shader.components(&local.ty) > 1;
+        let vectors = (0u32..).zip(locals).filter(|(_, local)| is_vector(local));
+        Layouts {
+            arrays,
+            vectors: vectors.map(|(id, _)| LocalId(id)).collect(),
+        }
+    }
+
+    /// Replaces every value that is not known in the touched arrays and the read variables by an atom.
+    pub fn free(
+        &mut self,
+        layouts: Layouts,
+        effects: &Effects,
+        Freeing {
+            known_cells: frees_known_cells,
+            from_last,
+        }: Freeing,
+    ) -> Atoms {
+        let is_free = |cell: &Value| frees_known_cells || cell.known().is_none();
+        let mut origins: Vec<(Home, u32)> = Vec::new();
+        // By value: the first cell of each row that holds it.
+        let mut known: FxHashMap<Value, Vec<(Home, u32)>> = FxHashMap::default();
+        for array in &self.state.shared {
+            let Some(layout) = layouts.array(array.global) else {
+                continue;
+            };
+            for (component, rank, cell) in layout.cells(array.cells().len()) {
+                if let Some(cell) = array.cells().get(cell).filter(|cell| is_free(cell)) {
+                    let home = Home::Cells(array.global, component);
+                    let holders = known.entry(cell.clone()).or_default();
+                    if holders.len() < MAX_HOLDERS && !holders.iter().any(|(other, _)| *other == home) {
+                        holders.push((home, origins.len() as u32));
+                    }
+                    origins.push((home, rank));
+                }
+            }
+        }
+        // A variable that differs by thread: its values are atoms, those it shares with a cell the cell's.
+        let mut registers: Vec<(LocalId, usize, Vec<u32>)> = Vec::new();
+        let mut mixed: Vec<(LocalId, usize)> = Vec::new();
+        let mut twins: Vec<Twin> = Vec::new();
+        let mut taken = Vec::new();
+        let locals: BTreeSet<&LocalId> = effects.read.iter().chain(&effects.written).collect();
+        for local in locals {
+            let columns = self.state.frame.locals.get(local.0 as usize);
+            for (component, column) in columns.into_iter().flatten().enumerate() {
+                let Column::Lanes(values) = column else {
+                    continue;
+                };
+                // Where some threads' values are known the others' stand for elements only if they are a cell's, too.
+                if values.iter().any(|value| self.terms.is_place(value)) {
+                    if !values.iter().all(|value| self.terms.is_place(value)) {
+                        mixed.push((*local, component));
+                    }
+                    continue;
+                }
+                let taken = effects.written.contains(local).then_some(&mut taken);
+                let shared = shared_cells(&known, values, taken, from_last);
+                if let Some(atoms) = &shared {
+                    let cells = atoms.iter().map(|atom| cell_of(&layouts, &origins, *atom));
+                    twins.push(Twin {
+                        local: *local,
+                        component,
+                        cells: cells.collect(),
+                    });
+                }
+                let atoms = shared.unwrap_or_else(|| {
+                    let start = origins.len() as u32;
+                    let threads = 0..values.len() as u32;
+                    origins.extend(threads.map(|thread| (Home::Register(*local, component), thread)));
+                    (start..origins.len() as u32).collect()
+                });
+                registers.push((*local, component, atoms));
+            }
+        }
+        let first = self.terms.inputs(origins.len() as u32);
+        let mut next = first;
+        for array in &mut self.state.shared {
+            let Some(layout) = layouts.arrays.get(&array.global) else {
+                continue;
+            };
+            let (cells, _) = array.open();
+            let Some(layout) = layout else {
+                for cell in cells.iter_mut().filter(|cell| is_free(cell)) {
+                    *cell = self.terms.fresh();
+                }
+                continue;
+            };
+            for (.., cell) in layout.cells(cells.len()) {
+                if let Some(cell) = cells.get_mut(cell).filter(|cell| is_free(cell)) {
+                    *cell = Value::atom(next);
+                    next += 1;
+                }
+            }
+        }
+        for (local, component, atoms) in registers {
+            let columns = self.state.frame.locals.get_mut(local.0 as usize);
+            if let Some(column) = columns.and_then(|columns| columns.get_mut(component)) {
+                *column = Column::Lanes(atoms.into_iter().map(|atom| Value::atom(first + atom)).collect());
+            }
+        }
+        for (local, component) in mixed {
+            let columns = self.state.frame.locals.get_mut(local.0 as usize);
+            let column = columns.and_then(|columns| columns.get_mut(component));
+            if let Some(Column::Lanes(values)) = column {
+                let is_own = |atom: u32, thread: usize| match origins.get(atom as usize) {
+                    Some((Home::Cells(global, _), rank)) => {
+                        let length = layouts.array(*global).map_or(1, Layout::row_length);
+                        *rank as usize % length.max(1) == thread
+                    }
+                    _ => false,
+                };
+                let mut cells = vec![None; values.len()];
+                let freed = values.iter().enumerate().map(|(thread, value)| {
+                    match known.get(value).and_then(|holders| holders.first()) {
+                        _ if self.terms.is_place(value) => value.clone(),
+                        Some((_, atom)) if is_own(*atom, thread) => {
+                            cells[thread] = cell_of(&layouts, &origins, *atom);
+                            Value::atom(first + atom)
+                        }
+                        _ => self.terms.fresh(),
+                    }
+                });
+                *values = freed.collect();
+                twins.push(Twin {
+                    local,
+                    component,
+                    cells,
+                });
+            }
+        }
+        Atoms {
+            first,
+            origins,
+            layouts,
+            twins,
+            has_choice: !taken.is_empty(),
+        }
+    }
+}
+
+/// The cells that hold the values of a variable. Several rows may hold all of them, as where `lo` and `hi` begin as one value and each
+/// is stored in an array of its own. A variable that is written then takes a row that none of those before it has `taken`: whichever
+/// it takes, that holds the same.
+fn shared_cells(
+    known: &FxHashMap<Value, Vec<(Home, u32)>>,
+    values: &[Value],
+    taken: Option<&mut Vec<Home>>,
+    from_last: bool,
+) -> Option<Vec<u32>> {
+    let in_row = |home: Home| {
+        let cells = values.iter().map(|value| {
+            let (_, atom) = known.get(value)?.iter().find(|(own, _)| *own == home)?;
+            Some(*atom)
+        });
+        Some((home, cells.collect::<Option<Vec<u32>>>()?))
+    };
+    let homes = known.get(values.first()?)?.iter();
+    let mut rows: Vec<(Home, Vec<u32>)> = homes.filter_map(|(home, _)| in_row(*home)).collect();
+    if rows.is_empty() {
+        let firsts = values.iter().map(|value| Some(known.get(value)?.first()?.1));
+        return firsts.collect();
+    }
+    if from_last {
+        rows.reverse();
+    }
+    let mut number = 0;
+    if let Some(taken) = taken.filter(|_| rows.len() > 1) {
+        let free = rows.iter().position(|(home, _)| !taken.contains(home));
+        number = free.unwrap_or(0);
+        taken.push(rows[number].0);
+    }
+    Some(rows.swap_remove(number).1)
+}
+
+fn cell_of(layouts: &Layouts, origins: &[(Home, u32)], atom: u32) -> Option<(GlobalId, usize)> {
+    match origins.get(atom as usize)? {
+        (Home::Cells(global, component), rank) => {
+            let layout = layouts.array(*global)?;
+            Some((*global, layout.cell(*rank as usize, *component)))
+        }
+        (Home::Register(..), _) => None,
+    }
+}
+
+impl Atoms {
+    fn origin(&self, atom: u32) -> Option<&(Home, u32)> {
+        self.origins.get(atom.checked_sub(self.first)? as usize)
+    }
+
+    /// The place whose elements are `count` consecutive atoms from `first` on.
+    pub fn elements(&self, first: u32, count: u32) -> Option<Elements> {
+        let start = first.checked_sub(self.first)? as usize;
+        let origins = self.origins.get(start..start + count as usize)?;
+        let (home, offset) = *origins.first()?;
+        let mut places = (offset..).zip(origins);
+        if !places.all(|(index, origin)| *origin == (home, index)) {
+            return None;
+        }
+        match home {
+            Home::Cells(global, component) => Some(Elements::Array {
+                global,
+                offset,
+                component: self.layouts.component(global, component),
+                axis: self.layouts.axis(global),
+            }),
+            Home::Register(local, component) => (offset == 0).then(|| Elements::Register {
+                local,
+                component: self.layouts.vectors.contains(&local).then_some(component as u8),
+            }),
+        }
+    }
+
+    /// The one array, and one component of it, that all these atoms are from, and the atoms, each once and in order.
+    pub fn of_one_array(&self, atoms: impl Iterator<Item = u32>) -> Option<(GlobalId, Vec<u32>)> {
+        let mut own: Option<Home> = None;
+        let mut all: Vec<u32> = Vec::new();
+        for atom in atoms {
+            let (home, _) = *self.origin(atom)?;
+            if *own.get_or_insert(home) != home {
+                return None;
+            }
+            all.push(atom);
+        }
+        all.sort_unstable();
+        all.dedup();
+        match own? {
+            Home::Cells(global, _) => Some((global, all)),
+            Home::Register(..) => None,
+        }
+    }
+
+    /// Which element of its place an atom is.
+    pub fn place_of(&self, atom: u32) -> Option<u32> {
+        self.origin(atom).map(|(_, element)| *element)
+    }
+
+    /// The atom of another element of the place that this one is of.
+    pub fn beside(&self, atom: u32, element: u32) -> Option<u32> {
+        let (home, own) = *self.origin(atom)?;
+        let other = (atom + element).checked_sub(own)?;
+        (self.origin(other) == Some(&(home, element))).then_some(other)
+    }
+
+    /// Whether `count` atoms from `first` on are all there are of their place, or all along its axis.
+    pub fn are_all(&self, first: u32, count: u32) -> bool {
+        if let Some((Home::Cells(global, _), offset)) = self.origin(first)
+            && let Some(layout) = self.layouts.array(*global)
+            && count as usize == layout.row_length()
+        {
+            return offset.is_multiple_of(count);
+        }
+        let home = |atom: u32| self.origin(atom).map(|(home, _)| *home);
+        let own = home(first);
+        own.is_some() && home(first.wrapping_sub(1)) != own && home(first + count) != own
+    }
+
+    /// A cell that still holds the atom it was given.
+    pub fn is_untouched(&self, global: GlobalId, component: usize, index: u32, cell: &Value) -> bool {
+        match cell {
+            Value::Run { start, end, .. } if end - start == 1 => {
+                self.origin(*start) == Some(&(Home::Cells(global, component), index))
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,687 @@
+//! What a candidate turns out to be: the scan or the total that its elements were seen to end in.
+
+use rustc_hash::FxHashSet;
+use shaderlint_hlsl::{GlobalId, Scalar};
+
+use crate::detect::collectives::atoms::Atoms;
+use crate::detect::collectives::executed::Executed;
+use crate::detect::collectives::partial_result_taint::{Leftovers, Place, Places};
+use crate::detect::collectives::partial_results::{Row, Watch, borrowed, row_length};
+use crate::detect::collectives::pattern;
+use crate::detect::collectives::pattern::Scan;
+use crate::detect::collectives::result_merging::Several;
+use crate::exec::machine::Machine;
+use crate::exec::memory::Shared;
+use crate::facts::effects::Effects;
+use crate::finding::{Collective, Elements, Kind, Obstacle, Shape};
+use crate::terms::Term;
+use crate::terms::operator::Operator;
+use crate::terms::packed16::Half;
+use crate::terms::value::Value;
+
+/// Atoms that are looked at to tell which values a total went into.
+const MAX_MADE_OF: usize = 1 << 16;
+
+/// What the candidate left somewhere.
+pub(crate) struct Pattern {
+    pub kind: Kind,
+    pub reversed: bool,
+    pub operator: Operator,
+    pub element: Scalar,
+    pub first: u32,
+    pub count: u32,
+    pub segment: u32,
+    pub input: Elements,
+    pub output: Elements,
+    /// What all its elements come to.
+    pub total: Value,
+}
+
+impl Pattern {
+    /// Whether this is what the other is, of the same elements.
+    pub fn is_result_of(&self, other: &Pattern) -> bool {
+        (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
+            && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
+    }
+}
+
+impl Machine<'_> {
+    /// What the places hold after the candidate's statements, if it has a name. How code can take their place is worked out for those
+    /// that are wanted, by their kind and the number of their elements.
+    pub fn classify(
+        &mut self,
+        atoms: &Atoms,
+        (ran, effects): (Executed<'_>, &Effects),
+        is_wanted: &dyn Fn(Kind, u32) -> bool,
+    ) -> Option<Collective> {
+        let watch = self.prober.watch.take()?;
+        let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
+            &[None, Some(Half::High), Some(Half::Low)]
+        } else {
+            &[None]
+        };
+        let collective = halves
+            .iter()
+            .find_map(|half| self.classify_watched((&watch, *half), atoms, (ran, effects), is_wanted));
+        self.prober.watch = Some(watch);
+        collective
+    }
+
+    /// Whether something was worked out from elements, by comparing them perhaps, and is kept beside the least or
+    /// greatest: where it was, say. A wave's minimum alone does not tell it. Everything was an atom when the candidate
+    /// began, so what is an operation on atoms is its own.
+    fn has_companions(&self, rows: &[Row<'_>]) -> bool {
+        let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
+        let values = rows.iter().flat_map(|(_, _, row)| row.iter());
+        values.flat_map(Value::runs).flatten().any(is_operation)
+    }
+
+    /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
+    /// elements, where the device drops what is stored, and go on scanning there.
+    fn scan_of_start(&self, place: &Elements, row: &[Value]) -> Option<Scan> {
+        let is_window =
+            |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
+        let array = self.state.shared.iter().find(|array| is_window(array))?;
+        [2, 1].into_iter().filter(|_| array.on_device).find_map(|times| {
+            let start = row.get(..times * self.lanes)?;
+            pattern::scan(start, self.lanes as u32, row.len() as u32)
+        })
+    }
+
+    /// The scans that the candidate left.
+    fn scans(&self, watch: &Watch, atoms: &Atoms, rows: &[Row<'_>]) -> Vec<Pattern> {
+        let lanes = self.lanes as u32;
+        let is_swept = watch.before_scan >= lanes;
+        let mut scans: Vec<Pattern> = Vec::new();
+        for (place, scalar, row) in rows {
+            let length = row_length(watch, place, row);
+            let found = pattern::scan(row, lanes, length).or_else(|| self.scan_of_start(place, row));
+            let found = found.map(|scan| {
+                if is_swept {
+                    scan.with_identity_before(row)
+                } else {
+                    scan
+                }
+            });
+            let found = found.and_then(|scan| Some((scan, at(place, scan.at)?, scan.total())));
+            let found = found.or_else(|| spread_scan(atoms, place, row, (lanes, is_swept)));
+            let Some((scan, output, total)) = found.filter(|(scan, ..)| scan.operator.is_on(*scalar)) else {
+                continue;
+            };
+            if let Some(input) = scan_input(atoms, &scan, &output) {
+                scans.push(Pattern {
+                    kind: scan.kind,
+                    reversed: scan.reversed,
+                    operator: scan.operator,
+                    element: *scalar,
+                    first: scan.first,
+                    count: scan.count,
+                    segment: scan.segment,
+                    input,
+                    output,
+                    total,
+                });
+            }
+        }
+        scans
+    }
+
+    fn classify_watched(
+        &mut self,
+        (watch, half): (&Watch, Option<Half>),
+        atoms: &Atoms,
+        (ran, effects): (Executed<'_>, &Effects),
+        is_wanted: &dyn Fn(Kind, u32) -> bool,
+    ) -> Option<Collective> {
+        let lanes = self.lanes as u32;
+        let halved = half.map(|half| self.rows_in_half(watch, half));
+        let mut rows = match &halved {
+            Some(rows) => borrowed(rows),
+            None => self.rows(watch),
+        };
+        rows.retain(|(place, ..)| match place {
+            Elements::Register { local, .. } => !effects.declared.contains(local),
+            _ => true,
+        });
+        let mut patterns = self.scans(watch, atoms, &rows);
+        let most = patterns.iter().map(|scan| scan.count).max();
+        let main = if let Some(first) = patterns.iter().position(|scan| Some(scan.count) == most) {
+            patterns.remove(first)
+        } else {
+            patterns = totals(watch, atoms, &rows, lanes, half.is_none());
+            if patterns.is_empty() {
+                return None;
+            }
+            patterns.remove(0)
+        };
+        let has_companions = main.operator.is_extremum() && self.has_companions(&rows);
+        let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
+        let main_output = main.output.clone();
+        let total = main.total.clone();
+        let whole = |place: Elements| match several.vector {
+            Some(_) => place.with_component(None),
+            None => place,
+        };
+        let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
+        // The last step may be in no place whose partial results were watched.
+        let is_unwatched = matches!(main.output, Elements::Expression { .. })
+            && watch.widths.last().is_none_or(|widest| *widest < main.count);
+        let rounds = rounds + u32::from(is_unwatched);
+        let mut collective = Collective {
+            kind: main.kind,
+            operator: main.operator,
+            element: main.element,
+            vector: several.vector,
+            half,
+            input: whole(main.input),
+            output: whole(main.output),
+            count: main.count,
+            segment: main.segment,
+            reversed: main.reversed,
+            shape,
+            rounds,
+            barriers: watch.barriers,
+            barrier_spans: watch.barrier_spans.clone(),
+            orders_device: watch.orders_device,
+            arrays: effects
+                .shared_read
+                .union(&effects.shared_written)
+                .copied()
+                .collect(),
+            beside: several.beside,
+            span: ran.span(),
+            function: self.state.frame.function,
+            instances: Vec::new(),
+            windows: Vec::new(),
+            presumes: false,
+            needs: self.terms.needs.get(),
+            amid: None,
+            rewrite: Err(Obstacle::ElementsPerThread),
+            leftovers: Leftovers::default(),
+        };
+        if collective.kind != Kind::Reduction {
+            let outputs = patterns.iter().filter(|other| other.count == main.count);
+            let outputs = std::iter::once(&main_output).chain(outputs.map(|other| &other.output));
+            collective.leftovers.result = self.scanned(watch, outputs, main.count, half.is_none());
+        }
+        if collective.kind == Kind::Reduction && half.is_none() {
+            let ranges = several.ranges.iter();
+            let ranges: Vec<_> = ranges.map(|(first, end)| (main.operator, *first, *end)).collect();
+            if ranges.iter().any(|range| self.stores_a_part(watch, *range)) {
+                return None;
+            }
+            let is_total = |value: &Value| {
+                pattern::run(value).is_some_and(|(operator, start, end)| {
+                    let mut beside = collective.beside.iter();
+                    let is_its = |own| own == main.operator || beside.any(|other| other.operator == own);
+                    end - start == main.count && operator.is_some_and(is_its)
+                })
+            };
+            let may_be_of_sorted = collective.may_be_of_sorted();
+            // Of what was sorted, whatever else there is may be a result as well.
+            let is_rest = |value: &Value| value.known().is_none() && !is_total(value);
+            let is_of_parts = |value: &Value| {
+                if may_be_of_sorted {
+                    is_rest(value)
+                } else {
+                    ranges.iter().any(|range| is_part(value, *range))
+                }
+            };
+            let mut left = MAX_MADE_OF;
+            let mut is_of_all = |value: &Value| {
+                ranges
+                    .iter()
+                    .any(|(_, first, end)| self.is_of_all(value, (*first, *end), &mut left))
+            };
+            let mut parts = self.places(watch, &mut |value| is_of_parts(value));
+            let mut result = self.places(watch, &mut |value| {
+                is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
+            });
+            // The cells of a transform depend on all elements and not on their total: they are more than the total. What is
+            // chosen with it depends on all elements, too, and lies where the total does.
+            let mut left = MAX_MADE_OF;
+            let mut is_of_total = |(global, cell): &(GlobalId, u32)| {
+                let array = self.state.shared.iter().find(|array| array.global == *global);
+                let value = array.and_then(|array| array.cells().get(*cell as usize));
+                let mut ranges = ranges.iter();
+                value.is_none_or(|value| ranges.all(|range| self.is_of_total(value, *range, &mut left)))
+            };
+            let (of_total, others): (Vec<_>, Vec<_>) = result.cells.into_iter().partition(&mut is_of_total);
+            let rank = |(global, cell): &(GlobalId, u32)| {
+                let layout = watch.layouts.array(*global);
+                layout.map(|layout| cell / u32::try_from(layout.width().max(1)).unwrap_or(1))
+            };
+            let ranks: FxHashSet<Option<u32>> = of_total.iter().map(rank).collect();
+            let is_companion = |cell: &(GlobalId, u32)| has_companions && ranks.contains(&rank(cell));
+            let (companions, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_companion);
+            result.cells = of_total;
+            result.cells.extend(companions);
+            parts.cells.extend(others);
+            collective.leftovers.parts = parts;
+            collective.leftovers.result = result;
+        }
+        // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
+        let is_scan = collective.kind != Kind::Reduction;
+        collective.rewrite = if !is_wanted(collective.kind, collective.count) {
+            Err(Obstacle::SomeRuns)
+        } else if half.is_some() {
+            Err(Obstacle::Halves)
+        } else if has_companions {
+            Err(Obstacle::Companions)
+        } else if is_scan && collective.segment != collective.count {
+            Err(Obstacle::Segmented(collective.segment))
+        } else if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {
+            Err(Obstacle::ElementsPerThread)
+        } else {
+            let of_scan = Some(&total).filter(|_| is_scan);
+            let results = (several.also, &*collective.beside);
+            let rewrite = self.rewrite(watch, ran, &collective.output, results, of_scan, &[]);
+            rewrite.or_else(|obstacle| {
+                let found = (&collective.input, &collective.output, &total);
+                let is_one = !is_scan && collective.beside.is_empty();
+                let before = is_one.then(|| self.rewrite_before_last_step(watch, ran, found));
+                before.flatten().ok_or(obstacle)
+            })
+        };
+        Some(collective)
+    }
+}
+
+impl Machine<'_> {
+    /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
+    fn stores_a_part(&self, watch: &Watch, range: (Operator, u32, u32)) -> bool {
+        let writes = self.state.writes.iter().skip(watch.writes_before);
+        writes.into_iter().any(|write| is_part(&write.value, range))
+    }
+
+    /// Where the results are of scans of `count` elements that end in these places. The other half of a double buffer holds
+    /// many of them as well; but it is none of these places, and it does not hold the longest.
+    fn scanned<'e>(
+        &self,
+        watch: &Watch,
+        outputs: impl Iterator<Item = &'e Elements>,
+        count: u32,
+        is_of_words: bool,
+    ) -> Places {
+        let is_result = |value: &Value| value.known().is_none() && (!is_of_words || value.atom_count() > 1);
+        let mut places = Places::default();
+        let mut longest: Option<&Value> = None;
+        for output in outputs {
+            let ends = self.ends(watch, output, count);
+            for (place, value) in ends.into_iter().filter(|(_, value)| is_result(value)) {
+                places.add(place);
+                if longest.is_none_or(|longest| longest.atom_count() < value.atom_count()) {
+                    longest = Some(value);
+                }
+            }
+        }
+        if let Some(longest) = longest.filter(|_| is_of_words) {
+            let mut is_longest = |value: &Value| value == longest;
+            places.append(self.places(watch, &mut is_longest));
+        }
+        places
+    }
+
+    /// The places that `count` elements end in, and what is there.
+    fn ends(&self, watch: &Watch, output: &Elements, count: u32) -> Vec<(Place, &Value)> {
+        let cells = |global: GlobalId| {
+            let array = self.state.shared.iter().find(|array| array.global == global);
+            array.map_or(&[][..], Shared::cells)
+        };
+        match output {
+            Elements::Array {
+                global,
+                offset,
+                component,
+                ..
+            } => {
+                let (layout, cells) = (watch.layouts.array(*global), cells(*global));
+                let component = usize::from(component.unwrap_or(0));
+                let ranks = (*offset..offset.saturating_add(count)).zip(layout.into_iter().cycle());
+                let numbers = ranks.map(|(rank, layout)| layout.cell(rank as usize, component));
+                numbers
+                    .filter_map(|number| Some((Place::Cell(*global, number as u32), cells.get(number)?)))
+                    .collect()
+            }
+            Elements::Spread { global, .. } => {
+                let cells = (0..).zip(cells(*global));
+                cells
+                    .map(|(number, value)| (Place::Cell(*global, number), value))
+                    .collect()
+            }
+            Elements::Register { local, component } => {
+                let component = component.unwrap_or(0);
+                let columns = self.state.frame.locals.get(local.0 as usize);
+                let column = columns.and_then(|columns| columns.get(usize::from(component)));
+                let threads = (0..self.lanes as u32).zip(column.into_iter().cycle());
+                threads
+                    .map(|(thread, column)| {
+                        let place = Place::Register(*local, u32::from(component), thread);
+                        (place, column.at(thread as usize))
+                    })
+                    .collect()
+            }
+            Elements::Cell { .. } | Elements::OneRegister { .. } | Elements::Expression { .. } => Vec::new(),
+        }
+    }
+
+    /// Where values are of this kind.
+    fn places(&self, watch: &Watch, is_such: &mut dyn FnMut(&Value) -> bool) -> Places {
+        let mut places = Places::default();
+        for array in &self.state.shared {
+            if watch.layouts.array(array.global).is_some() {
+                let cells = (0u32..).zip(array.cells());
+                let cells = cells.filter(|(_, value)| is_such(value));
+                places.cells.extend(cells.map(|(cell, _)| (array.global, cell)));
+            }
+        }
+        if watch.depth != self.state.frame.depth {
+            return places;
+        }
+        for (local, _) in &watch.registers {
+            let columns = self.state.frame.locals.get(local.0 as usize);
+            for (component, column) in (0u32..).zip(columns.into_iter().flatten()) {
+                let threads = 0..self.lanes as u32;
+                let threads = threads.filter(|thread| is_such(column.at(*thread as usize)));
+                places
+                    .registers
+                    .extend(threads.map(|thread| (*local, component, thread)));
+            }
+        }
+        places
+    }
+
+    /// Whether a value is made of all the elements from `first` to `end`, in any way. True where that takes longer to tell
+    /// than is left.
+    fn is_of_all(&self, value: &Value, (first, end): (u32, u32), left: &mut usize) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut elements = 0;
+        let mut waiting: Vec<u32> = value.atoms().collect();
+        while let Some(atom) = waiting.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            let Some(next) = left.checked_sub(1) else {
+                return true;
+            };
+            *left = next;
+            if (first..end).contains(&atom) {
+                elements += 1;
+            } else if let Some(Term::Apply(_, arguments)) = self.terms.term(atom) {
+                waiting.extend(arguments.iter().flat_map(Value::atoms));
+            }
+        }
+        elements == end - first
+    }
+
+    /// Whether none of the elements goes into a value but by way of their total, as the mean's do. False where that takes
+    /// longer to tell than is left.
+    fn is_of_total(
+        &self,
+        value: &Value,
+        (operator, first, end): (Operator, u32, u32),
+        left: &mut usize,
+    ) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut waiting = vec![value];
+        while let Some(value) = waiting.pop() {
+            let (own, whole) = match value {
+                Value::Known(_) => continue,
+                Value::Run { operator, start, end } => (*operator, vec![(*start, *end)]),
+                Value::Sum(sum) => {
+                    let parts = sum.parts.iter().map(|part| (part.start, part.end));
+                    (sum.operator, parts.collect())
+                }
+            };
+            for (start, stop) in whole {
+                if own == operator && (start, stop) == (first, end) {
+                    continue;
+                }
+                if start < end && first < stop {
+                    return false;
+                }
+                for atom in (start..stop).filter(|atom| seen.insert(*atom)) {
+                    let Some(next) = left.checked_sub(1) else {
+                        return false;
+                    };
+                    *left = next;
+                    if let Some(Term::Apply(_, arguments)) = self.terms.term(atom) {
+                        waiting.extend(arguments);
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Whether a value is made of several of the elements from `first` to `end` by the operator, and not of all of them.
+fn is_part(value: &Value, (operator, first, end): (Operator, u32, u32)) -> bool {
+    let is_inside = |start: u32, stop: u32| first <= start && stop <= end;
+    let combined = match value {
+        Value::Known(_) => 0,
+        Value::Run {
+            operator: own,
+            start,
+            end: stop,
+        } if *own == operator && is_inside(*start, *stop) => stop - start,
+        Value::Sum(sum) if sum.operator == operator => {
+            let are_inside = sum.parts.iter().all(|part| is_inside(part.start, part.end));
+            let count = sum.parts.iter().map(|part| part.end - part.start).sum();
+            if are_inside { count } else { 0 }
+        }
+        _ => 0,
+    };
+    (2..end - first).contains(&combined)
+}
+
+/// The shape, and in how many rounds partial results grew.
+fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
+    let doubles = |widths: &[u32]| {
+        let last = widths.last().copied().unwrap_or(1);
+        (1u32..)
+            .zip(widths)
+            .all(|(round, width)| *width == (1 << round.min(31)).min(last))
+    };
+    let is_ladder = doubles(&watch.windows) && watch.windows.last().is_some_and(|last| last + 1 >= elements);
+    let shape = match kind {
+        Kind::InclusiveScan | Kind::ExclusiveScan if is_ladder => {
+            return (Shape::Doubling, watch.windows.len() as u32);
+        }
+        Kind::InclusiveScan | Kind::ExclusiveScan if watch.before_scan >= elements => Shape::Sweeps,
+        _ if watch.widths.len() <= 1 => Shape::Serial,
+        _ if doubles(&watch.widths) => Shape::Tree,
+        _ => Shape::Other,
+    };
+    (shape, watch.widths.len() as u32)
+}
+
+/// The place from an element on; `None` of variables of other threads than the first ones, for which there is no name.
+fn at(place: &Elements, element: u32) -> Option<Elements> {
+    Some(match place {
+        Elements::Array {
+            global,
+            component,
+            axis,
+            ..
+        } => Elements::Array {
+            global: *global,
+            offset: element,
+            component: *component,
+            axis: *axis,
+        },
+        other => (element == 0).then(|| other.clone())?,
+    })
+}
+
+/// Where a scan's elements came from.
+fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements> {
+    match output {
+        Elements::Spread { .. } => Some(output.clone()),
+        _ => atoms.elements(scan.first, scan.count),
+    }
+}
+
+/// A lane takes up to four elements in a row, which padding must not part.
+const LEAST_SHIFT: u32 = 2;
+
+/// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
+/// that are left are numbered anew, in their order. The third part is what they all come to, by the atoms as they are.
+fn spread_scan(
+    atoms: &Atoms,
+    place: &Elements,
+    row: &[Value],
+    (lanes, is_swept): (u32, bool),
+) -> Option<(Scan, Elements, Value)> {
+    let Elements::Array {
+        global, component, ..
+    } = place
+    else {
+        return None;
+    };
+    let component = usize::from(component.unwrap_or(0));
+    let is_own = |(index, cell): &(u32, &Value)| atoms.is_untouched(*global, component, *index, cell);
+    let touched = (0u32..).zip(row).filter(|cell| !is_own(cell));
+    let (input, ranks) = atoms.of_one_array(touched.flat_map(|(_, cell)| cell.atoms()))?;
+    let rank = |atom: u32| ranks.binary_search(&atom).ok().map(|rank| rank as u32);
+    let renumbered = |value: &Value| -> Option<Value> {
+        let (operator, start, end) = match value {
+            Value::Known(_) => return Some(value.clone()),
+            Value::Run { operator, start, end } => (*operator, *start, *end),
+            Value::Sum(sum) => {
+                let is_plain =
+                    sum.constant == sum.operator.identity() && sum.parts.iter().all(|part| part.factor == 1);
+                let (first, last) = (sum.parts.first()?, sum.parts.last()?);
+                is_plain.then_some((sum.operator, first.start, last.end))?
+            }
+        };
+        let (start, last) = (rank(start)?, rank(end - 1)?);
+        (last + 1 - start == value.atom_count()).then_some(Value::Run {
+            operator,
+            start,
+            end: last + 1,
+        })
+    };
+    let is_of_row = |(index, cell): &(u32, &Value)| {
+        let is_gap = atoms.is_untouched(*global, component, *index, cell);
+        !(is_gap && matches!(cell, Value::Run { start, .. } if rank(*start).is_none()))
+    };
+    let (cells, dense): (Vec<u32>, Vec<&Value>) = (0u32..).zip(row).filter(is_of_row).unzip();
+    let dense: Option<Vec<Value>> = dense.into_iter().map(renumbered).collect();
+    // A cell or two that a scan leaves out are no padding.
+    let dense = dense?;
+    let scan = pattern::scan(&dense, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    let scan = if is_swept {
+        scan.with_identity_before(&dense)
+    } else {
+        scan
+    };
+    // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
+    let mut of_scan = ranks;
+    if scan.kind == Kind::ExclusiveScan {
+        let (lowest, highest) = (*of_scan.first()?, *of_scan.last()?);
+        let (lowest_place, highest_place) = (atoms.place_of(lowest)?, atoms.place_of(highest)?);
+        let beyond = |place: u32| {
+            if scan.reversed {
+                place < lowest_place
+            } else {
+                place > highest_place
+            }
+        };
+        let is_rewritten = |(place, cell): &(u32, &Value)| {
+            beyond(*place) && !atoms.is_untouched(*global, component, *place, cell)
+        };
+        let (place, _) = (0u32..).zip(row).find(is_rewritten)?;
+        if (of_scan.len() as u32) < scan.count {
+            let at = if scan.reversed { 0 } else { of_scan.len() };
+            of_scan.insert(at, atoms.beside(highest, place)?);
+        }
+    }
+    let elements = of_scan.get(scan.first as usize..(scan.first + scan.count) as usize)?;
+    let places: Option<Vec<u32>> = elements.iter().map(|atom| atoms.place_of(*atom)).collect();
+    let places = places?;
+    // The results lie where the elements did.
+    if input != *global || cells.get(scan.at as usize..(scan.at + scan.count) as usize)? != places {
+        return None;
+    }
+    let shift = (LEAST_SHIFT..u32::BITS).find(|shift| {
+        let of_shift = (0u32..).map(|element| element + (element >> shift));
+        of_shift.take(places.len()).eq(places.iter().copied())
+    });
+    let total = Value::of_atoms(scan.operator, elements);
+    Some((scan, Elements::Spread { global: input, shift }, total))
+}
+
+/// The totals that the candidate left: in the rows, or else in what was noticed if that counts.
+fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_noticed: bool) -> Vec<Pattern> {
+    let in_rows = rows
+        .iter()
+        .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
+    let in_rows: Vec<Pattern> = in_rows.collect();
+    if !in_rows.is_empty() || !counts_noticed {
+        return in_rows;
+    }
+    let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
+        total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
+    };
+    // What a variable is given is an expression first.
+    let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
+    let mut noticed = watch.noticed.iter().filter_map(total_of);
+    let Some(first) = noticed.next() else {
+        return Vec::new();
+    };
+    let named = noticed.find(is_named).filter(|_| !is_named(&first));
+    vec![named.unwrap_or(first)]
+}
+
+/// A place that holds all elements of another combined.
+fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes: u32) -> Option<Pattern> {
+    let is_total = |value: &Value| {
+        let (operator, first, end) =
+            pattern::run(value).filter(|(operator, ..)| operator.is_some_and(|o| o.is_on(element)))?;
+        let count = end - first;
+        let input = atoms.elements(first, count)?;
+        let is_all = count.is_multiple_of(lanes) || atoms.are_all(first, count);
+        is_all.then_some((operator?, first, count, input))
+    };
+    let (index, (operator, first, count, input)) = (0u32..)
+        .zip(row)
+        .find_map(|(index, value)| Some((index, is_total(value)?)))?;
+    let output = match place {
+        Elements::Array {
+            global,
+            component,
+            axis,
+            ..
+        } => Elements::Cell {
+            global: *global,
+            index,
+            component: *component,
+            axis: *axis,
+        },
+        Elements::Register { local, component } if row.iter().any(|value| *value != row[index as usize]) => {
+            Elements::OneRegister {
+                local: *local,
+                component: *component,
+                thread: index,
+            }
+        }
+        other => other.clone(),
+    };
+    Some(Pattern {
+        kind: Kind::Reduction,
+        reversed: false,
+        operator,
+        element,
+        first,
+        count,
+        segment: count,
+        input,
+        output,
+        total: Value::Run {
+            operator,
+            start: first,
+            end: first + count,
+        },
+    })
+}

@@ -1,0 +1,136 @@
+//! Several results of the same statements: those of a vector's components, and those of other elements or by another
+//! operator.
+
+use shaderlint_hlsl::{FunctionId, Shader, Type};
+
+use crate::detect::collectives::classify::Pattern;
+use crate::finding::{Beside, Elements};
+
+/// What belongs to one of the patterns that statements leave.
+pub(crate) struct Several {
+    /// Components of an element, where all of them are combined alike.
+    pub vector: Option<u8>,
+    /// Other places of the same result.
+    pub also: Vec<Elements>,
+    /// The atoms that the elements are, of each component: the first and the end.
+    pub ranges: Vec<(u32, u32)>,
+    pub beside: Vec<Beside>,
+}
+
+impl Several {
+    /// Of `main` among `others`.
+    pub fn of(shader: &Shader, function: FunctionId, main: &Pattern, others: &[Pattern]) -> Several {
+        let components = components(shader, function, main, others);
+        let also = |of: &Pattern| {
+            let others = others.iter().filter(|other| other.is_result_of(of));
+            others
+                .map(|other| other.output.clone())
+                .collect::<Vec<Elements>>()
+        };
+        let mut own = also(main);
+        if !components.is_empty() {
+            let of_components: Vec<Vec<Elements>> = components.iter().map(|of| also(of)).collect();
+            for place in &mut own {
+                // A place that has one component of the result has all of them, or is none that a vector fits.
+                let has_all = place.component() == Some(0)
+                    && (1u8..)
+                        .zip(&of_components)
+                        .all(|(number, places)| places.contains(&place.with_component(Some(number))));
+                if has_all {
+                    *place = place.with_component(None);
+                }
+            }
+        }
+        let mut known: Vec<(_, u32)> = std::iter::once(main)
+            .chain(components.iter().copied())
+            .map(|of| (of.operator, of.first))
+            .collect();
+        let ranges = known
+            .iter()
+            .map(|(_, first)| (*first, first + main.count))
+            .collect();
+        let mut beside = Vec::new();
+        for other in others {
+            let is_news = (other.kind, other.count) == (main.kind, main.count)
+                && !known.contains(&(other.operator, other.first))
+                && is_apart(&other.output, &main.output);
+            if is_news {
+                known.push((other.operator, other.first));
+                beside.push(Beside {
+                    operator: other.operator,
+                    output: other.output.clone(),
+                    also: also(other),
+                });
+            }
+        }
+        Several {
+            vector: u8::try_from(components.len() + 1).ok().filter(|count| *count > 1),
+            also: own,
+            ranges,
+            beside,
+        }
+    }
+}
+
+/// The patterns of the other components, where `main` is that of a vector's first one and all of them are alike.
+fn components<'p>(
+    shader: &Shader,
+    function: FunctionId,
+    main: &Pattern,
+    others: &'p [Pattern],
+) -> Vec<&'p Pattern> {
+    let width =
+        |place: &Elements| vector_width(shader, function, place).filter(|_| place.component() == Some(0));
+    let Some(count) = width(&main.output).filter(|count| width(&main.input) == Some(*count)) else {
+        return Vec::new();
+    };
+    let component = |number: u8| {
+        let input = main.input.with_component(Some(number));
+        let output = main.output.with_component(Some(number));
+        let is_made_alike = |other: &&Pattern| {
+            (other.kind, other.reversed, other.operator, other.element)
+                == (main.kind, main.reversed, main.operator, main.element)
+                && (other.count, other.segment) == (main.count, main.segment)
+                && (&other.input, &other.output) == (&input, &output)
+        };
+        others.iter().find(is_made_alike)
+    };
+    (1..count)
+        .map(component)
+        .collect::<Option<Vec<_>>>()
+        .unwrap_or_default()
+}
+
+/// Components of the vectors that a place holds.
+fn vector_width(shader: &Shader, function: FunctionId, place: &Elements) -> Option<u8> {
+    let mut ty = match place {
+        Elements::Array { global, .. } | Elements::Cell { global, .. } => {
+            &shader.globals.get(global.0 as usize)?.ty
+        }
+        Elements::Register { local, .. } | Elements::OneRegister { local, .. } => {
+            let function = shader.functions.get(function.0 as usize)?;
+            &function.locals.get(local.0 as usize)?.ty
+        }
+        Elements::Spread { .. } | Elements::Expression { .. } => return None,
+    };
+    while let Type::Array(inner, _) = ty {
+        ty = inner;
+    }
+    match ty {
+        Type::Vector(_, count) => Some(*count),
+        _ => None,
+    }
+}
+
+/// Whether two places are of different variables, or components. Two cells of one array may hold the ends of what was
+/// sorted.
+fn is_apart(a: &Elements, b: &Elements) -> bool {
+    let home = |place: &Elements| match place {
+        Elements::Array { global, .. } | Elements::Cell { global, .. } | Elements::Spread { global, .. } => {
+            (Some(*global), None)
+        }
+        Elements::Register { local, .. } | Elements::OneRegister { local, .. } => (None, Some(*local)),
+        Elements::Expression { .. } => (None, None),
+    };
+    (home(a), a.component()) != (home(b), b.component())
+}

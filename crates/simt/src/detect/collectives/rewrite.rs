@@ -1,0 +1,461 @@
+//! What code that takes a construct's place can use and has to leave.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    Direction, ExprKind, GlobalId, LocalId, Scalar, Span, Stmt, StmtKind, Type, expressions,
+};
+
+use crate::detect::collectives::executed::Executed;
+use crate::detect::collectives::partial_results::Watch;
+use crate::exec::control::root;
+use crate::exec::machine::Machine;
+use crate::exec::memory::Shared;
+use crate::facts::effects::{Effects, EffectsCache};
+use crate::facts::stable::Stable;
+use crate::finding::{Beside, Elements, LastStep, Left, Obstacle, Rewrite, StepEdit, Stored};
+use crate::terms::column::Column;
+use crate::terms::value::Value;
+
+impl Machine<'_> {
+    /// What code in the place of the statements has to know. `also` are other places of the result in `output`, and `beside` are the
+    /// further results; `total` is what all elements of a scan come to, `None` for a reduction. The statements of `last` have run
+    /// since.
+    pub fn rewrite(
+        &mut self,
+        watch: &Watch,
+        ran: Executed<'_>,
+        output: &Elements,
+        (mut also, beside): (Vec<Elements>, &[Beside]),
+        total: Option<&Value>,
+        last: &[Effects],
+    ) -> Result<Rewrite, Obstacle> {
+        let (effects, span) = (&Effects::of_all(ran.effects), ran.span());
+        let mut written = Effects::of_all(last).written;
+        written.extend(&effects.written);
+        // Scans are written anew for one result at a time.
+        let beside = if total.is_none() { beside } else { &[] };
+        let stored = self.stored(watch, ran, effects, total)?;
+        let function = self.function().ok_or(Obstacle::Unfollowed)?;
+        let body = function.body.as_deref().unwrap_or_default();
+        let outside = self.effects.of_statements_outside(self.shader, body, span);
+        let used_outside: BTreeSet<LocalId> = outside.read.union(&outside.written).copied().collect();
+        let after = self.effects.of_statements_after(self.shader, body, span);
+        let is_handed_out = |local: &LocalId| {
+            let mut parameters = function.parameters.iter();
+            parameters.any(|parameter| parameter.local == *local && parameter.direction != Direction::In)
+        };
+        // What nobody reads any more need not be left, unless another build reads it.
+        let is_read = |local: &LocalId| after.read.contains(local) || after.opaque || is_handed_out(local);
+        let mut declared = effects.declared.iter();
+        if let Some(local) = declared.find(|local| used_outside.contains(local)) {
+            return Err(Obstacle::Declares(*local));
+        }
+        // What a variable of the construct's own holds, nobody can be given.
+        if let Elements::Register { local, .. } | Elements::OneRegister { local, .. } = output
+            && effects.declared.contains(local)
+        {
+            return Err(Obstacle::NoPlace);
+        }
+        if matches!(output, Elements::Expression { .. }) {
+            return Err(Obstacle::NoPlace);
+        }
+        let (mut settled, mut unread, mut further) = (Vec::new(), Vec::new(), Vec::new());
+        for local in effects.written.difference(&effects.declared) {
+            let is_in = |elements: &Elements| match elements {
+                Elements::Register {
+                    local: own,
+                    component: None,
+                }
+                | Elements::OneRegister {
+                    local: own,
+                    component: None,
+                    ..
+                } => own == local,
+                _ => false,
+            };
+            if !used_outside.contains(local) || is_in(output) {
+                continue;
+            }
+            let is_own = also.iter().any(is_in);
+            let mut others = beside.iter();
+            let other = others.position(|other| other.also.iter().any(is_in));
+            let left = match (is_own, other, self.value_left(*local)) {
+                (true, ..) => Left::Result(None),
+                (_, Some(other), _) => Left::Result(Some(other)),
+                (_, None, Some(number)) => Left::Number(number),
+                (_, None, None) => Left::Other,
+            };
+            if !is_read(local) {
+                also.retain(|place| !is_in(place));
+                unread.push((*local, left));
+                continue;
+            }
+            match left {
+                Left::Result(None) => {}
+                Left::Result(Some(other)) => further.push((*local, other)),
+                Left::Number(number) => settled.push((*local, number)),
+                Left::Other => return Err(Obstacle::Leaves(*local)),
+            }
+        }
+        let mut scope = Vec::new();
+        scope.extend(function.parameters.iter().map(|parameter| parameter.local));
+        in_scope(body, span, &mut scope);
+        // A later declaration hides an earlier one of the same name.
+        let visible = scope.iter().enumerate().filter(|(index, local)| {
+            let name = |local: &LocalId| function.locals.get(local.0 as usize).map(|l| &l.name);
+            !scope[index + 1..].iter().any(|later| name(later) == name(local))
+        });
+        // What is written by the end of the run may have held something else before.
+        let visible = visible.filter(|(_, local)| !written.contains(local));
+        // Another one may hold it in this run alone, as in the first pass of a loop.
+        let stable = Stable::of(self.shader, function, &mut EffectsCache::default()).locals;
+        let holding = |wanted: &dyn Fn(u32) -> u32| {
+            let held = visible.clone().filter_map(|(_, local)| {
+                let expression = self.index_expression(*local, wanted)?;
+                Some((!stable.contains(local), expression.len(), expression))
+            });
+            held.min().map(|(.., expression)| expression)
+        };
+        let [width, height, depth] = self.group;
+        let has_rows = width > 1 && height > 1 && depth == 1;
+        let (lane, row) = match holding(&|thread| thread) {
+            Some(lane) => (lane, None),
+            None if has_rows => {
+                let place = holding(&|thread| thread % width).ok_or(Obstacle::NoIndex)?;
+                let row = holding(&|thread| thread / width).ok_or(Obstacle::NoIndex)?;
+                (place, Some(row))
+            }
+            None => return Err(Obstacle::NoIndex),
+        };
+        Ok(Rewrite {
+            last_step: None,
+            lane,
+            row,
+            settled,
+            unread,
+            further,
+            also,
+            stored,
+            ends_with_barrier: watch.settled,
+        })
+    }
+
+    /// What code in the place of a reduction's statements has to know if it ends before the step that comes to the total, which
+    /// stays where it is, and reads the total instead. Whether nothing else in the statements that stay reads partial
+    /// results is for the proof of the replacement to find out.
+    pub fn rewrite_before_last_step(
+        &mut self,
+        watch: &Watch,
+        ran: Executed<'_>,
+        (input, output, total): (&Elements, &Elements, &Value),
+    ) -> Option<Rewrite> {
+        let &Elements::Array {
+            global,
+            offset,
+            component: None,
+            axis,
+        } = input
+        else {
+            return None;
+        };
+        let makes_steps = |effects: &Effects| effects.barrier || !effects.shared_written.is_empty();
+        let (_, earlier) = ran.effects.split_last()?;
+        let (before, last) = ran.split_at(earlier.iter().rposition(makes_steps)? + 1)?;
+        let cell = Elements::Cell {
+            global,
+            index: offset,
+            component: None,
+            axis,
+        };
+        // The variable that has to hold the total as well, and the edits of the last step.
+        let (also, changes) = match output {
+            Elements::Cell { .. } if *output != cell => return None,
+            Elements::Cell { .. } => {
+                let stores = |effects: &Effects| effects.shared_written.contains(&global);
+                let store = self.only_writer(last.statements, &stores)?;
+                (None, vec![StepEdit::Remove(store)])
+            }
+            Elements::OneRegister {
+                local,
+                component: None,
+                ..
+            }
+            | Elements::Register {
+                local,
+                component: None,
+            } => match total_expressions(watch, last.span(), total) {
+                reads if reads.is_empty() => {
+                    let gives = |effects: &Effects| effects.written.contains(local);
+                    let goes = StepEdit::Remove(self.only_writer(last.statements, &gives)?);
+                    match initial_value(last.statements, *local) {
+                        Some(value) => (None, vec![StepEdit::ReadTotal(value), goes]),
+                        None => (Some(*local), vec![goes]),
+                    }
+                }
+                reads => (None, reads),
+            },
+            _ => (None, total_expressions(watch, last.span(), total)),
+        };
+        if changes.is_empty() {
+            return None;
+        }
+        // What other variables hold before the last step is not known any more.
+        let (of_before, of_last) = (Effects::of_all(before.effects), Effects::of_all(last.effects));
+        let mut shared = of_before.written.intersection(&of_last.written);
+        let is_declared = |local: LocalId| of_last.declared.contains(&local);
+        if shared.any(|local| Some(*local) != also) || also.is_some_and(is_declared) {
+            return None;
+        }
+        let also = also.into_iter().map(|local| Elements::Register {
+            local,
+            component: None,
+        });
+        let rewrite = self
+            .rewrite(watch, before, &cell, (also.collect(), &[]), None, last.effects)
+            .ok()?;
+        Some(Rewrite {
+            last_step: Some(LastStep {
+                before: before.span(),
+                edits: changes,
+                cell,
+            }),
+            ends_with_barrier: false,
+            ..rewrite
+        })
+    }
+
+    /// The only loop or expression statement here, declarations aside, whose effects satisfy `writes`, looked for in nested blocks;
+    /// or the `if` that guards nothing else.
+    fn only_writer(&mut self, statements: &[Stmt], writes: &dyn Fn(&Effects) -> bool) -> Option<Span> {
+        let mut writers = statements.iter().filter(|statement| {
+            let effects = self
+                .effects
+                .of_statements(self.shader, std::slice::from_ref(statement));
+            !matches!(statement.kind, StmtKind::Declare { .. }) && writes(&effects)
+        });
+        let (writer, None) = (writers.next()?, writers.next()) else {
+            return None;
+        };
+        match &writer.kind {
+            StmtKind::Block(body) => self.only_writer(body, writes),
+            StmtKind::If {
+                condition,
+                then,
+                otherwise: None,
+            } => {
+                let inner = self.only_writer(std::slice::from_ref(then), writes)?;
+                let (is_all, has_braces) = match &then.kind {
+                    StmtKind::Block(body) => (matches!(&body[..], [only] if only.span == inner), true),
+                    _ => (then.span == inner, false),
+                };
+                if is_all && !self.effects.has_side_effects(self.shader, condition) {
+                    Some(writer.span)
+                } else {
+                    (has_braces || !is_all).then_some(inner)
+                }
+            }
+            StmtKind::Expr(_) | StmtKind::Loop(_) => Some(writer.span),
+            _ => None,
+        }
+    }
+
+    /// What under `span` gives places the total of the construct's elements: those in device memory, and variables in groupshared
+    /// memory. Other code can take the place of statements that change nothing else but the construct's arrays
+    /// and variables.
+    fn stored(
+        &self,
+        watch: &Watch,
+        ran: Executed<'_>,
+        effects: &Effects,
+        total: Option<&Value>,
+    ) -> Result<Vec<Stored>, Obstacle> {
+        let span = ran.span();
+        let is_total = |value: &Value| Some(value) == total;
+        let given =
+            |array: &Shared| matches!(array.cells(), [cell] if is_total(cell)).then_some(array.global);
+        let shared: BTreeSet<GlobalId> = self.state.shared.iter().filter_map(given).collect();
+        let body = self.function().and_then(|function| function.body.as_deref());
+        let (mut stored, mut on_device) = (Vec::new(), 0);
+        for expr in expressions(body.unwrap_or_default()) {
+            let (place, value) = match &expr.kind {
+                ExprKind::Assign {
+                    target,
+                    op: None,
+                    value,
+                } => (root(target), value.span),
+                ExprKind::Method {
+                    object,
+                    name,
+                    arguments,
+                } if name == "Store" => match arguments.as_slice() {
+                    [_, value] => (root(object), value.span),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let is_within = span.start <= expr.span.start && expr.span.end <= span.end;
+            if let ExprKind::Global(global) = place.kind
+                && is_within
+            {
+                let is_on_device = effects.device_written.contains(&global);
+                on_device += u32::from(is_on_device);
+                if is_on_device || shared.contains(&global) {
+                    stored.push(Stored {
+                        whole: expr.span,
+                        value,
+                    });
+                }
+            }
+        }
+        let writes = self.state.writes.get(watch.writes_before..).unwrap_or_default();
+        let are_totals = writes.iter().all(|write| is_total(&write.value));
+        let device_written = effects
+            .device_written
+            .iter()
+            .filter(|_| !are_totals || on_device == 0);
+        let mut otherwise = device_written.chain(&effects.statics);
+        if let Some(global) = otherwise.next() {
+            Err(Obstacle::Writes(*global))
+        } else if effects.leaves {
+            Err(Obstacle::MayLeave)
+        } else if effects.opaque {
+            Err(Obstacle::Unfollowed)
+        } else if effects.handle_written {
+            Err(Obstacle::WritesHandle)
+        } else if ran.events.last().copied().unwrap_or(self.state.events) - watch.events_before != on_device {
+            Err(Obstacle::SharesMemory)
+        } else {
+            Ok(stored)
+        }
+    }
+
+    /// The number that a variable has now in all threads, as HLSL text.
+    fn value_left(&self, local: LocalId) -> Option<String> {
+        let variable = self.function()?.locals.get(local.0 as usize)?;
+        let Type::Scalar(scalar) = variable.ty else {
+            return None;
+        };
+        let columns = self.state.frame.locals.get(local.0 as usize)?;
+        literal(scalar, columns.first()?.uniform(self.all)?.known()?)
+    }
+
+    /// How to write by this variable what each thread is to have, if it holds that.
+    fn index_expression(&self, local: LocalId, wanted: &dyn Fn(u32) -> u32) -> Option<String> {
+        let variable = self.function()?.locals.get(local.0 as usize)?;
+        let columns = self.state.frame.locals.get(local.0 as usize)?;
+        let component = columns.iter().position(|column| match column {
+            Column::Lanes(values) => (0u32..)
+                .zip(values.iter())
+                .all(|(thread, value)| *value == Value::Known(wanted(thread))),
+            Column::Uniform(value) => self.lanes == 1 && *value == Value::Known(0),
+        })?;
+        let mut path = variable.name.clone();
+        let mut ty = &variable.ty;
+        let mut component = component;
+        loop {
+            match ty {
+                Type::Scalar(Scalar::Uint) => return Some(path),
+                // The wave form compares and divides the index: keep it unsigned.
+                Type::Scalar(Scalar::Int) => return Some(format!("uint({path})")),
+                Type::Vector(scalar, _) => {
+                    path.push('.');
+                    path.push(char::from(*b"xyzw".get(component)?));
+                    return Some(if *scalar == Scalar::Uint {
+                        path
+                    } else {
+                        format!("uint({path})")
+                    });
+                }
+                Type::Struct(id) => {
+                    let field = self
+                        .shader
+                        .structs
+                        .get(id.0 as usize)?
+                        .fields
+                        .iter()
+                        .find(|field| {
+                            let count = self.shader.components(&field.ty);
+                            let here = component < count;
+                            if !here {
+                                component -= count;
+                            }
+                            here
+                        })?;
+                    path.push('.');
+                    path.push_str(&field.name);
+                    ty = &field.ty;
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// The outermost expressions under `span` that were seen to be the total.
+fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<StepEdit> {
+    let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
+    let noticed = watch.noticed.iter().filter(|(.., value)| value == total);
+    let spans = noticed.filter_map(|(place, ..)| match place {
+        Elements::Expression { span: own, .. } if holds(span, *own) => Some(*own),
+        _ => None,
+    });
+    let spans: BTreeSet<Span> = spans.collect();
+    let is_outermost = |own: &&Span| !spans.iter().any(|other| other != *own && holds(*other, **own));
+    spans
+        .iter()
+        .filter(is_outermost)
+        .map(|own| StepEdit::ReadTotal(*own))
+        .collect()
+}
+
+/// The value that a variable is declared with in these statements or blocks of them.
+fn initial_value(statements: &[Stmt], wanted: LocalId) -> Option<Span> {
+    statements.iter().find_map(|statement| match &statement.kind {
+        StmtKind::Declare { local, init } if *local == wanted => init.as_ref().map(|init| init.span),
+        StmtKind::Block(body) => initial_value(body, wanted),
+        StmtKind::If { then, .. } => initial_value(std::slice::from_ref(then), wanted),
+        _ => None,
+    })
+}
+
+/// A word as HLSL text of its type.
+fn literal(scalar: Scalar, word: u32) -> Option<String> {
+    match scalar {
+        Scalar::Uint => Some(format!("{word}u")),
+        Scalar::Int => Some(word.cast_signed().to_string()),
+        Scalar::Bool => Some((word != 0).to_string()),
+        _ => None,
+    }
+}
+
+/// The variables declared before `span` in the blocks around it.
+fn in_scope(statements: &[Stmt], span: Span, scope: &mut Vec<LocalId>) {
+    for statement in statements {
+        if statement.span.start >= span.start {
+            return;
+        }
+        let around = statement.span.end >= span.end;
+        match &statement.kind {
+            StmtKind::Declare { local, .. } => scope.push(*local),
+            StmtKind::Block(body) if around => in_scope(body, span, scope),
+            StmtKind::If { then, otherwise, .. } if around => {
+                for arm in std::iter::once(then).chain(otherwise) {
+                    if arm.span.start <= span.start && arm.span.end >= span.end {
+                        in_scope(std::slice::from_ref(arm), span, scope);
+                    }
+                }
+            }
+            StmtKind::Loop(l) if around => {
+                in_scope(&l.init, span, scope);
+                in_scope(std::slice::from_ref(&l.body), span, scope);
+            }
+            StmtKind::Switch { cases, .. } if around => {
+                for case in cases {
+                    in_scope(&case.body, span, scope);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Races at elements to which data lead: a histogram that is counted in while others clear it, or read it.
+//!
+//! Which element an `InterlockedAdd` goes to is not known, but if threads certainly touch every element of the array in the
+//! same interval, other than by atomics, it meets one of them wherever it is led. Whether that is another thread is seen by
+//! sampling what it reads: each sample is an input for which the two meet.
+//!
+//! Where it goes must hang on what is read and nothing else: if the same data lead all threads to the same element, none of
+//! them keeps to elements of its own, as in `g[gi * 16 + key]`, which may be so that keys are less than 16.
+
+use crate::exec::machine::Machine;
+use crate::exec::memory::{Conflict, DataDependent, Shared, Touches};
+use crate::terms::column::Column;
+
+/// Threads of one access that are noted.
+const MAX_THREADS: usize = 3;
+
+impl Machine<'_> {
+    /// Notes threads that add to elements of an array that are not known.
+    pub fn note_data_dependent(&mut self, number: usize, touches: Touches, base: &Column, component: u32) {
+        if !self.tells_races() {
+            return;
+        }
+        let state = &mut self.state;
+        let Some(array) = state
+            .shared
+            .get_mut(number)
+            .filter(|array| array.has_room_for_data_dependent())
+        else {
+            return;
+        };
+        // What each thread's element is where all that is read is 0.
+        let mut begins = state
+            .active
+            .threads()
+            .map(|thread| self.terms.word_of_zeros(base.at(thread)));
+        let begin = begins.next().flatten();
+        if begin.is_none() || !begins.all(|other| other == begin) {
+            return;
+        }
+        for thread in state.active.threads().take(MAX_THREADS) {
+            array.note_data_dependent(DataDependent {
+                touch: touches.of(thread, state.guard.row()),
+                base: base.at(thread).clone(),
+                component,
+            });
+        }
+    }
+
+    /// The races of the interval that ends here, at elements to which data lead.
+    pub fn report_data_dependent_races(&mut self) {
+        if !self.tells_races() {
+            return;
+        }
+        let conflicts = self.state.shared.iter().flat_map(|array| {
+            let led = array.data_dependent_in(self.state.interval).iter();
+            led.filter_map(|led| Some((array.global, self.conflict_of(array, led)?)))
+        });
+        for (array, conflict) in conflicts.collect::<Vec<_>>() {
+            self.conflict(array, conflict, None);
+        }
+    }
+
+    /// Whether this is a run whose races are told.
+    fn tells_races(&self) -> bool {
+        !self.prober.is_probing() && self.claims.is_none() && self.served.is_none()
+    }
+
+    fn conflict_of(&self, array: &Shared, led: &DataDependent) -> Option<Conflict> {
+        let interval = self.state.interval;
+        let tracks = array.tracks();
+        let size = self.components_of_element(array.global);
+        let first = led.component as usize % size;
+        let is_met = |cell: usize| tracks[cell].plain_in(interval).next().is_some();
+        if !(first..tracks.len()).step_by(size).all(is_met) || !self.terms.has_data(&led.base) {
+            return None;
+        }
+        let site = self.sites.get(led.touch.site as usize)?;
+        let guard = site.guard.at(usize::from(led.touch.thread));
+        let mut cells = self.terms.words_where(&led.base, guard);
+        for (cell, _) in &mut cells {
+            *cell = cell.saturating_add(led.component);
+        }
+        cells.retain(|(cell, _)| (*cell as usize) < tracks.len());
+        // One that is always the same is no matter of data.
+        let always = cells.first().map(|(cell, _)| *cell);
+        if cells.iter().all(|(cell, _)| always == Some(*cell)) {
+            return None;
+        }
+        cells.iter().find_map(|&(cell, seed)| {
+            let mut met = tracks.get(cell as usize)?.plain_in(interval);
+            let (other, other_writes) = met.find(|(other, _)| other.thread != led.touch.thread)?;
+            let (mut first, mut second) = ((other, other_writes), (led.touch, true));
+            if first.0.site > second.0.site {
+                std::mem::swap(&mut first, &mut second);
+            }
+            Some(Conflict {
+                cell,
+                first: first.0,
+                second: second.0,
+                first_writes: first.1,
+                second_writes: second.1,
+                doubtful: false,
+                data_dependent: Some((led.touch.thread, seed)),
+            })
+        })
+    }
+}

@@ -1,0 +1,383 @@
+//! Atomics: on cells of groupshared arrays, and on elements of resources.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span, Type};
+
+use crate::detect::atomics::aggregation;
+use crate::detect::atomics::contention::AtomicAccess;
+use crate::exec::atomic_history::Made;
+use crate::exec::machine::{Machine, Run};
+use crate::exec::memory::Action;
+use crate::exec::place::Root;
+use crate::finding::Quantity;
+use crate::terms::column::Column;
+use crate::terms::fold;
+use crate::terms::history::Step;
+use crate::terms::operator::Operator;
+use crate::terms::taint::Source;
+use crate::terms::value::{Op, Value};
+
+/// What an atomic is made on that is not groupshared.
+pub(crate) struct Cell<'c> {
+    pub resource: GlobalId,
+    pub index: &'c [Column],
+    pub component: u32,
+    /// As of [`AtomicAccess`].
+    pub supposed: &'c BTreeSet<String>,
+}
+
+impl<'a> Machine<'a> {
+    /// `count` columns of what atomics returned: the order in which the device serves them is its own.
+    pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
+        let result = |_| {
+            let event = self.atomic_event();
+            self.atomic_result(event, source, None)
+        };
+        (0..count).map(result).collect()
+    }
+
+    /// A number for an atomic of which it is told what it finds.
+    fn atomic_event(&mut self) -> u32 {
+        self.state.events += 1;
+        self.record_device_event(Step::Atomic)
+    }
+
+    /// What each thread found by an atomic, which is this step if it is one on groupshared memory.
+    fn atomic_result(&mut self, event: u32, source: Source, step: Option<&Value>) -> Column {
+        self.note_found(source);
+        Column::from_fn(self.lanes, |thread| {
+            let mut of = vec![Value::Known(thread as u32)];
+            of.extend(step.cloned());
+            self.terms.apply(Op::AtomicResult { event, source }, &of)
+        })
+    }
+
+    pub fn atomic(&mut self, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        let Some((target, operands)) = arguments.split_first() else {
+            return Self::stop("an atomic without a place", expr.span);
+        };
+        let (place, supposed) = self.cell(target)?;
+        if let Some((resource, index)) = place.on_device() {
+            let cell = Cell {
+                resource,
+                index: &index,
+                component: place.components.first().unwrap_or(0),
+                supposed: &supposed,
+            };
+            return self.atomic_on_device(name, &cell, operands, (target.span, expr));
+        }
+        let Some((array, base)) = place.in_shared() else {
+            return Self::stop("an atomic on something that is not shared", expr.span);
+        };
+        // The member of a struct, or the component of a vector.
+        let component = place.components.first().unwrap_or(0);
+        let (inputs, out) = split_operands(name, operands);
+        let mut amount = Vec::new();
+        for operand in inputs {
+            amount.extend(self.eval(operand)?);
+        }
+        if self.served.is_some() {
+            let cell = (array, std::slice::from_ref(&base), component);
+            let old = self.serve(name, cell, (inputs, &amount), expr)?;
+            return self.store_found(out, &old);
+        }
+        self.note_atomic(array, false, name);
+        let source = self.meet_atomic(&AtomicAccess {
+            name,
+            address: std::slice::from_ref(&base),
+            amount: &amount,
+            quantity: quantity(inputs),
+            undoes: out.is_some_and(|out| is_in(out, array)),
+            supposed: &supposed,
+            cells: Some(self.elements(array, &target.ty)),
+            array: Some(array),
+            place: target.span,
+            span: expr.span,
+        });
+        let number = self.state.shared.iter().position(|shared| shared.global == array);
+        let mut threads = self.state.active.threads();
+        let is_somewhere = number.is_some() && threads.any(|thread| base.at(thread).known().is_none());
+        // Of cells that are not known nothing is proved, only whether partial results were there is still asked.
+        let is_followed = self.keeps_steps && !(is_somewhere && self.leftovers.is_empty());
+        let event = if out.is_some() { self.atomic_event() } else { 0 };
+        let step = number.filter(|_| is_followed).map(|number| {
+            let made = Made {
+                name,
+                ty: &target.ty,
+                number,
+                base: &base,
+                component,
+                operands: &amount,
+                event,
+            };
+            self.atomic_step(&made)
+        });
+        let amount = amount.first().cloned().unwrap_or(Column::ZERO);
+        let mut operator = match (&target.ty, inputs) {
+            (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(name, *cell),
+            _ => None,
+        };
+        if self.prober.is_probing() {
+            // What is found of atomics is claims: a candidate with one is not taken for what the atomic adds up.
+            operator = None;
+            self.state.events += 1;
+        }
+        let site = self.site(target.span);
+        let mut touches = self.touches(site, false);
+        touches.of_all.action = Action::Atomic;
+        let interval = self.state.interval;
+        self.prober.accessed();
+        let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
+        let of_shared = number.map(|number| &self.state.shared[number]);
+        let is_blurred = of_shared.is_some_and(|array| array.is_blurred(interval));
+        // Atomics beside each other are no race.
+        if (is_blurred || is_somewhere) && of_shared.is_some_and(|array| array.is_written_in(interval)) {
+            self.leave_unsettled(site, site);
+        }
+        self.report.unproved |= is_blurred;
+        self.state.left += u32::from(step.is_some() && (operator.is_none() || is_somewhere));
+        let number_left = self.state.left;
+        let array_name = self.shader.globals.get(array.0 as usize);
+        let array_name = array_name.map(|declared| self.terms.symbol(&declared.name));
+        for thread in self.state.active.threads() {
+            let Some(number) = number else { break };
+            let (cells, tracks) = self.state.shared[number].open();
+            let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
+                continue;
+            };
+            let touch = touches.of(thread, self.state.guard.row());
+            let old = cells.get(cell as usize).cloned();
+            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
+            else {
+                self.report.unproved = true;
+                continue;
+            };
+            *slot = match (operator, &step) {
+                (Some(operator), _)
+                    if touch.definite || *self.state.guard.at(thread) == self.state.staying =>
+                {
+                    self.terms.combine(operator, slot, amount.at(thread))
+                }
+                // Where it is not made it is as if it changed nothing.
+                (Some(operator), Some(_)) => {
+                    let nothing = Value::Known(operator.identity());
+                    let guard = self.state.guard.at(thread);
+                    let amount = self.terms.select(guard, amount.at(thread), &nothing);
+                    self.terms.combine(operator, slot, &amount)
+                }
+                (None, Some(step)) => self.terms.left_by(step, number_left, cell),
+                (_, None) => self.terms.fresh(),
+            };
+            // One that adds nothing has written, too.
+            let is_unwritten =
+                |value: &Value| array_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell));
+            if old.as_ref() == Some(&*slot) && is_unwritten(slot) {
+                *slot = self.terms.fresh();
+            }
+            let conflict = track.write(cell, interval, touch, false);
+            if let Some(old) = old.filter(|_| self.recorder.is_some()) {
+                // Whatever it adds, whoever else writes undoes it.
+                let new = self.terms.fresh();
+                self.record(array, (cell, touch), Some([old, new]));
+            }
+            if let Some(conflict) = conflict {
+                let (cells, _) = self.state.shared[number].open();
+                if let Some(slot) = cells.get_mut(cell as usize) {
+                    let forgotten = std::mem::replace(slot, self.terms.fresh());
+                    self.note_forgotten([&forgotten]);
+                }
+                self.conflict(array, conflict, None);
+            }
+        }
+        if let Some(number) = number.filter(|_| is_somewhere) {
+            // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
+            let shared = &mut self.state.shared[number];
+            for (cell, slot) in (0..).zip(shared.cells_mut()) {
+                *slot = match &step {
+                    Some(step) => self.terms.left_by(step, number_left, cell),
+                    None => self.terms.fresh(),
+                };
+            }
+            shared.blur(interval);
+            // What adds nothing only reads.
+            if operator == Some(Operator::Add) && amount != Column::ZERO {
+                self.note_data_dependent(number, touches, &base, component);
+            }
+            self.forget_reads(array, None);
+            self.report.unproved = true;
+        }
+        self.store_old_value(out, (event, source), step.as_ref())
+    }
+
+    /// An atomic on a component of a resource's element: with what names it, and the call.
+    pub fn atomic_on_device(
+        &mut self,
+        name: &str,
+        cell: &Cell<'_>,
+        operands: &'a [Expr],
+        (place, expr): (Span, &Expr),
+    ) -> Run<Vec<Column>> {
+        let &Cell {
+            resource,
+            index,
+            component,
+            supposed,
+        } = cell;
+        self.state.publishes = true;
+        let (inputs, out) = split_operands(name, operands);
+        let mut amount = Vec::new();
+        if self.served.is_some() {
+            for operand in inputs {
+                amount.extend(self.eval(operand)?);
+            }
+            let old = self.serve(name, (resource, index, component), (inputs, &amount), expr)?;
+            return self.store_found(out, &old);
+        }
+        for operand in inputs {
+            let value = self.eval(operand)?;
+            // The greatest of signed numbers is another.
+            let named = match name {
+                "InterlockedMin" | "InterlockedMax" => &format!("{name} of {:?}", operand.ty),
+                name => name,
+            };
+            self.note_atomic(resource, true, named);
+            for value in &value {
+                let value = self.named(named, value);
+                self.store_device(resource, index, component, &value);
+            }
+            amount.extend(value);
+        }
+        let source = self.meet_atomic(&AtomicAccess {
+            name,
+            address: index,
+            amount: &amount,
+            quantity: quantity(inputs),
+            undoes: out.is_some_and(|out| is_in(out, resource)),
+            supposed,
+            cells: None,
+            array: None,
+            place,
+            span: expr.span,
+        });
+        let event = if out.is_some() { self.atomic_event() } else { 0 };
+        self.store_old_value(out, (event, source), None)
+    }
+
+    /// A counter's method, `Append` or `Consume`, that gives `count` components: what the device does, in an order of its
+    /// own.
+    pub fn count_on_device(
+        &mut self,
+        name: &str,
+        cell: &Cell<'_>,
+        arguments: &'a [Expr],
+        (place, expr): (Span, &Expr),
+        count: usize,
+    ) -> Run<Vec<Column>> {
+        self.state.publishes = true;
+        if name == "Append" {
+            self.note_appended(cell.resource);
+        }
+        let mut all = Vec::new();
+        for argument in arguments {
+            all.extend(self.eval(argument)?);
+        }
+        for (component, value) in (0u32..).zip(&all) {
+            let value = self.named(name, value);
+            self.store_device(cell.resource, cell.index, component, &value);
+        }
+        let called = self.named(name, &Column::ZERO);
+        self.store_device(cell.resource, cell.index, cell.component, &called);
+        let source = self.meet_atomic(&AtomicAccess {
+            name,
+            address: cell.index,
+            amount: &[],
+            quantity: Quantity::Figures,
+            undoes: false,
+            supposed: cell.supposed,
+            cells: None,
+            array: None,
+            place,
+            span: expr.span,
+        });
+        Ok(self.atomic_results(count, source))
+    }
+
+    /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
+    pub fn named(&mut self, name: &str, operand: &Column) -> Column {
+        let text = self.terms.symbol(name);
+        let op = Op::Opaque { text, component: 0 };
+        self.map_all(&[operand], |terms, values| terms.apply(op, values))
+    }
+
+    /// Stores a value that an atomic may have found into its out argument.
+    fn store_old_value(
+        &mut self,
+        out: Option<&'a Expr>,
+        (event, source): (u32, Source),
+        step: Option<&Value>,
+    ) -> Run<Vec<Column>> {
+        if out.is_none() {
+            return Ok(Vec::new());
+        }
+        let old = self.atomic_result(event, source, step);
+        self.store_found(out, &[old])
+    }
+
+    /// Stores what an atomic found into its out argument.
+    fn store_found(&mut self, out: Option<&'a Expr>, old: &[Column]) -> Run<Vec<Column>> {
+        if let Some(out) = out {
+            let place = self.place(out)?;
+            if matches!(place.root, Root::Value(_) | Root::Unknown) {
+                // What becomes of it there is not seen.
+                for old in old {
+                    self.uses(old);
+                }
+            }
+            self.store(&place, old, out.span)?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// The operator by which an atomic combines its operand with the cell, whose type both have.
+pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
+    if !matches!(cell, Scalar::Int | Scalar::Uint) {
+        return None;
+    }
+    match name {
+        "InterlockedAdd" => Some(Operator::Add),
+        "InterlockedAnd" => Some(Operator::And),
+        "InterlockedOr" => Some(Operator::Or),
+        "InterlockedXor" => Some(Operator::Xor),
+        "InterlockedMin" => fold::extremum(Intrinsic::Min, cell),
+        "InterlockedMax" => fold::extremum(Intrinsic::Max, cell),
+        _ => None,
+    }
+}
+
+/// How the amount is written among what an atomic takes.
+fn quantity(inputs: &[Expr]) -> Quantity {
+    inputs.first().map_or(Quantity::Figures, aggregation::quantity)
+}
+
+/// Whether a place is a part of a variable.
+fn is_in(place: &Expr, variable: GlobalId) -> bool {
+    match &place.kind {
+        ExprKind::Global(global) => *global == variable,
+        ExprKind::Index(inner, _) | ExprKind::Field(inner, _) | ExprKind::Swizzle(inner, _) => {
+            is_in(inner, variable)
+        }
+        _ => false,
+    }
+}
+
+/// The operands of an atomic after its place: what goes in, and where the old value goes.
+fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
+    let inputs = if name.starts_with("InterlockedCompare") {
+        2
+    } else {
+        1
+    };
+    (&operands[..operands.len().min(inputs)], operands.get(inputs))
+}

@@ -1,0 +1,538 @@
+//! Windows: a group's own stretch of a resource, seen as if it were groupshared memory.
+//!
+//! Ladders also run over a `RWStructuredBuffer`, with barriers that order device memory at each rung. To the rest of
+//! the engine what is loaded from such a resource may have been written by anybody. For them a kernel is run once
+//! more, in a [`View`] of it: resources that it both loads and stores are arrays there, and an index into one is seen
+//! relative to where the group's elements begin. From this run only collectives are taken, no defects; the first run
+//! treats the resources as ever.
+//!
+//! # Why what is proved there holds
+//!
+//! - *Within the group.* "This storage class causes memory barriers and syncs to flush data across the entire GPU such
+//!   that other groups can see writes. Without this specifier, a memory barrier or sync will flush a UAV only within
+//!   the current group" (learn.microsoft.com, *Variable Syntax*, `globallycoherent`): within the group a barrier that
+//!   names device memory orders a resource as a barrier that names groupshared memory orders that. So the argument of
+//!   [`crate::exec::memory`] holds with the intervals that end at these barriers, and at these alone
+//!   ([`Machine::barrier`]). Where two threads meet in an interval nothing is proved, and nothing is reported either.
+//! - *Which cells.* All indices of the run that count are one and the same start plus a number, so that two of them are
+//!   one element exactly if the numbers are equal, whatever the start is. Any other index may be anywhere: a load there
+//!   gives a value of which nothing is known, a store leaves nothing known. A load from an element outside the window
+//!   gives a value of which nothing is known, too, and a store there changes nothing inside; where a candidate does
+//!   either it is none.
+//! - *Beginnings.* The cells begin as values of which nothing is known: whatever the host or a dispatch before left.
+//! - *Other groups.* The claim is about one group, whose elements no other one writes meanwhile. Where the start grows
+//!   with the group's number by `n`, the window is no longer than `n`: the windows of the groups of a row share no
+//!   element, and if all stores of the kernel are seen to lie in the window, the kernel itself sees to it that the
+//!   claim holds. Where that is not so nothing is claimed. Where the start is the same for all groups, several of them
+//!   would race whatever the kernel computes, so it can only be meant for one, and what is claimed is of that one.
+//!   Resources that are `globallycoherent` or changed by atomics are meant to be shared with other groups: of them
+//!   nothing is claimed.
+//! - *Other names.* Two globals are two resources, as everywhere in this crate; a kernel that hands the resource on to a
+//!   function or a variable is not looked at. The resource is as large as the indices need, as nothing but the host
+//!   knows better. A typed buffer (`RWBuffer<uint>`) is taken to have the 32-bit format its type names: those are the
+//!   ones that every device loads from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use shaderlint_hlsl::{
+    Direction, Expr, ExprKind, FunctionId, GlobalId, ResourceKind, Scalar, Shader, Stmt, Storage, Type,
+    statements,
+};
+
+use crate::exec::machine::{Machine, Run};
+use crate::exec::memory::Shared;
+use crate::exec::place::{Components, Place, Root, outside};
+use crate::finding::{Amid, Collective, Extent, Obstacle};
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Part, Value};
+use crate::terms::{Term, Terms};
+
+/// Elements of a window, times threads: a group works on one or two elements a thread, or has as many in two halves.
+const ELEMENTS_A_THREAD: u32 = 4;
+/// Cells of a window at most.
+const MAX_CELLS: u32 = 1 << 16;
+/// A start may grow with the group's number by this much: of the 65,535 groups of a row no two then meet by wrapping
+/// around.
+const MAX_STEP: u32 = 1 << 16;
+
+/// A kernel as it is seen through windows.
+pub(crate) struct View {
+    /// With the resources declared as groupshared arrays. What the functions say is as it was.
+    pub shader: Shader,
+    /// With the indices from one element to the next.
+    pub resources: Vec<(GlobalId, u32)>,
+}
+
+impl View {
+    /// `None` where no resource is both loaded and stored, or all such are used in ways that are not followed.
+    pub fn new(shader: &Shader, entry: FunctionId) -> Option<View> {
+        let lanes = shader.functions.get(entry.0 as usize)?.group_size?;
+        let lanes = lanes.into_iter().fold(1, u32::saturating_mul);
+        let uses = uses(shader, entry);
+        let candidates = uses
+            .into_iter()
+            .filter(|(_, uses)| uses.loaded && uses.stored && !uses.otherwise);
+        let arrays: Vec<(GlobalId, Type)> = candidates
+            .filter_map(|(id, _)| Some((id, array(shader, id, lanes)?)))
+            .collect();
+        if arrays.is_empty() {
+            return None;
+        }
+        let stride = |id: &GlobalId| match shader.globals[id.0 as usize].ty {
+            Type::Resource(kind, _) if kind.is_by_address() => 4,
+            _ => 1,
+        };
+        let resources = arrays.iter().map(|(id, _)| (*id, stride(id))).collect();
+        let mut shader = shader.clone();
+        for (id, array) in arrays {
+            let global = shader.globals.get_mut(id.0 as usize)?;
+            global.storage = Storage::Groupshared;
+            global.ty = array;
+        }
+        Some(View { shader, resources })
+    }
+}
+
+/// The window onto a resource as an array.
+fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
+    let global = shader.globals.get(resource.0 as usize)?;
+    let Type::Resource(kind, element) = &global.ty else {
+        return None;
+    };
+    let element = match (kind, element) {
+        (ResourceKind::RwByteAddressBuffer, _) => Arc::new(Type::Scalar(Scalar::Uint)),
+        (ResourceKind::RwStructuredBuffer, Some(element)) => element.clone(),
+        // `unorm` and `snorm` do not keep what is stored.
+        (ResourceKind::RwBuffer, Some(element))
+            if matches!(element.scalar(), Some(Scalar::Uint | Scalar::Int | Scalar::Float))
+                && !global
+                    .span
+                    .slice(&shader.text)
+                    .windows(4)
+                    .any(|word| word == b"norm") =>
+        {
+            element.clone()
+        }
+        _ => return None,
+    };
+    if !shader.is_known(&element) {
+        return None;
+    }
+    let width = u32::try_from(shader.components(&element)).ok()?;
+    let elements = (MAX_CELLS.checked_div(width)?).min(ELEMENTS_A_THREAD.saturating_mul(lanes));
+    (!global.coherent && elements >= lanes).then_some(Type::Array(element, elements))
+}
+
+/// How the functions that an entry point calls use a resource.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    loaded: bool,
+    stored: bool,
+    /// As a whole, by an atomic or by something that is not understood.
+    otherwise: bool,
+}
+
+/// What becomes of a place.
+#[derive(Clone, Copy)]
+struct Access {
+    loads: bool,
+    stores: bool,
+    otherwise: bool,
+}
+
+const LOAD: Access = Access {
+    loads: true,
+    stores: false,
+    otherwise: false,
+};
+const STORE: Access = Access {
+    loads: false,
+    stores: true,
+    otherwise: false,
+};
+const BOTH: Access = Access { loads: true, ..STORE };
+const OTHERWISE: Access = Access {
+    otherwise: true,
+    ..BOTH
+};
+
+impl Uses {
+    fn add(&mut self, access: Access) {
+        self.loaded |= access.loads;
+        self.stored |= access.stores;
+        self.otherwise |= access.otherwise;
+    }
+}
+
+fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
+    let mut uses: BTreeMap<GlobalId, Uses> = BTreeMap::new();
+    let mut seen = BTreeSet::from([entry]);
+    let mut waiting = vec![entry];
+    while let Some(function) = waiting.pop() {
+        let function = shader.functions.get(function.0 as usize);
+        let body = function
+            .and_then(|function| function.body.as_deref())
+            .unwrap_or_default();
+        let expressions = statements(body).flat_map(Stmt::expressions);
+        // A list of what is left, for trees may be deep.
+        let mut left: Vec<(&Expr, Access)> = expressions.map(|expr| (expr, LOAD)).collect();
+        while let Some((expr, access)) = left.pop() {
+            let mut note = |global: &GlobalId, access| uses.entry(*global).or_default().add(access);
+            match &expr.kind {
+                ExprKind::Global(global) => note(global, OTHERWISE),
+                ExprKind::Index(base, index) => {
+                    match &base.kind {
+                        ExprKind::Global(global) => note(global, access),
+                        _ => left.push((base, access)),
+                    }
+                    left.push((index, LOAD));
+                }
+                ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => left.push((base, access)),
+                ExprKind::Assign { target, op, value } => {
+                    left.push((target, if op.is_some() { BOTH } else { STORE }));
+                    left.push((value, LOAD));
+                }
+                ExprKind::Step { target, .. } => left.push((target, BOTH)),
+                ExprKind::Intrinsic(intrinsic, arguments) => {
+                    let access = |index| {
+                        if intrinsic.may_write(index) {
+                            OTHERWISE
+                        } else {
+                            LOAD
+                        }
+                    };
+                    left.extend(
+                        (0..)
+                            .zip(arguments)
+                            .map(|(index, argument)| (argument, access(index))),
+                    );
+                }
+                ExprKind::Opaque(arguments) => {
+                    left.extend(arguments.iter().map(|argument| (argument, OTHERWISE)));
+                }
+                ExprKind::Call(callee, arguments) => {
+                    if seen.insert(*callee) {
+                        waiting.push(*callee);
+                    }
+                    let callee = shader.functions.get(callee.0 as usize);
+                    let access = |index: usize| match callee.and_then(|callee| callee.parameters.get(index)) {
+                        Some(parameter) if parameter.direction == Direction::In => LOAD,
+                        Some(parameter) if parameter.direction == Direction::Out => STORE,
+                        _ => BOTH,
+                    };
+                    left.extend(
+                        (0..)
+                            .zip(arguments)
+                            .map(|(index, argument)| (argument, access(index))),
+                    );
+                }
+                ExprKind::Method {
+                    object,
+                    name,
+                    arguments,
+                } => {
+                    match (&object.kind, &**name) {
+                        (ExprKind::Global(global), "Load" | "Load2" | "Load3" | "Load4") => {
+                            note(global, LOAD);
+                        }
+                        (ExprKind::Global(global), "Store" | "Store2" | "Store3" | "Store4") => {
+                            note(global, STORE);
+                        }
+                        (ExprKind::Global(_), "GetDimensions") => {}
+                        _ => left.push((object, OTHERWISE)),
+                    }
+                    left.extend(arguments.iter().map(|argument| (argument, LOAD)));
+                }
+                _ => left.extend(expr.children().map(|part| (part, LOAD))),
+            }
+        }
+    }
+    uses
+}
+
+/// What is known of a window while the kernel runs.
+pub(crate) struct Window {
+    resource: GlobalId,
+    /// Elements of its array.
+    elements: u32,
+    /// Indices from one element to the next.
+    stride: u32,
+    start: Option<Start>,
+    /// A store was seen that is not known to lie inside.
+    strays: bool,
+}
+
+/// Where a window begins.
+struct Start {
+    /// What all indices have in common.
+    parts: Vec<Part>,
+    is_of_group: bool,
+    /// Elements up to where the next group's begin.
+    reach: u32,
+}
+
+impl Window {
+    /// The element an index means, counted from the window's start; `None` where that is not known. The first index
+    /// that is fit to tell tells where the window begins.
+    fn element(&mut self, terms: &Terms, index: &Value) -> Option<u32> {
+        let (parts, constant) = match index {
+            Value::Known(word) => (Vec::new(), *word),
+            Value::Run { operator, start, end } if *operator == Operator::Add || end - start == 1 => {
+                let (start, end) = (*start, *end);
+                (
+                    vec![Part {
+                        start,
+                        end,
+                        factor: 1,
+                    }],
+                    0,
+                )
+            }
+            Value::Sum(sum) if sum.operator == Operator::Add => (sum.parts.clone(), sum.constant),
+            _ => return None,
+        };
+        match &self.start {
+            Some(start) if start.parts == parts => {}
+            Some(_) => return None,
+            None => self.start = Some(self.begin(terms, parts)?),
+        }
+        constant
+            .is_multiple_of(self.stride)
+            .then_some(constant / self.stride)
+    }
+
+    /// A start, if it is the same for all threads of a group and groups that differ in it share no element.
+    fn begin(&self, terms: &Terms, parts: Vec<Part>) -> Option<Start> {
+        let mut step = None;
+        for part in &parts {
+            for atom in part.start..part.end {
+                match terms.term(atom)? {
+                    Term::Apply(Op::Uniform { .. }, []) => {}
+                    Term::Apply(Op::GroupId(_), _) if step.is_none() => step = Some(part.factor),
+                    _ => return None,
+                }
+            }
+        }
+        let reach = match step {
+            Some(step) if step > MAX_STEP || !step.is_multiple_of(self.stride) => return None,
+            Some(step) => self.elements.min(step / self.stride),
+            None => self.elements,
+        };
+        Some(Start {
+            parts,
+            is_of_group: step.is_some(),
+            reach,
+        })
+    }
+
+    fn extent(&self, terms: &Terms) -> Extent {
+        let parts = self.start.iter().flat_map(|start| &start.parts);
+        let atoms = parts.flat_map(|part| (part.start..part.end).map(|atom| (part.factor, atom)));
+        let words: Vec<String> = atoms
+            .map(|(factor, atom)| {
+                let name = match terms.term(atom) {
+                    Some(Term::Apply(Op::GroupId(component), _)) => {
+                        let letter = ["x", "y", "z"].get(usize::from(*component));
+                        format!("SV_GroupID.{}", letter.copied().unwrap_or_default())
+                    }
+                    Some(Term::Apply(Op::Uniform { name, component: 0 }, _)) => terms.name(*name).to_owned(),
+                    Some(Term::Apply(Op::Uniform { name, component }, _)) => {
+                        format!("{}[{component}]", terms.name(*name))
+                    }
+                    _ => String::new(),
+                };
+                match factor {
+                    1 => name,
+                    factor => format!("{} * {name}", factor.cast_signed()),
+                }
+            })
+            .collect();
+        Extent {
+            resource: self.resource,
+            start: words.join(" + "),
+            stride: self.stride,
+        }
+    }
+}
+
+/// What is loaded or stored at an index.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    elements: u32,
+    /// Of each of them.
+    components: u32,
+}
+
+impl Size {
+    /// One element.
+    pub fn element(components: u32) -> Size {
+        Size {
+            elements: 1,
+            components,
+        }
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// Makes windows of arrays of a [`View`].
+    pub fn open_windows(&mut self, resources: &[(GlobalId, u32)]) {
+        for (resource, stride) in resources {
+            let Some(number) = self
+                .state
+                .shared
+                .iter()
+                .position(|array| array.global == *resource)
+            else {
+                continue;
+            };
+            let Some(Type::Array(element, elements)) = self
+                .shader
+                .globals
+                .get(resource.0 as usize)
+                .map(|global| &global.ty)
+            else {
+                continue;
+            };
+            let width = self.shader.components(element);
+            let cells = (0..*elements as usize * width)
+                .map(|_| self.terms.fresh())
+                .collect();
+            let mut window = Shared::new(*resource, cells);
+            window.on_device = true;
+            self.state.shared[number] = window;
+            self.windows.push(Window {
+                resource: *resource,
+                elements: *elements,
+                stride: *stride,
+                start: None,
+                strays: false,
+            });
+        }
+    }
+
+    fn window(&mut self, resource: GlobalId) -> Option<&mut Window> {
+        self.windows.iter_mut().find(|window| window.resource == resource)
+    }
+
+    /// A store that is not known to lie inside of an array: into another group's window, perhaps. Whatever is probed is
+    /// run for itself, too.
+    pub fn strays(&mut self, array: GlobalId) {
+        let is_probing = self.prober.is_probing();
+        if let Some(window) = self.window(array) {
+            window.strays |= !is_probing;
+        }
+    }
+
+    /// The elements of a resource at an index, in its window.
+    pub fn place_in_window(&mut self, resource: GlobalId, index: &Column, size: Size) -> Place {
+        self.uses_as_place(index);
+        let active = self.state.active;
+        let number = self.windows.iter().position(|window| window.resource == resource);
+        let base = Column::from_fn(self.lanes, |thread| {
+            if !active.contains(thread) {
+                return Value::Known(0);
+            }
+            let window = number.and_then(|number| self.windows.get_mut(number));
+            let element = window.and_then(|window| {
+                let element = window.element(self.terms, index.at(thread))?;
+                let reach = window.start.as_ref().map_or(0, |start| start.reach);
+                let last = element.saturating_add(size.elements - 1);
+                Some((element, last < reach))
+            });
+            match element {
+                Some((element, true)) => Value::Known(element.saturating_mul(size.components)),
+                Some((element, false)) => outside(element),
+                None => self.terms.fresh(),
+            }
+        });
+        Place {
+            root: Root::Shared(resource),
+            base,
+            components: Components::first_of((size.elements * size.components) as usize),
+        }
+    }
+
+    /// Methods of a resource that is seen through a window.
+    pub fn method_of_window(
+        &mut self,
+        resource: GlobalId,
+        object: &'a Expr,
+        (name, arguments): (&str, &'a [Expr]),
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
+        let (at, value) = match (name.starts_with("Store"), arguments) {
+            _ if name == "GetDimensions" => return self.opaque(arguments, expr),
+            (true, [at, value]) => (at, Some(value)),
+            (false, [at]) => (at, None),
+            _ => return Self::stop("a method that is not understood", expr.span),
+        };
+        let is_by_address = matches!(object.ty, Type::Resource(kind, _) if kind.is_by_address());
+        let ty = value.map_or(&expr.ty, |value| &value.ty);
+        let count = self.shader.components(ty) as u32;
+        if count == 0 || (is_by_address && !ty.scalar().is_some_and(Scalar::is_word)) {
+            return Self::stop("a method that is not understood", expr.span);
+        }
+        let Some(index) = self.eval(at)?.into_iter().next() else {
+            return Self::stop("an index that is not understood", expr.span);
+        };
+        let values = match value {
+            Some(value) => Some(self.eval(value)?),
+            None => None,
+        };
+        let size = if is_by_address {
+            Size {
+                elements: count,
+                components: 1,
+            }
+        } else {
+            Size::element(count)
+        };
+        let place = self.place_in_window(resource, &index, size);
+        match values {
+            Some(values) => {
+                self.store(&place, &values, expr.span)?;
+                Ok(Vec::new())
+            }
+            None => Ok(self.load(&place, expr.span)),
+        }
+    }
+
+    /// The collectives that the run found, which `stopped` early if it names the entry point: seen through windows, those
+    /// that only a window shows.
+    pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
+        let mut found = self.prober.finish(self.shader, stopped);
+        for collective in &mut found {
+            collective.presumes |= self.presumed;
+            collective.amid = collective.amid.or(self.ordered_by_chance.map(Amid::Barrier));
+        }
+        if self.windows.is_empty() {
+            return found;
+        }
+        found.retain_mut(|collective| {
+            let is_used = |window: &&Window| collective.arrays.contains(&window.resource);
+            let used: Vec<&Window> = self.windows.iter().filter(is_used).collect();
+            let holds = used.iter().all(|window| match &window.start {
+                Some(start) => !start.is_of_group || !(window.strays || stopped.is_some()),
+                None => false,
+            });
+            collective.windows = used.iter().map(|window| window.extent(self.terms)).collect();
+            collective.rewrite = Err(Obstacle::SomeRuns);
+            holds && !used.is_empty()
+        });
+        found
+    }
+
+    /// Whether all groups find the same here. To take for a number what tells groups apart would hide that their windows
+    /// share elements.
+    pub fn is_same_for_all_groups(&self, atom: u32) -> bool {
+        match self.terms.term(atom) {
+            Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+            Some(Term::Apply(Op::Load { .. }, arguments)) => {
+                arguments.iter().all(|argument| argument.known().is_some())
+            }
+            _ => false,
+        }
+    }
+}

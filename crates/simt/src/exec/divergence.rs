@@ -1,0 +1,329 @@
+//! Barriers that some threads of the group reach and others do not.
+//!
+//! A barrier within diverging control flow is undefined (MS docs of `GroupMemoryBarrierWithGroupSync`; FXC rejects it,
+//! DXC does not). A thread that is not active here went another way for certain, whatever the inputs are: where a
+//! condition is not known, both arms are run by all whom it may concern. So it is enough that one active thread's guard is
+//! known to hold, or was seen to hold for some input.
+//!
+//! Threads whose guards differ by what the host sets, as after `if (id.x >= n) return;`, are another matter: they part
+//! for some values of `n` only. Such values are looked for. If there are any, and others for which all threads stay, the
+//! run goes on as if all stayed: where only some do the kernel means nothing, and where none does nothing happens.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
+
+use crate::exec::host::MANY;
+use crate::exec::machine::Machine;
+use crate::finding::{Divergence, NamedValue, Point};
+use crate::terms::column::{Column, Mask};
+use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Terms};
+
+/// A way that some threads went and others did not.
+#[derive(Clone, Copy)]
+pub(crate) struct Parting {
+    /// The condition, or the statement by which threads left.
+    pub span: Span,
+    /// Those that did not go on.
+    pub elsewhere: Mask,
+    /// Those of whom it is not known.
+    pub perhaps: Mask,
+    /// The condition holds for those that went it, or does not.
+    pub holds: bool,
+}
+
+impl Parting {
+    /// Whether a thread went that way, or perhaps did.
+    fn is_of(&self, thread: usize, perhaps: bool) -> bool {
+        self.elsewhere.contains(thread) || (perhaps && self.perhaps.contains(thread))
+    }
+}
+
+/// Threads whose guards are tried.
+const MAX_ASKED: usize = 64;
+
+/// Values of the host that a condition is tried on have at most this many names.
+const MAX_UNKNOWNS: usize = 3;
+
+impl Machine<'_> {
+    /// Whether a guard is known to hold, at least for some inputs.
+    pub fn is_certain(&self, guard: &Value) -> bool {
+        if *guard == self.state.assumed {
+            self.terms.note_left_out(guard);
+            return true;
+        }
+        *guard == Value::TRUE
+    }
+
+    /// Reports the barrier at `span` if one thread is here for certain and another one is not.
+    pub fn look_for_divergence(&mut self, span: Span) {
+        let state = &self.state;
+        if state.doubtful || self.prober.is_probing() {
+            return;
+        }
+        let Some(away) = self.all.without(state.active).threads().next() else {
+            return;
+        };
+        // Most have their guard in common.
+        let mut known: Option<(Value, bool)> = None;
+        let mut may_be_here = |here: &usize| {
+            let guard = state.guard.at(*here);
+            if self.is_certain(guard) {
+                return true;
+            }
+            match &known {
+                Some((known, holds)) if known == guard => *holds,
+                _ => {
+                    let holds = self.terms.seen_to_hold(guard, &[]);
+                    known = Some((guard.clone(), holds));
+                    holds
+                }
+            }
+        };
+        let found = state
+            .active
+            .threads()
+            .take(MAX_ASKED)
+            .find(|here| may_be_here(here));
+        if let Some(here) = found {
+            self.report_divergence(span, here, away, Vec::new());
+        }
+    }
+
+    fn report_divergence(&mut self, span: Span, here: usize, away: usize, given: Vec<NamedValue>) {
+        if self.prober.is_probing() || self.report.divergences.iter().any(|known| known.span == span) {
+            return;
+        }
+        let Point { span, around } = self.point(span);
+        let partings = self.exits.iter().chain(&self.partings);
+        self.report.divergences.push(Divergence {
+            span,
+            here: here as u32,
+            away: away as u32,
+            parted: partings
+                .rev()
+                .find(|parting| parting.is_of(away, !given.is_empty()))
+                .map(|parting| parting.span),
+            given,
+            since: self.state.since.as_deref().cloned(),
+            around,
+        });
+    }
+
+    /// Reports the first barrier of a loop that goes on while something of the host's holds, if some threads get there in
+    /// its first pass and others have left before: later passes are not followed.
+    pub fn look_into_first_pass(&mut self, l: &Loop, condition: &Column) {
+        let state = &self.state;
+        let is_first = state
+            .frame
+            .loops
+            .last()
+            .is_some_and(|innermost| innermost.number == 0);
+        let may_look = is_first && !state.doubtful && self.claims.is_none() && !self.prober.is_probing();
+        if !may_look || state.active != self.all || state.alive != self.all {
+            return;
+        }
+        let Some(span) = self.first_barrier(std::slice::from_ref(&l.body)) else {
+            return;
+        };
+        let guard = self.state.guard.clone();
+        let guards: Vec<Value> = (0..self.lanes)
+            .map(|thread| self.terms.and(guard.at(thread), condition.at(thread)))
+            .collect();
+        if let Some(witness) = self.parting(&guards) {
+            self.report_parting(span, witness);
+        }
+    }
+
+    /// The barrier that every thread comes to that these statements are run by, before anything by which it could leave.
+    fn first_barrier(&mut self, statements: &[Stmt]) -> Option<Span> {
+        for statement in statements {
+            match &statement.kind {
+                StmtKind::Block(inner) => {
+                    if let Some(found) = self.first_barrier(inner) {
+                        return Some(found);
+                    }
+                }
+                StmtKind::Expr(expr) => {
+                    if let ExprKind::Intrinsic(intrinsic, _) = expr.kind
+                        && intrinsic.is_group_barrier()
+                    {
+                        return Some(expr.span);
+                    }
+                }
+                _ => {}
+            }
+            // A macro that is not known may be anything.
+            let mut parts = statement.expressions().flat_map(Expr::descendants);
+            let is_unknown = parts.any(|part| matches!(part.kind, ExprKind::Opaque(_)));
+            let effects = self
+                .effects
+                .of_statements(self.shader, std::slice::from_ref(statement));
+            if is_unknown
+                || effects.leaves
+                || effects.jumps
+                || effects.opaque
+                || effects.barrier
+                || breaks(statement)
+            {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn parting(&self, guards: &[Value]) -> Option<Witness> {
+        let scalar_of = |name, component| self.host_name(name, component).map(|(_, scalar)| scalar);
+        self.terms.parting(guards, self.group, scalar_of)
+    }
+
+    fn report_parting(&mut self, span: Span, witness: Witness) {
+        let given = witness.given.into_iter().filter_map(|(name, component, word)| {
+            let (name, scalar) = self.host_name(name, component)?;
+            Some(NamedValue { name, scalar, word })
+        });
+        let given = given.collect();
+        self.report_divergence(span, witness.here, witness.away, given);
+    }
+
+    /// Goes on as if all threads were at the barrier, if they may be apart by what the host sets alone; and by anything
+    /// where collectives are looked for, which are then said of groups that stay together. The guard under which they
+    /// all are.
+    pub fn assume_all_stay(&mut self, span: Span) -> Option<Value> {
+        let state = &self.state;
+        if self.claims.is_some() || state.active != self.all || state.alive != self.all {
+            return None;
+        }
+        let Column::Lanes(guards) = state.guard.clone() else {
+            return None;
+        };
+        match self.parting(&guards) {
+            Some(witness) => {
+                self.state.stays = Rc::new(witness.stay.clone());
+                if !self.state.doubtful {
+                    self.report_parting(span, witness);
+                }
+            }
+            None if self.prober.enabled => {
+                self.state.presumes = true;
+                self.presumed = true;
+                self.state.doubtful = true;
+            }
+            None => return None,
+        }
+        let everyone = self.terms.apply(Op::Same, &guards);
+        self.state.guard = Column::Uniform(everyone.clone());
+        self.state.assumed = everyone.clone();
+        Some(everyone)
+    }
+}
+
+/// Whether a statement may end the loop that it stands in by itself.
+pub(crate) fn breaks(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Break => true,
+        StmtKind::Loop(_) | StmtKind::Switch { .. } => false,
+        _ => statement.children().any(breaks),
+    }
+}
+
+/// Values of the host for which two threads part.
+struct Witness {
+    here: usize,
+    away: usize,
+    given: Vec<(Symbol, u32, u32)>,
+    /// Words of atoms for which none parts.
+    stay: Vec<(u32, u32)>,
+}
+
+impl Terms {
+    /// Values of the host that hold the guards of some threads and not of others, in the first group, if there are others
+    /// that hold all.
+    fn parting(
+        &self,
+        guards: &[Value],
+        [width, height, depth]: [u32; 3],
+        scalar_of: impl Fn(Symbol, u32) -> Option<Scalar>,
+    ) -> Option<Witness> {
+        let mut seen = BTreeSet::new();
+        if !guards
+            .iter()
+            .all(|guard| self.is_of_the_host(guard, &mut seen, 0))
+        {
+            return None;
+        }
+        let unknowns: Vec<u32> = seen
+            .into_iter()
+            .filter(|atom| self.name_of(*atom).is_some())
+            .collect();
+        if unknowns.len() > MAX_UNKNOWNS {
+            return None;
+        }
+        // Small numbers that split the group along each axis, and more than there are.
+        let numbers = [MANY, width / 2 + 1, height / 2 + 1, depth / 2 + 1, 0, 1];
+        let words = |scalar: Scalar| -> Option<Vec<u32>> {
+            Some(match scalar {
+                Scalar::Int | Scalar::Uint => numbers.to_vec(),
+                Scalar::Float => numbers.map(|number| (number as f32).to_bits()).to_vec(),
+                Scalar::Bool => vec![0, 1],
+                _ => return None,
+            })
+        };
+        let of_unknowns = unknowns.iter().map(|atom| {
+            let (name, component) = self.name_of(*atom)?;
+            words(scalar_of(name, component)?)
+        });
+        let of_unknowns: Vec<Vec<u32>> = of_unknowns.collect::<Option<_>>()?;
+        let (mut parted, mut together): (Option<Witness>, _) = (None, None);
+        let choices: usize = of_unknowns.iter().map(Vec::len).product();
+        for choice in 0..choices {
+            let mut rest = choice;
+            let given: Vec<(u32, u32)> = unknowns
+                .iter()
+                .zip(&of_unknowns)
+                .map(|(atom, words)| {
+                    let word = words[rest % words.len()];
+                    rest /= words.len();
+                    (*atom, word)
+                })
+                .collect();
+            let last = guards.len() - 1;
+            let corners = [0, width as usize - 1, (width * (height - 1)) as usize, last];
+            let holds: Option<Vec<(usize, bool)>> = corners
+                .into_iter()
+                .map(|thread| Some((thread, self.value_given(&guards[thread], &given)? != 0)))
+                .collect();
+            let Some(holds) = holds else { continue };
+            let here = holds.iter().find(|(_, holds)| *holds);
+            let away = holds.iter().find(|(_, holds)| !holds);
+            match (here, away) {
+                (Some((here, _)), Some((away, _))) if parted.is_none() => {
+                    let given = given.iter().filter_map(|(atom, word)| {
+                        let (name, component) = self.name_of(*atom)?;
+                        Some((name, component, *word))
+                    });
+                    parted = Some(Witness {
+                        here: *here,
+                        away: *away,
+                        given: given.collect(),
+                        stay: Vec::new(),
+                    });
+                }
+                (Some(_), None) if together.is_none() => {
+                    let all_stay = guards
+                        .iter()
+                        .all(|guard| self.value_given(guard, &given).is_some_and(|word| word != 0));
+                    together = all_stay.then_some(given);
+                }
+                _ => {}
+            }
+            if let (Some(witness), Some(stay)) = (&mut parted, &mut together) {
+                witness.stay = std::mem::take(stay);
+                return parted;
+            }
+        }
+        None
+    }
+}

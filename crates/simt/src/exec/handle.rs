@@ -1,0 +1,139 @@
+//! Which resource an expression of a resource's type stands for: a global, one of an array of them, one of a heap, and
+//! what a function gives.
+//!
+//! A resource is a global and the indices that say which one it is of an array or of the heap. Two expressions are known
+//! to stand for one resource where both are equal, as terms are: for the indices of a heap are terms of the text and all
+//! that it is given. That they stand for two is never known. What differs by thread stays apart by thread: an atomic on it
+//! has an address of each thread's own.
+//!
+//! A function gives its resource as it gives any value, in columns: a mark, the global, the indices. So what several
+//! `return`s give is joined as values are. It is one global's only where mark and global are the same for all threads, and
+//! the mark tells how many indices there are. Where threads left nothing, the mark is 0; where it is not known which
+//! `return` was theirs, it is a term that is no number. Either way nothing is known of the resource.
+
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Type};
+
+use crate::exec::machine::{Machine, Run};
+use crate::exec::place::Root;
+use crate::terms::column::Column;
+use crate::terms::value::Value;
+
+/// A resource, and which one it is of several.
+pub(crate) type Handle = (GlobalId, Vec<Column>);
+
+/// Stands for a resource that is none of the shader's globals; its index says which.
+pub(crate) const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
+/// The same for one that no shader writes to.
+pub(crate) const CONSTANT_FROM_HEAP: GlobalId = GlobalId(u32::MAX - 1);
+
+/// Stands for a resource of this kind that no global names.
+pub(crate) fn from_heap(kind: ResourceKind) -> GlobalId {
+    if kind.is_writable() {
+        FROM_HEAP
+    } else {
+        CONSTANT_FROM_HEAP
+    }
+}
+
+pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
+    let text = expr.span.slice(&shader.text);
+    matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
+}
+
+impl<'a> Machine<'a> {
+    /// The descriptor heap: one for all threads, though no operand says so.
+    pub fn is_heap(&self, expr: &Expr) -> bool {
+        is_heap(self.shader, expr)
+    }
+
+    /// The resource that an expression stands for where one of type `ty` is wanted. `None` where that is not known.
+    ///
+    /// Of a heap it is told by the type too: what lies where in a resource, and as what, its type says.
+    pub fn handle(&mut self, expr: &'a Expr, ty: &Type) -> Run<Option<Handle>> {
+        let named = expr.uncast();
+        if let ExprKind::Call(function, arguments) = &named.kind
+            && matches!(named.ty, Type::Resource(..))
+        {
+            let given = self.call(*function, arguments, named)?;
+            return Ok(self.given_handle(&given));
+        }
+        let place = self.place(named)?;
+        if let Some(handle) = place.on_device() {
+            return Ok(Some(handle));
+        }
+        let mut which = self.load(&place, named.span);
+        if which.is_empty() {
+            return Ok(None);
+        }
+        which.push(self.told_by_types([ty]));
+        Ok(Some((of_heap(ty), which)))
+    }
+
+    /// A resource as a function gives it.
+    pub fn give_handle(&mut self, value: &'a Expr, ty: &Type) -> Run<Vec<Column>> {
+        let Some((GlobalId(global), indices)) = self.handle(value, ty)? else {
+            return Ok(vec![Column::ZERO]);
+        };
+        let mark = u32::try_from(indices.len() + 1).unwrap_or(0);
+        let told = [mark, global].map(|word| Column::Uniform(Value::Known(word)));
+        Ok(told.into_iter().chain(indices).collect())
+    }
+
+    /// The resource that a function gave.
+    fn given_handle(&self, given: &[Column]) -> Option<Handle> {
+        let [mark, global, indices @ ..] = given else {
+            return None;
+        };
+        let known = |column: &Column| column.uniform(self.state.active)?.known();
+        let count = known(mark)?.checked_sub(1)?;
+        let indices = indices.get(..count as usize)?;
+        Some((GlobalId(known(global)?), indices.to_vec()))
+    }
+
+    /// The resource that an expression stands for, be it known or not.
+    pub fn root_of_handle(&mut self, expr: &'a Expr) -> Run<Root> {
+        Ok(match self.handle(expr, &expr.ty)? {
+            Some((resource, index)) => Root::Device { resource, index },
+            None => self.some_resource(&expr.ty),
+        })
+    }
+
+    /// A resource of which it is not known which one it is: perhaps one for each thread, and another each time. What is
+    /// loaded from it is equal to nothing else, and it is none of the groupshared arrays.
+    pub fn some_resource(&mut self, ty: &Type) -> Root {
+        let mut resource = ty;
+        while let Type::Array(element, _) = resource {
+            resource = element;
+        }
+        let index = if self.claims.is_some() {
+            self.unknown_by_thread()
+        } else {
+            Column::from_fn(self.lanes, |_| self.terms.fresh())
+        };
+        Root::Device {
+            resource: of_heap(resource),
+            index: vec![index],
+        }
+    }
+
+    /// A variable declared as a resource stands for what it is given.
+    pub fn alias(&mut self, local: LocalId, init: &'a Expr, ty: &Type) -> Run<()> {
+        match self.handle(init, ty)? {
+            Some(handle) => {
+                self.state.frame.aliases.insert(local, handle);
+            }
+            None => {
+                self.state.frame.aliases.remove(&local);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stands for a resource of this type that no global names.
+fn of_heap(ty: &Type) -> GlobalId {
+    match ty {
+        Type::Resource(kind, _) => from_heap(*kind),
+        _ => FROM_HEAP,
+    }
+}

@@ -1,0 +1,335 @@
+//! Statements that are not followed: what they may write becomes a term of all they may read.
+//!
+//! Sound because statements are a deterministic function of what they read: equal statements that read equal values
+//! leave equal values. Equal are those that mean the same ([`crate::facts::canonical_form`]). What other threads could have a
+//! part in (barriers, waves, groupshared reads) makes the values of *all* threads part of what is read.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
+
+use crate::exec::machine::{MAX_COMPONENTS, Machine, Run, Write};
+use crate::exec::transfer::{ANY_RESOURCE, resource_name};
+use crate::facts::canonical_form::Meaning;
+use crate::facts::effects::Effects;
+use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::history::Step;
+use crate::terms::value::{Op, Value};
+
+/// A variable that is read.
+struct Read {
+    /// There is more to it than its components.
+    has_more: bool,
+    /// Of one that may be of another order in another kernel.
+    name: Option<Symbol>,
+    columns: Vec<Column>,
+}
+
+impl Machine<'_> {
+    /// Leaves in everything the statements may write a term of everything they may read.
+    pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
+        let effects = self.effects.of_statements(self.shader, statements);
+        self.lose_ladders(statements);
+        if self.claims.is_some() {
+            return self.pass_unfollowed(&effects, span);
+        }
+        let function = self.state.frame.function;
+        self.prober.miss(self.shader, function, statements);
+        if effects.opaque {
+            return Self::stop("a loop or switch that is not understood", span);
+        }
+        if effects.barrier
+            && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none())
+        {
+            return Self::stop("it is not known whether every thread reaches a barrier", span);
+        }
+        if effects.touches_shared() && self.may_hold_supposed(statements, span) {
+            return Self::stop("a supposed barrier in a loop that is not followed", span);
+        }
+        let (text, meaning) = self.meaning(statements, span);
+        self.state.events += 1;
+        self.record_device_event(Step::Unfollowed);
+        if effects.device_observed || effects.calls_unknown {
+            self.state.ordering.observed.not_followed();
+        }
+        self.state.publishes |= effects.device_observed || effects.calls_unknown || effects.atomic;
+        let reach = if effects.calls_unknown {
+            self.reach(effects.calls_macro)
+        } else {
+            BTreeSet::new()
+        };
+        let digests = self.digests(&effects, &meaning, &reach);
+        if effects.loops {
+            let threads = self.state.active.threads();
+            let entered = threads.filter_map(|thread| Some((text, digests.get(thread)?.clone())));
+            let entered: Vec<(Symbol, Value)> = entered.collect();
+            Rc::make_mut(&mut self.state.unended).extend(entered);
+        }
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        let written = |local: &&LocalId| effects.written.contains(local);
+        for (number, local) in (0usize..)
+            .zip(&meaning.locals)
+            .filter(|(_, local)| written(local))
+        {
+            let place = self.terms.symbol(&format!("${number}"));
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            for component in 0..count {
+                let op = Op::Havoc {
+                    text,
+                    place,
+                    component: component as u32,
+                };
+                let new = Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]));
+                if let Some(column) = self.state.frame.locals[local.0 as usize].get_mut(component) {
+                    *column = column.overlay(&new, active, all, lanes);
+                }
+            }
+        }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
+        }
+        for global in &effects.statics {
+            let count = self.parts(&self.shader.globals[global.0 as usize].ty);
+            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let new = (0..count.min(MAX_COMPONENTS))
+                .map(|component| {
+                    let op = Op::Havoc {
+                        text,
+                        place,
+                        component: component as u32,
+                    };
+                    Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]))
+                })
+                .collect();
+            self.state.statics.insert(*global, new);
+        }
+        if !reach.is_empty() {
+            let given = Column::from_fn(lanes, |thread| digests[thread].clone());
+            for global in reach {
+                self.leave_unknown(global, text, &given);
+            }
+        }
+        let barriers = (effects.barrier, effects.device_barrier);
+        self.pass_unfollowed_barriers(barriers, text, &digests);
+        if effects.barrier {
+            self.state.interval += 1;
+            self.state.since = Some(Rc::new(self.point(span)));
+            self.report.unproved = true;
+            // By which inputs it comes to one is not known.
+            self.state.barrier_guard = self.terms.fresh();
+        }
+        if effects.device_barrier {
+            self.state.device_interval += 1;
+            self.state.device_guard = self.terms.fresh();
+        }
+        let shared: Vec<GlobalId> = effects
+            .shared_read
+            .union(&effects.shared_written)
+            .copied()
+            .collect();
+        for global in shared {
+            let written = effects.shared_written.contains(&global);
+            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+                continue;
+            };
+            let left = |component| Op::Havoc {
+                text,
+                place,
+                component,
+            };
+            let is_scalar = matches!(self.shader.globals[global.0 as usize].ty, Type::Scalar(_));
+            if let (true, false, [thread]) =
+                (is_scalar, effects.barrier, &*active.threads().collect::<Vec<_>>())
+            {
+                let value = self.terms.apply(left(0), &digests[*thread..=*thread]);
+                self.pass_by_one(global, written.then_some(value), span);
+                continue;
+            }
+            let interval = self.state.interval_of(&self.state.shared[number]);
+            let array = &mut self.state.shared[number];
+            self.report.unproved |= written || array.is_written_in(interval);
+            array.blur(interval);
+            if written {
+                array.stray(interval);
+                let everything: Vec<Value> = digests.clone();
+                for (component, cell) in (0u32..).zip(array.cells_mut()) {
+                    *cell = self
+                        .terms
+                        .apply(left(component), &everything[..1.min(everything.len())]);
+                }
+                self.forget_reads(global, None);
+                self.strays(global);
+            }
+        }
+        let named = effects.device_written.iter();
+        let mut resources: Vec<&str> = named
+            .map(|global| &*self.shader.globals[global.0 as usize].name)
+            .collect();
+        if effects.handle_written || effects.calls_unknown {
+            // One of those that variables stand for, which are part of what is read.
+            resources.push(ANY_RESOURCE);
+        }
+        for resource in resources {
+            let resource = self.terms.symbol(resource);
+            let guards = self.state.guard.clone();
+            let ordered = self.state.ordered();
+            let writes = Rc::make_mut(&mut self.state.writes);
+            for thread in active.threads() {
+                let value = self.terms.apply(
+                    Op::Havoc {
+                        text,
+                        place: resource,
+                        component: u32::MAX,
+                    },
+                    &digests[thread..=thread],
+                );
+                writes.push(Write {
+                    resource,
+                    component: u32::MAX,
+                    part: Value::Known(0),
+                    index: Box::default(),
+                    thread: thread as u16,
+                    guard: guards.at(thread).clone(),
+                    value,
+                    ordered,
+                });
+            }
+        }
+        self.pass_unfollowed_barriers(barriers, text, &digests);
+        if effects.leaves {
+            // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
+            // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
+            self.note_leftovers(&digests);
+            self.may_have_left(Self::unknown);
+        }
+        Ok(())
+    }
+
+    /// What one thread alone does with a scalar, however often and in whatever order: nobody else's access in the
+    /// interval goes with a write, and no other write with a read. So one access stands for all, and the others of the
+    /// interval are held against it as against any.
+    fn pass_by_one(&mut self, global: GlobalId, left: Option<Value>, span: Span) {
+        self.doubtfully(true, |m| {
+            let site = m.site(span);
+            match left {
+                Some(value) => {
+                    m.forget_reads(global, None);
+                    m.store_shared(global, &Column::ZERO, 0, &Column::Uniform(value), site);
+                }
+                None => drop(m.load_shared(global, &Column::ZERO, 0, site)),
+            }
+        });
+    }
+
+    /// What statements of the function at hand mean.
+    fn meaning(&mut self, statements: &[Stmt], span: Span) -> (Symbol, Rc<Meaning>) {
+        let key = (self.state.frame.function, span);
+        if let Some(known) = self.meanings.get(&key) {
+            return known.clone();
+        }
+        let meaning = Meaning::of_statements(self.shader, key.0, statements);
+        let known = (self.terms.symbol(&meaning.text), Rc::new(meaning));
+        self.meanings.insert(key, known.clone());
+        known
+    }
+
+    /// The variables that statements of these effects read.
+    fn reads(&mut self, effects: &Effects, meaning: &Meaning, reach: &BTreeSet<GlobalId>) -> Vec<Read> {
+        let mut reads = Vec::new();
+        let function = self.shader.functions.get(self.state.frame.function.0 as usize);
+        for local in &meaning.locals {
+            let Some(declared) = function.and_then(|function| function.locals.get(local.0 as usize)) else {
+                continue;
+            };
+            if effects.declared.contains(local) {
+                // It begins in there.
+                continue;
+            }
+            if let Some((resource, index)) = self.state.frame.aliases.get(local) {
+                let name = self.terms.symbol(resource_name(self.shader, *resource));
+                reads.push(Read {
+                    has_more: false,
+                    name: Some(name),
+                    columns: index.clone(),
+                });
+                continue;
+            }
+            let columns = self.state.frame.locals.get(local.0 as usize);
+            reads.push(Read {
+                has_more: self.shader.holds_resource(&declared.ty) || !self.shader.is_known(&declared.ty),
+                name: None,
+                columns: columns.cloned().unwrap_or_default(),
+            });
+        }
+        for global in meaning.globals.iter().chain(reach) {
+            if let Some(columns) = self.state.statics.get(global) {
+                reads.push(Read {
+                    has_more: false,
+                    name: Some(self.terms.symbol(resource_name(self.shader, *global))),
+                    columns: columns.clone(),
+                });
+            }
+        }
+        reads
+    }
+
+    /// One value a thread that stands for all it reads in statements of these effects.
+    ///
+    /// Variables come in the order of their numbers in the text, and what may be of another order in another kernel comes
+    /// with its name.
+    fn digests(&mut self, effects: &Effects, meaning: &Meaning, reach: &BTreeSet<GlobalId>) -> Vec<Value> {
+        let held = self.held(reach);
+        let events = Value::Known(self.state.events);
+        let history = Value::Known(self.state.ordering.history);
+        let active = self.state.active;
+        let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
+        let reads = self.reads(effects, meaning, reach);
+        let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
+        for (thread, values) in of_thread.iter_mut().enumerate() {
+            values.push(events.clone());
+            if effects.device_observed || effects.calls_unknown {
+                values.push(history.clone());
+            }
+            values.push(held.clone());
+            values.push(Value::Known(thread as u32));
+            values.push(self.state.guard.at(thread).clone());
+            if meaning.is_partial {
+                values.push(self.terms.fresh());
+            }
+            for read in &reads {
+                if read.has_more {
+                    values.push(self.terms.fresh());
+                }
+                values.extend(read.name.map(|name| Value::Known(name.0)));
+                values.extend(read.columns.iter().map(|column| column.at(thread).clone()));
+            }
+        }
+        let mut digests: Vec<Value> = of_thread
+            .iter()
+            .map(|values| self.terms.apply(Op::Same, values))
+            .collect();
+        if !alone {
+            let mut everything = digests.clone();
+            // Who is here takes part.
+            everything.extend(active.threads().map(|thread| Value::Known(thread as u32)));
+            let read = meaning
+                .globals
+                .iter()
+                .filter(|global| effects.shared_read.contains(global));
+            for global in read {
+                let array = self.state.shared.iter().find(|array| array.global == *global);
+                everything.extend(array.iter().flat_map(|array| array.cells()).cloned());
+            }
+            let everything = self.terms.apply(Op::Same, &everything);
+            for (thread, digest) in digests.iter_mut().enumerate() {
+                *digest = self
+                    .terms
+                    .apply(Op::Same, &[Value::Known(thread as u32), everything.clone()]);
+            }
+        }
+        digests
+    }
+}

@@ -1,0 +1,272 @@
+//! What the host sets: what it is called, and which conditions are on nothing else.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{BinaryOp, ResourceKind, Scalar, Type};
+
+use crate::exec::machine::Machine;
+use crate::finding::Instance;
+use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Term, Terms};
+
+/// Operations within operations of a condition that is looked into.
+const MAX_DEPTH: u32 = 16;
+
+/// Atoms of a condition that are looked at.
+const MAX_LOOKED_AT: usize = 1024;
+
+/// More than any group has threads.
+pub(crate) const MANY: u32 = 1 << 20;
+
+/// What the host sets for all threads to be within bounds.
+#[derive(Default)]
+pub(crate) struct Within {
+    /// By atom.
+    pub atoms: Vec<(u32, u32)>,
+    /// As one would say it.
+    pub said: Vec<Instance>,
+}
+
+impl Machine<'_> {
+    /// What a component of something that the host sets is called, and its type.
+    pub fn host_name(&self, name: Symbol, component: u32) -> Option<(String, Scalar)> {
+        let mut name = self.terms.name(name).to_owned();
+        let global = self.shader.globals.iter().find(|global| global.name == name)?;
+        let (mut ty, mut component) = (&global.ty, component);
+        loop {
+            match ty {
+                Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => ty = element,
+                Type::Array(element, _) => {
+                    let size = u32::try_from(self.shader.components(element)).ok()?.max(1);
+                    name = format!("{name}[{}]", component / size);
+                    (ty, component) = (element, component % size);
+                }
+                Type::Struct(id) => {
+                    let fields = &self.shader.structs.get(id.0 as usize)?.fields;
+                    let size = |ty: &Type| u32::try_from(self.shader.components(ty)).unwrap_or(u32::MAX);
+                    let field = fields.iter().find(|field| {
+                        let is_here = component < size(&field.ty);
+                        if !is_here {
+                            component -= size(&field.ty);
+                        }
+                        is_here
+                    })?;
+                    name = format!("{name}.{}", field.name);
+                    ty = &field.ty;
+                }
+                Type::Scalar(scalar) => return Some((name, *scalar)),
+                Type::Vector(scalar, _) => {
+                    let part = ["x", "y", "z", "w"].get(component as usize)?;
+                    return Some((format!("{name}.{part}"), *scalar));
+                }
+                Type::Matrix(scalar, _, columns) => {
+                    let columns = u32::from(*columns).max(1);
+                    let (row, column) = (component / columns, component % columns);
+                    return Some((format!("{name}[{row}][{column}]"), *scalar));
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// The same of a condition that holds within bounds, where another one depends on these too, and on more.
+    pub fn within_bounds_of(&self, condition: &Value, other: &Value) -> Option<Within> {
+        let within = self.within_bounds(&[condition])?;
+        let of_other = self.terms.host_values(other);
+        let mut bounds = within.atoms.iter().map(|(atom, _)| *atom);
+        let is_shared = bounds.all(|atom| self.terms.name_of(atom).is_none() || of_other.contains(&atom));
+        is_shared.then_some(within)
+    }
+
+    /// The same in the second group of a dispatch, where a condition does not hold in the first one.
+    pub fn in_a_group(&self, mut within: Within, condition: &Value) -> Within {
+        let mut atoms = BTreeSet::new();
+        if !self.terms.is_of_the_host(condition, &mut atoms, 0) {
+            return within;
+        }
+        let axis = |atom: &u32| match self.terms.term(*atom) {
+            Some(Term::Apply(Op::GroupId(axis), _)) => Some((*atom, *axis)),
+            _ => None,
+        };
+        atoms.retain(|atom| within.atoms.iter().all(|(known, _)| known != atom));
+        let of_group: Vec<(u32, u8)> = atoms.iter().filter_map(axis).collect();
+        let with = |number: u32| {
+            let groups = of_group.iter().map(|(atom, _)| (*atom, number));
+            within.atoms.iter().copied().chain(groups).collect::<Vec<_>>()
+        };
+        let holds = |number: u32| {
+            let word = self.terms.value_given(condition, &with(number));
+            word.is_some_and(|word| word != 0)
+        };
+        if !of_group.is_empty() && !holds(0) && holds(1) {
+            within.atoms = with(1);
+            let groups = of_group.iter().map(|(_, axis)| {
+                let letter = ["x", "y", "z"]
+                    .get(usize::from(*axis))
+                    .copied()
+                    .unwrap_or_default();
+                Instance {
+                    bound: format!("SV_GroupID.{letter}"),
+                    value: 1,
+                }
+            });
+            within.said.splice(0..0, groups.collect::<Vec<_>>());
+        }
+        within
+    }
+
+    /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
+    /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads. `Levels != 1` and `Levels != 2` do, too:
+    /// of the numbers for which they hold the message names 3, which a host may well set.
+    ///
+    /// A host may well see to it that of two conditions only one holds at a time, so that they hold for some values is
+    /// not enough. But one that has a kernel work on `Count` elements has it work on as many as there are threads, too,
+    /// and on very many: conditions on nothing but the host that hold then are bounds. Only what all are made of is one,
+    /// so that of two flags neither is.
+    pub fn within_bounds(&self, conditions: &[&Value]) -> Option<Within> {
+        let mut atoms = BTreeSet::new();
+        let mut bounds: Option<Vec<(u32, (Symbol, u32))>> = None;
+        for condition in conditions {
+            let mut of_this = BTreeSet::new();
+            if !self.terms.is_of_the_host(condition, &mut of_this, 0) {
+                return None;
+            }
+            let named = of_this
+                .iter()
+                .filter_map(|atom| Some((*atom, self.terms.name_of(*atom)?)));
+            let named: Vec<(u32, (Symbol, u32))> = named.collect();
+            if named.is_empty() || bounds.as_ref().is_some_and(|known| *known != named) {
+                return None;
+            }
+            bounds = Some(named);
+            atoms.append(&mut of_this);
+        }
+        let bounds = bounds?;
+        let bounds: Option<Vec<(u32, String, Scalar)>> = bounds
+            .into_iter()
+            .map(|(atom, (name, component))| {
+                let (name, scalar) = self.host_name(name, component)?;
+                Some((atom, name, scalar))
+            })
+            .collect();
+        let bounds = bounds?;
+        let by_group: Vec<u32> = atoms
+            .into_iter()
+            .filter(|atom| matches!(self.terms.term(*atom), Some(Term::Apply(Op::GroupId(_), _))))
+            .collect();
+        let given = |number: u32| -> Option<Vec<(u32, u32)>> {
+            let word = |scalar: Scalar| match scalar {
+                Scalar::Int | Scalar::Uint => Some(number),
+                Scalar::Float => Some((number as f32).to_bits()),
+                _ => None,
+            };
+            let of_bounds = bounds
+                .iter()
+                .map(|(atom, _, scalar)| Some((*atom, word(*scalar)?)));
+            let of_group = by_group.iter().map(|atom| Some((*atom, 0)));
+            of_bounds.chain(of_group).collect()
+        };
+        let holds = |given: &[(u32, u32)]| {
+            conditions.iter().all(|condition| {
+                let word = self.terms.value_given(condition, given);
+                word.is_some_and(|word| word != 0)
+            })
+        };
+        let mut number = self.lanes as u32;
+        let mut atoms = given(number)?;
+        if !(holds(&atoms) && holds(&given(MANY)?)) {
+            return None;
+        }
+        // A choice rather than a bound: the next one after those that are asked for is one that the host may well make.
+        let next = self.terms.next_choice(conditions).filter(|next| *next < number);
+        if let Some(next) = next
+            && let Some(chosen) = given(next).filter(|chosen| holds(chosen))
+        {
+            (number, atoms) = (next, chosen);
+        }
+        let group = (!by_group.is_empty()).then(Instance::first_group);
+        let bounds = bounds
+            .into_iter()
+            .map(|(_, bound, _)| Instance { bound, value: number });
+        Some(Within {
+            atoms,
+            said: group.into_iter().chain(bounds).collect(),
+        })
+    }
+}
+
+impl Terms {
+    /// One more than the greatest number that conditions ask whether something is equal to; `None` if they ask for more than
+    /// equality.
+    fn next_choice(&self, conditions: &[&Value]) -> Option<u32> {
+        let mut greatest = None;
+        let mut seen = BTreeSet::new();
+        let mut left: Vec<Value> = conditions.iter().map(|condition| (*condition).clone()).collect();
+        while let Some(value) = left.pop() {
+            for atom in value.atoms() {
+                if seen.len() >= MAX_LOOKED_AT || !seen.insert(atom) {
+                    continue;
+                }
+                let Some(Term::Apply(op, arguments)) = self.term(atom) else {
+                    continue;
+                };
+                match op {
+                    Op::Binary(BinaryOp::Equal, Scalar::Int | Scalar::Uint) => {
+                        greatest = greatest.max(arguments.iter().filter_map(Value::known).max());
+                    }
+                    Op::Binary(BinaryOp::Less | BinaryOp::LessEqual, _) => return None,
+                    _ => {}
+                }
+                left.extend(arguments.iter().cloned());
+            }
+        }
+        greatest?.checked_add(1)
+    }
+
+    /// The values of the host that a value is made of, as far as it is looked into.
+    fn host_values(&self, value: &Value) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut left = vec![value.clone()];
+        while let Some(value) = left.pop() {
+            for atom in value.atoms() {
+                if seen.len() >= MAX_LOOKED_AT || !seen.insert(atom) {
+                    continue;
+                }
+                if self.name_of(atom).is_some() {
+                    found.insert(atom);
+                } else if let Some(Term::Apply(_, arguments)) = self.term(atom) {
+                    left.extend(arguments.iter().cloned());
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
+    pub fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
+        value.atoms().all(|atom| {
+            if !seen.insert(atom) {
+                return true;
+            }
+            match self.term(atom) {
+                Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+                Some(Term::Apply(Op::GroupId(_), _)) => true,
+                Some(Term::Apply(op, arguments)) if op.is_arithmetic() => {
+                    depth < MAX_DEPTH
+                        && arguments
+                            .iter()
+                            .all(|argument| self.is_of_the_host(argument, seen, depth + 1))
+                }
+                _ => false,
+            }
+        })
+    }
+
+    pub fn name_of(&self, atom: u32) -> Option<(Symbol, u32)> {
+        match self.term(atom)? {
+            Term::Apply(Op::Uniform { name, component }, _) => Some((*name, *component)),
+            _ => None,
+        }
+    }
+}

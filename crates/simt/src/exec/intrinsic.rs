@@ -1,0 +1,521 @@
+//! Intrinsic functions: barriers, waves, arithmetic; and what an entry point's parameters hold.
+
+use std::rc::Rc;
+
+use shaderlint_hlsl::{BinaryOp, Expr, Function, Intrinsic, Scalar, Type};
+
+use crate::exec::machine::{Machine, Run};
+use crate::terms::column::{Column, Mask};
+use crate::terms::fold;
+use crate::terms::operator::Operator;
+use crate::terms::rounding::Way;
+use crate::terms::taint::Source;
+use crate::terms::value::{Op, Value};
+
+/// What a wave operation does with one wave: its lanes and threads, the operand, and the results by thread.
+type OfWave<'m, M> = &'m mut dyn FnMut(&mut M, &[(u32, usize)], &Column, &mut [Value]);
+
+impl<'a> Machine<'a> {
+    /// Gives the frame at hand its variables.
+    pub fn open_frame(&mut self) {
+        let count = self.function().map_or(0, |function| function.locals.len());
+        self.state.frame.locals = (0..count as u32)
+            .map(|local| self.uninitialised(shaderlint_hlsl::LocalId(local)))
+            .collect();
+    }
+
+    /// Gives the entry point's variables and parameters their values, and `static` globals theirs.
+    pub fn bind_parameters(&mut self, function: &'a Function) {
+        self.open_frame();
+        for parameter in &function.parameters {
+            let index = parameter.local.0 as usize;
+            let Some(local) = function.locals.get(index) else {
+                continue;
+            };
+            let value = self.input(parameter.semantic.as_deref(), &local.name, &local.ty);
+            if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                *slot = value;
+            }
+        }
+        for id in self.named.clone() {
+            let Some(global) = self.shader.globals.get(id.0 as usize) else {
+                continue;
+            };
+            if global.storage == shaderlint_hlsl::Storage::Static {
+                let count = self.parts(&global.ty).min(crate::exec::machine::MAX_COMPONENTS);
+                let value = match &global.init {
+                    Some(init) => self.eval(init).unwrap_or_default(),
+                    None => vec![Column::ZERO; count],
+                };
+                self.state.statics.insert(id, value);
+            }
+        }
+    }
+
+    /// What a parameter or a field of one holds: a struct without a semantic has those of its fields. What has none is of a
+    /// kernel that no compiler takes, or of a function that is run like one: no two of these are known to be the same.
+    fn input(&mut self, semantic: Option<&str>, name: &str, ty: &Type) -> Vec<Column> {
+        let shader = self.shader;
+        match (ty, semantic) {
+            (Type::Struct(id), None) => {
+                let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |s| &s.fields);
+                fields
+                    .iter()
+                    .flat_map(|field| {
+                        let name = format!("{name}.{}", field.name);
+                        self.input(field.semantic.as_deref(), &name, &field.ty)
+                    })
+                    .collect()
+            }
+            (_, Some(semantic)) => self.system_value(&semantic.to_ascii_lowercase(), ty),
+            // With a blank, which is in no name and no semantic; names in capitals are others.
+            (_, None) => self.system_value(&format!("parameter {name}"), ty),
+        }
+    }
+
+    /// What a parameter with this semantic, in lower case, holds, component by component.
+    fn system_value(&mut self, semantic: &str, ty: &Type) -> Vec<Column> {
+        let count = self.parts(ty) as u32;
+        let [width, height, _] = self.group.map(|size| size as usize);
+        let lanes = self.lanes;
+        let of_thread = |component: u32, thread: usize| match component {
+            0 => thread % width,
+            1 => thread / width % height,
+            _ => thread / (width * height),
+        } as u32;
+        (0..count)
+            .map(|component| match semantic {
+                "sv_groupindex" => Column::from_fn(lanes, |thread| Value::Known(thread as u32)),
+                "sv_groupthreadid" => {
+                    if self.group.get(component as usize) == Some(&1) {
+                        return Column::ZERO;
+                    }
+                    Column::from_fn(lanes, |thread| Value::Known(of_thread(component, thread)))
+                }
+                "sv_groupid" => Column::Uniform(self.group_id(component)),
+                "sv_dispatchthreadid" => {
+                    let group = self.group_id(component);
+                    let size = self.group.get(component as usize).copied().unwrap_or(1);
+                    let first = self.terms.combine(Operator::Mul, &group, &Value::Known(size));
+                    if size == 1 {
+                        return Column::Uniform(first);
+                    }
+                    Column::from_fn(lanes, |thread| {
+                        self.terms
+                            .combine(Operator::Add, &first, &Value::Known(of_thread(component, thread)))
+                    })
+                }
+                _ => {
+                    let name = self.terms.symbol(semantic);
+                    Column::from_fn(lanes, |thread| {
+                        self.terms
+                            .apply(Op::Uniform { name, component }, &[Value::Known(thread as u32)])
+                    })
+                }
+            })
+            .collect()
+    }
+
+    fn group_id(&mut self, component: u32) -> Value {
+        if self.is_first_group {
+            return Value::Known(0);
+        }
+        self.terms.apply(Op::GroupId(component as u8), &[])
+    }
+
+    pub fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
+        self.spend(expr.span)?;
+        if intrinsic.is_group_barrier() {
+            self.barrier(expr.span, intrinsic)?;
+            return Ok(Vec::new());
+        }
+        if intrinsic.is_atomic() {
+            return self.atomic(intrinsic.name(), arguments, expr);
+        }
+        if intrinsic.is_memory_barrier() {
+            Rc::make_mut(&mut self.state.passed).push(expr.span);
+            self.pass_fence(
+                intrinsic != Intrinsic::DeviceMemoryBarrier,
+                intrinsic != Intrinsic::GroupMemoryBarrier,
+            );
+            return Ok(Vec::new());
+        }
+        if intrinsic == Intrinsic::Clip {
+            return Self::stop("a discard in a kernel", expr.span);
+        }
+        if (0..arguments.len()).any(|index| intrinsic.may_write(index)) {
+            return self.opaque(arguments, expr);
+        }
+        let mut values = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            values.push(self.eval(argument)?);
+        }
+        if intrinsic.is_wave() {
+            self.report.used_waves = true;
+            if self.state.waited.and(self.state.active) != Mask::EMPTY {
+                // The others of its wave wait for it here.
+                self.state.waited = self.state.waited.or(self.state.active);
+            }
+            self.state.exchanges += u32::from(!arguments.is_empty());
+            for value in values.iter().flatten() {
+                self.uses(value);
+                let threads = self.state.active.threads();
+                self.note_leftovers(threads.map(|thread| value.at(thread)));
+            }
+            return Ok(self.wave(intrinsic, arguments, &values, expr));
+        }
+        let count = self.parts(&expr.ty);
+        let scalar = arguments
+            .first()
+            .and_then(|argument| argument.ty.scalar())
+            .unwrap_or(Scalar::Uint);
+        if let Some(columns) = self.arithmetic(intrinsic, scalar, &values) {
+            return Ok(columns);
+        }
+        // Component by component where it is made so, else a term of everything.
+        let by_component = intrinsic.is_by_component()
+            && values
+                .iter()
+                .all(|value| value.len() == count || value.len() == 1);
+        Ok((0..count)
+            .map(|component| {
+                let columns: Vec<&Column> = values
+                    .iter()
+                    .flat_map(|value| {
+                        if by_component {
+                            std::slice::from_ref(value.get(component).unwrap_or(&value[0]))
+                        } else {
+                            value.as_slice()
+                        }
+                    })
+                    .collect();
+                let component = if by_component { 0 } else { component as u8 };
+                let op = Op::Intrinsic {
+                    intrinsic,
+                    scalar,
+                    component,
+                };
+                self.map_all(&columns, |terms, values| {
+                    let known: Option<Vec<u32>> = values.iter().map(Value::known).collect();
+                    let folded = known.and_then(|known| {
+                        let exact = fold::intrinsic(intrinsic, scalar, &known);
+                        exact.or_else(|| terms.power(intrinsic, &known))
+                    });
+                    match folded {
+                        Some(word) => Value::Known(word),
+                        None => terms.apply(op, values),
+                    }
+                })
+            })
+            .collect())
+    }
+
+    /// Intrinsics that are ordinary arithmetic in another spelling.
+    fn arithmetic(
+        &mut self,
+        intrinsic: Intrinsic,
+        scalar: Scalar,
+        values: &[Vec<Column>],
+    ) -> Option<Vec<Column>> {
+        let zip = |machine: &mut Self, operator: Operator, a: &[Column], b: &[Column]| -> Vec<Column> {
+            a.iter()
+                .zip(b)
+                .map(|(a, b)| {
+                    machine.map([a, b], |m, v| {
+                        if fold::is_open(operator, v[0], v[1]) {
+                            m.terms.fresh()
+                        } else {
+                            m.terms.combine(operator, v[0], v[1])
+                        }
+                    })
+                })
+                .collect()
+        };
+        Some(match (intrinsic, values) {
+            (Intrinsic::Min | Intrinsic::Max, [a, b]) => zip(self, fold::extremum(intrinsic, scalar)?, a, b),
+            (Intrinsic::Clamp, [value, low, high]) => {
+                let raised = zip(self, fold::extremum(Intrinsic::Max, scalar)?, value, low);
+                let clamped = zip(self, fold::extremum(Intrinsic::Min, scalar)?, &raised, high);
+                // Compilers differ where the lower bound is the larger one.
+                let bounds = low.iter().zip(high);
+                let clamped = clamped.iter().zip(bounds);
+                let settle = |m: &mut Self, v: [&Value; 3]| {
+                    if fold::are_ordered(scalar, v[1], v[2]) {
+                        v[0].clone()
+                    } else {
+                        m.terms.fresh()
+                    }
+                };
+                clamped
+                    .map(|(value, (low, high))| self.map([value, low, high], settle))
+                    .collect()
+            }
+            (Intrinsic::Mad, [a, b, c]) => {
+                let product = self.binary(BinaryOp::Mul, Some(scalar), a, b);
+                if scalar == Scalar::Float {
+                    let sums = product.iter().zip(c);
+                    return Some(
+                        sums.map(|(a, c)| self.map([a, c], |m, [a, c]| m.terms.fused(a, c)))
+                            .collect(),
+                    );
+                }
+                self.binary(BinaryOp::Add, Some(scalar), &product, c)
+            }
+            (Intrinsic::Mul, [a, b]) if a.len() == 1 && b.len() == 1 => {
+                self.binary(BinaryOp::Mul, Some(scalar), a, b)
+            }
+            (Intrinsic::AsUint | Intrinsic::AsInt | Intrinsic::AsFloat, [a]) if scalar.is_word() => a.clone(),
+            (Intrinsic::And, [a, b]) => self.binary(BinaryOp::LogicalAnd, Some(Scalar::Bool), a, b),
+            (Intrinsic::Or, [a, b]) => self.binary(BinaryOp::LogicalOr, Some(Scalar::Bool), a, b),
+            (Intrinsic::Select, [condition, a, b]) => a
+                .iter()
+                .zip(b)
+                .enumerate()
+                .map(|(index, (a, b))| {
+                    let condition = condition
+                        .get(index)
+                        .or(condition.first())
+                        .unwrap_or(&Column::ZERO);
+                    self.map([condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
+                })
+                .collect(),
+            (Intrinsic::Any | Intrinsic::All, [a]) => {
+                let zero = vec![Column::ZERO; a.len()];
+                let bits = if scalar == Scalar::Bool {
+                    a.clone()
+                } else {
+                    self.binary(BinaryOp::NotEqual, Some(scalar), a, &zero)
+                };
+                let op = if intrinsic == Intrinsic::Any {
+                    BinaryOp::LogicalOr
+                } else {
+                    BinaryOp::LogicalAnd
+                };
+                let mut bits = bits.into_iter();
+                let mut result = bits.next()?;
+                for bit in bits {
+                    result = self.binary(op, Some(Scalar::Bool), &[result], &[bit]).pop()?;
+                }
+                vec![result]
+            }
+            _ => return None,
+        })
+    }
+
+    /// Operations across the active lanes of each wave.
+    fn wave(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        values: &[Vec<Column>],
+        expr: &Expr,
+    ) -> Vec<Column> {
+        let count = self.parts(&expr.ty);
+        let lanes = self.lanes;
+        match intrinsic {
+            Intrinsic::WaveGetLaneCount => {
+                return vec![Column::Uniform(Value::Known(self.waves.size))];
+            }
+            Intrinsic::WaveGetLaneIndex => {
+                let place = &self.waves.place;
+                return vec![Column::from_fn(lanes, |thread| {
+                    Value::Known(place.get(thread).map_or(0, |(_, lane)| *lane))
+                })];
+            }
+            _ => {}
+        }
+        let active = self.state.active;
+        // Who takes part must be certain, of a group that is still there.
+        if active.threads().any(|thread| {
+            let guard = self.state.guard.at(thread);
+            !self.is_certain(guard) && *guard != self.state.staying
+        }) {
+            return self.of_some_lanes(count);
+        }
+        let waves: Vec<Vec<(u32, usize)>> = self
+            .waves
+            .members
+            .iter()
+            .map(|wave| {
+                wave.iter()
+                    .copied()
+                    .filter(|(_, thread)| active.contains(*thread))
+                    .collect()
+            })
+            .collect();
+        let scalar = arguments
+            .first()
+            .and_then(|argument| argument.ty.scalar())
+            .unwrap_or(Scalar::Uint);
+        let float = matches!(scalar, Scalar::Float | Scalar::Half);
+        let first = values.first().map_or(&[][..], |value| value);
+        let operator = match intrinsic {
+            Intrinsic::WaveActiveSum | Intrinsic::WavePrefixSum if float => Operator::FloatAdd,
+            Intrinsic::WaveActiveSum
+            | Intrinsic::WavePrefixSum
+            | Intrinsic::WaveActiveCountBits
+            | Intrinsic::WavePrefixCountBits => Operator::Add,
+            Intrinsic::WaveActiveProduct | Intrinsic::WavePrefixProduct if float => Operator::FloatMul,
+            Intrinsic::WaveActiveProduct | Intrinsic::WavePrefixProduct => Operator::Mul,
+            Intrinsic::WaveActiveMin => fold::extremum(Intrinsic::Min, scalar).unwrap_or(Operator::MinUint),
+            Intrinsic::WaveActiveMax => fold::extremum(Intrinsic::Max, scalar).unwrap_or(Operator::MaxUint),
+            Intrinsic::WaveActiveBitAnd => Operator::And,
+            Intrinsic::WaveActiveBitOr | Intrinsic::WaveActiveAnyTrue => Operator::Or,
+            Intrinsic::WaveActiveBitXor => Operator::Xor,
+            _ => Operator::Add,
+        };
+        let spread = |machine: &mut Self, column: &Column, f: OfWave<'_, Self>| {
+            let mut result = vec![Value::Known(0); lanes];
+            for wave in waves.iter().filter(|wave| !wave.is_empty()) {
+                f(machine, wave, column, &mut result);
+            }
+            Column::Lanes(result.into())
+        };
+        match intrinsic {
+            Intrinsic::WaveActiveSum
+            | Intrinsic::WaveActiveCountBits
+            | Intrinsic::WaveActiveProduct
+            | Intrinsic::WaveActiveMin
+            | Intrinsic::WaveActiveMax
+            | Intrinsic::WaveActiveBitAnd
+            | Intrinsic::WaveActiveBitOr
+            | Intrinsic::WaveActiveBitXor => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |m, wave, column, result| {
+                        let of_lanes = wave.iter().map(|(_, thread)| column.at(*thread).clone());
+                        let of_lanes: Vec<Value> = of_lanes.collect();
+                        let total = m.terms.over_lanes(operator, Way::Wave(intrinsic), &of_lanes);
+                        for (_, thread) in wave {
+                            result[*thread] = total.clone();
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WavePrefixSum | Intrinsic::WavePrefixCountBits | Intrinsic::WavePrefixProduct => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |m, wave, column, result| {
+                        if !operator.is_exact() {
+                            let of_lanes = wave.iter().map(|(_, thread)| column.at(*thread).clone());
+                            let of_lanes: Vec<Value> = of_lanes.collect();
+                            for (count, (_, thread)) in wave.iter().enumerate() {
+                                let before = of_lanes.get(..count).unwrap_or_default();
+                                let way = Way::Wave(intrinsic);
+                                result[*thread] = m.terms.over_lanes(operator, way, before);
+                            }
+                            return;
+                        }
+                        let mut total = Value::Known(operator.identity());
+                        for (_, thread) in wave {
+                            result[*thread] = total.clone();
+                            total = m.terms.combine(operator, &total, column.at(*thread));
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WaveIsFirstLane => {
+                vec![spread(self, &Column::ZERO, &mut |_, wave, _, result| {
+                    if let Some((_, thread)) = wave.first() {
+                        result[*thread] = Value::TRUE;
+                    }
+                })]
+            }
+            Intrinsic::WaveReadLaneFirst => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |_, wave, column, result| {
+                        for (_, thread) in wave {
+                            result[*thread] = column.at(wave[0].1).clone();
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WaveReadLaneAt => {
+                self.note_lane_read(false);
+                let at = values
+                    .get(1)
+                    .and_then(|value| value.first())
+                    .cloned()
+                    .unwrap_or(Column::ZERO);
+                first
+                    .iter()
+                    .map(|column| {
+                        spread(self, column, &mut |m, wave, column, result| {
+                            for (_, thread) in wave {
+                                let source = at.at(*thread).known();
+                                let source = wave.iter().find(|(lane, _)| Some(*lane) == source);
+                                result[*thread] = match source {
+                                    Some((_, source)) => column.at(*source).clone(),
+                                    // A lane that is not active, or not known: undefined.
+                                    None => m.terms.fresh(),
+                                };
+                            }
+                        })
+                    })
+                    .collect()
+            }
+            Intrinsic::WaveActiveAnyTrue | Intrinsic::WaveActiveAllTrue => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |m, wave, column, result| {
+                        let all = intrinsic == Intrinsic::WaveActiveAllTrue;
+                        let mut total = if all { Value::TRUE } else { Value::FALSE };
+                        for (_, thread) in wave {
+                            total = if all {
+                                m.terms.and(&total, column.at(*thread))
+                            } else {
+                                m.terms.or(&total, column.at(*thread))
+                            };
+                        }
+                        for (_, thread) in wave {
+                            result[*thread] = total.clone();
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WaveActiveBallot => (0..4u32)
+                .map(|word| {
+                    spread(
+                        self,
+                        first.first().unwrap_or(&Column::ZERO),
+                        &mut |m, wave, column, result| {
+                            let mut bits = Some(0u32);
+                            for (lane, thread) in wave {
+                                bits = match column.at(*thread) {
+                                    Value::Known(set) if lane / 32 == word => {
+                                        bits.map(|bits| bits | u32::from(*set != 0) << (lane % 32))
+                                    }
+                                    Value::Known(_) => bits,
+                                    _ => None,
+                                };
+                            }
+                            let value = match bits {
+                                Some(bits) => Value::Known(bits),
+                                None => m.terms.fresh(),
+                            };
+                            for (_, thread) in wave {
+                                result[*thread] = value.clone();
+                            }
+                        },
+                    )
+                })
+                .collect(),
+            _ => self.of_some_lanes(count),
+        }
+    }
+
+    /// What a wave operation gives where it is not followed.
+    fn of_some_lanes(&mut self, count: usize) -> Vec<Column> {
+        if self.claims.is_some() {
+            // It may well be what tells a leader from the other lanes.
+            return self.atomic_results(count, Source::UNKNOWN);
+        }
+        self.fresh_columns(count)
+    }
+}

@@ -1,0 +1,456 @@
+//! Groupshared memory, with who touched what since the last barrier.
+//!
+//! # Why one lock-step run finds every race
+//!
+//! Within a barrier interval each cell remembers its accesses. If no cell is touched by two threads of which one
+//! writes, each thread's run is a function of the memory at the interval's start, so every schedule leaves the same
+//! memory (induct over the intervals). The order in which the lock-step run happens to meet the two accesses of a pair
+//! does not matter: the pair is seen when the later one comes.
+
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use shaderlint_hlsl::{GlobalId, Span};
+
+use crate::exec::position::Position;
+use crate::finding::Point;
+use crate::terms::column::{Column, Row};
+use crate::terms::operator::Operator;
+use crate::terms::value::Value;
+
+/// One evaluation of one access in the text, by all the threads that take part.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    pub span: Span,
+    /// The passes of loops and the calls that it is in.
+    pub position: Position,
+    /// It may not happen after all: not everything before it was understood.
+    pub doubtful: bool,
+    /// The condition under which all that take part do, as a number; `None` if theirs differ.
+    pub shared_guard: Option<NonZeroU32>,
+    /// The last barrier before it that orders groupshared memory.
+    pub since: Option<Rc<Point>>,
+    /// Memory barriers passed before, at which no thread waits.
+    pub fences: u32,
+    /// Counts the points after which it is no longer certain that no barrier came between.
+    pub epoch: u32,
+    /// One of those that take part may have waited for another thread to write something.
+    pub waited: bool,
+    /// Counts the operations by which lanes of a wave hand each other values.
+    pub exchanges: u32,
+    /// By thread: the condition under which it takes part.
+    pub guard: Column,
+    /// The innermost condition of which it is not known whether it holds, and whether it has to.
+    pub condition: Option<(Span, bool)>,
+}
+
+/// One thread's access. There are up to four for each cell, so what all threads have in common is kept with the site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    /// Index into the run's sites.
+    pub site: u32,
+    pub thread: u16,
+    /// It happens whatever the inputs are.
+    pub definite: bool,
+    pub action: Action,
+}
+
+/// What an access does with the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// It reads, or writes what may be another value.
+    Plain,
+    Atomic,
+    /// A write that left the cell's value as it was.
+    Idle,
+    /// An atomic, and a write that left the value as it was, each with a condition of its own.
+    Mixed,
+}
+
+/// The accesses of all threads at one site.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touches {
+    /// `definite` if all are.
+    pub of_all: Touch,
+    pub doubtful: bool,
+}
+
+impl Touch {
+    /// Both happen for certain under guards known true, and for some inputs under one guard for both.
+    pub fn meets(self, other: Touch, sites: &[Site]) -> Meeting {
+        let (Some(here), Some(there)) = (sites.get(self.site as usize), sites.get(other.site as usize))
+        else {
+            return Meeting::NotCertain;
+        };
+        // Who has waited may come after all that the others do.
+        let waited = here.waited || there.waited;
+        let mixed = [self.action, other.action].contains(&Action::Mixed);
+        if here.doubtful || there.doubtful || waited || mixed || here.epoch != there.epoch {
+            return Meeting::NotCertain;
+        }
+        let one_guard = here.shared_guard.is_some() && here.shared_guard == there.shared_guard;
+        match (self.definite, other.definite) {
+            (true, true) => Meeting::Certain,
+            _ if one_guard => Meeting::Certain,
+            (true, false) => Meeting::If(other),
+            (false, true) => Meeting::If(self),
+            (false, false) => Meeting::IfBoth,
+        }
+    }
+}
+
+/// Whether two accesses both happen, at least for some inputs, with no barrier between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meeting {
+    Certain,
+    /// If this one does, the other does too.
+    If(Touch),
+    /// Under conditions that are not the same.
+    IfBoth,
+    NotCertain,
+}
+
+impl Touches {
+    pub fn of(&self, thread: usize, guard: Row<'_>) -> Touch {
+        Touch {
+            thread: thread as u16,
+            definite: self.of_all.definite || *guard.at(thread) == Value::TRUE,
+            ..self.of_all
+        }
+    }
+
+    /// Whether one of them happens for certain.
+    pub fn is_certain(&self, touch: Touch) -> bool {
+        touch.definite && !self.doubtful
+    }
+}
+
+/// Who touched a cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Track {
+    /// The interval the rest speaks of.
+    interval: u32,
+    /// Two different threads of each kind are all that matter.
+    writes: [Option<Touch>; 2],
+    reads: [Option<Touch>; 2],
+    /// The writes of the interval left one value, each the same.
+    agreed: bool,
+    /// One of them changed the cell's value.
+    changed: bool,
+    /// The least and the greatest thread that wrote.
+    writers: (u16, u16),
+    /// The same of those that wrote for certain.
+    certain_writers: Option<(u16, u16)>,
+    /// Not every thread between these two is known to have written.
+    gaps: bool,
+}
+
+/// Accesses at unknown elements that are kept of an interval.
+const MAX_DATA_DEPENDENT: usize = 24;
+
+/// One groupshared variable, flattened into 32-bit cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub global: GlobalId,
+    /// A window onto a resource instead, whose intervals end at the barriers that order device memory.
+    pub on_device: bool,
+    cells: Rc<Vec<Value>>,
+    tracks: Rc<Vec<Track>>,
+    /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
+    blurred_in: Option<u32>,
+    /// The interval in which something is stored in cells that are not known, but by atomics.
+    strayed_in: Option<u32>,
+    /// Some of these, in the interval at hand.
+    data_dependent: Vec<DataDependent>,
+    /// The operator of all atomics on the array in this interval; `None` if they differ or one does not combine.
+    atomics: Option<(u32, Option<Operator>)>,
+}
+
+/// Two accesses of one cell that no barrier orders, one of them a write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conflict {
+    pub cell: u32,
+    pub first: Touch,
+    pub second: Touch,
+    pub first_writes: bool,
+    pub second_writes: bool,
+    /// It may be none.
+    pub doubtful: bool,
+    /// The thread that comes to the cell for some of its data, and the seed of such data.
+    pub data_dependent: Option<(u16, u64)>,
+}
+
+/// An addition of one thread to an element that is not known.
+#[derive(Clone, Debug)]
+pub(crate) struct DataDependent {
+    pub touch: Touch,
+    /// Where the element begins, and the component of it.
+    pub base: Value,
+    pub component: u32,
+}
+
+impl Shared {
+    pub fn new(global: GlobalId, cells: Vec<Value>) -> Shared {
+        let tracks = vec![Track::default(); cells.len()];
+        Shared {
+            global,
+            on_device: false,
+            cells: Rc::new(cells),
+            tracks: Rc::new(tracks),
+            blurred_in: None,
+            strayed_in: None,
+            data_dependent: Vec::new(),
+            atomics: None,
+        }
+    }
+
+    pub fn cells(&self) -> &[Value] {
+        &self.cells
+    }
+
+    pub fn cells_mut(&mut self) -> &mut Vec<Value> {
+        Rc::make_mut(&mut self.cells)
+    }
+
+    /// An access at an unknown index. Any other access in the interval may meet it.
+    pub fn blur(&mut self, interval: u32) {
+        if self.blurred_in.replace(interval) != Some(interval) {
+            self.data_dependent.clear();
+        }
+    }
+
+    /// The same where it is a plain store.
+    pub fn stray(&mut self, interval: u32) {
+        self.blur(interval);
+        self.strayed_in = Some(interval);
+    }
+
+    /// Whether more such accesses are kept: none of resources.
+    pub fn has_room_for_data_dependent(&self) -> bool {
+        !self.on_device && self.data_dependent.len() < MAX_DATA_DEPENDENT
+    }
+
+    /// Keeps such an access, of the interval that the array is blurred in.
+    pub fn note_data_dependent(&mut self, led: DataDependent) {
+        self.data_dependent.push(led);
+    }
+
+    /// Those of an interval that were kept.
+    pub fn data_dependent_in(&self, interval: u32) -> &[DataDependent] {
+        if self.is_blurred(interval) {
+            &self.data_dependent
+        } else {
+            &[]
+        }
+    }
+
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// Whether a thread wrote to any cell in this interval.
+    pub fn is_written_in(&self, interval: u32) -> bool {
+        let mut of_now = self.tracks.iter().filter(|track| track.interval == interval);
+        self.strayed_in == Some(interval) || of_now.any(|track| track.writes[0].is_some())
+    }
+
+    /// The same with atomics.
+    pub fn may_be_written_in(&self, interval: u32) -> bool {
+        self.is_written_in(interval) || self.atomics.is_some_and(|(known, _)| known == interval)
+    }
+
+    /// The one operator by which all atomics of the interval up to now combine, the one at hand with them. It is
+    /// commutative and associative, and other threads' plain accesses would be races: so whatever order the device serves
+    /// the atomics in, they leave the same in a cell.
+    pub fn combined_by(&mut self, interval: u32, operator: Option<Operator>) -> Option<Operator> {
+        let operator = match self.atomics {
+            Some((known, of_others)) if known == interval => operator.filter(|own| of_others == Some(*own)),
+            _ => operator,
+        };
+        self.atomics = Some((interval, operator));
+        operator
+    }
+
+    pub fn is_blurred(&self, interval: u32) -> bool {
+        self.blurred_in == Some(interval)
+    }
+
+    /// Whether every access of this interval is covered by one of another run's: of the same cell and kind, by this thread or by
+    /// two others. No access of a third thread could race with it that does not race with one of these.
+    pub fn touches_no_more(&self, interval: u32, other: &Shared, of_other: u32) -> bool {
+        let mut pairs = self.tracks.iter().zip(other.tracks.iter());
+        !self.is_blurred(interval)
+            && !self.may_be_written_by_atomics(interval)
+            && pairs.all(|(track, of)| track.interval != interval || track.touches_no_more(of, of_other))
+    }
+
+    fn may_be_written_by_atomics(&self, interval: u32) -> bool {
+        self.atomics.is_some_and(|(known, _)| known == interval)
+    }
+
+    /// The cells, with who touched them; copied here if shared, not at each access.
+    pub fn open(&mut self) -> (&mut [Value], &mut [Track]) {
+        (
+            Rc::make_mut(&mut self.cells).as_mut_slice(),
+            Rc::make_mut(&mut self.tracks).as_mut_slice(),
+        )
+    }
+
+    /// The same for reads only.
+    pub fn open_to_read(&mut self) -> (&[Value], &mut [Track]) {
+        (&self.cells, Rc::make_mut(&mut self.tracks).as_mut_slice())
+    }
+}
+
+impl Track {
+    /// Records a read; what it conflicts with.
+    ///
+    /// A thread that wrote the cell itself for certain, with the value that all others wrote too, reads this value whatever
+    /// the order; one that wrote under a condition may find what was there before. Which threads wrote is known by their
+    /// bounds: where there are gaps between them, one may have, and nothing is proved.
+    pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
+        self.enter(interval);
+        let (least, greatest) = self.writers;
+        let is_among_writers = (least..=greatest).contains(&touch.thread);
+        let may_have_written = self.agreed && is_among_writers;
+        let is_among_certain = self
+            .certain_writers
+            .is_some_and(|(least, greatest)| (least..=greatest).contains(&touch.thread));
+        let reads_its_own = self.agreed && is_among_certain && !self.gaps;
+        let conflict = self
+            .writes
+            .iter()
+            .flatten()
+            .find(|write| write.thread != touch.thread && write.action != Action::Idle && !reads_its_own)
+            .map(|first| Conflict {
+                cell,
+                first: *first,
+                second: touch,
+                first_writes: true,
+                second_writes: false,
+                // Of writes under conditions it is not known whether they agree.
+                doubtful: may_have_written || is_among_writers && !touch.definite,
+                data_dependent: None,
+            });
+        remember(&mut self.reads, touch);
+        conflict
+    }
+
+    /// Records a write; what it conflicts with. `idle` if it leaves what was there.
+    ///
+    /// Threads that all write one value do not race among themselves. A write of the value that the cell has by now is
+    /// one of these, or of the value it had all the time; but it need not come as late as it does here: if the cell has
+    /// changed in this interval, another thread may find the value earlier than it does here.
+    pub fn write(&mut self, cell: u32, interval: u32, mut touch: Touch, idle: bool) -> Option<Conflict> {
+        let is_atomic = touch.action == Action::Atomic;
+        let is_idle = idle && !is_atomic;
+        if is_idle {
+            touch.action = Action::Idle;
+        }
+        self.enter(interval);
+        let clash = |first: &Touch, first_writes: bool| Conflict {
+            cell,
+            first: *first,
+            second: touch,
+            first_writes,
+            second_writes: true,
+            doubtful: false,
+            data_dependent: None,
+        };
+        let is_of_another = |other: &&Touch| other.thread != touch.thread;
+        let are_atomic = |write: &Touch| is_atomic && write.action == Action::Atomic;
+        let meets = |write: &&Touch| is_of_another(write) && !is_idle && !are_atomic(write);
+        let shows = !is_idle || self.changed;
+        let conflict = match self.writes.iter().flatten().find(meets) {
+            Some(write) => Some(clash(write, true)),
+            None => self
+                .reads
+                .iter()
+                .flatten()
+                .find(|read| shows && is_of_another(read))
+                .map(|read| clash(read, false)),
+        };
+        self.changed |= !is_idle;
+        let is_first = self.writes[0].is_none();
+        self.agreed = !is_atomic && (is_first || self.agreed && is_idle);
+        let (least, greatest) = if is_first {
+            (touch.thread, touch.thread)
+        } else {
+            self.writers
+        };
+        self.writers = (least.min(touch.thread), greatest.max(touch.thread));
+        if touch.definite {
+            let (least, greatest) = self.certain_writers.unwrap_or((touch.thread, touch.thread));
+            self.gaps |= touch.thread > greatest.saturating_add(1) || touch.thread.saturating_add(1) < least;
+            self.certain_writers = Some((least.min(touch.thread), greatest.max(touch.thread)));
+        }
+        remember(&mut self.writes, touch);
+        conflict
+    }
+}
+
+/// Keeps up to two touches by different threads. Of two by one thread the one that meets more stays, with the condition
+/// under which that one happens: a write that leaves what was there, or an atomic, may be certain where another is not.
+/// Where neither meets all that the other does, nothing is certain of the two.
+fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
+    for slot in touches {
+        match slot {
+            Some(kept) if kept.thread != touch.thread => {}
+            Some(kept) => {
+                match (kept.action, touch.action) {
+                    (own, other) if own == other => {
+                        if !kept.definite {
+                            *kept = touch;
+                        }
+                    }
+                    (Action::Plain, _) => {}
+                    (_, Action::Plain) => *kept = touch,
+                    // Each meets what the other does not.
+                    _ => kept.action = Action::Mixed,
+                }
+                return;
+            }
+            None => {
+                *slot = Some(touch);
+                return;
+            }
+        }
+    }
+}
+
+impl Track {
+    /// The certain accesses of an interval that are no atomics, and whether each writes.
+    pub fn plain_in(&self, interval: u32) -> impl Iterator<Item = (Touch, bool)> {
+        let is_now = self.interval == interval;
+        let all = [(self.writes, true), (self.reads, false)].into_iter();
+        let all =
+            all.flat_map(|(touches, writes)| touches.into_iter().flatten().map(move |touch| (touch, writes)));
+        all.filter(move |(touch, _)| is_now && touch.definite && touch.action == Action::Plain)
+    }
+
+    fn touches_no_more(&self, other: &Track, interval: u32) -> bool {
+        let is_now = other.interval == interval;
+        let certain = |touches: [Option<Touch>; 2]| {
+            let touches = touches.into_iter().flatten();
+            touches.filter(move |touch| is_now && touch.definite && touch.action == Action::Plain)
+        };
+        let covers = |of: &[Touch], touch: &Touch| {
+            let is_of_several = of.iter().any(|one| one.thread != of[0].thread);
+            is_of_several || of.iter().any(|one| one.thread == touch.thread)
+        };
+        let writes: Vec<Touch> = certain(other.writes).collect();
+        let any: Vec<Touch> = certain(other.writes).chain(certain(other.reads)).collect();
+        let mut own_writes = self.writes.iter().flatten();
+        let mut own_reads = self.reads.iter().flatten();
+        own_writes.all(|touch| covers(&writes, touch)) && own_reads.all(|touch| covers(&any, touch))
+    }
+
+    fn enter(&mut self, interval: u32) {
+        if self.interval != interval {
+            *self = Track {
+                interval,
+                ..Track::default()
+            };
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Methods of resources: loads, stores, atomics and counters.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Shader, Type};
+
+use crate::exec::atomic::Cell;
+use crate::exec::machine::{MAX_COMPONENTS, Machine, Run};
+use crate::facts::layout::is_of_words;
+use crate::terms::column::Column;
+
+impl<'a> Machine<'a> {
+    pub fn method(
+        &mut self,
+        object: &'a Expr,
+        name: &str,
+        arguments: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
+        let place = self.place(object)?;
+        if let Some((window, _)) = place.in_shared() {
+            return self.method_of_window(window, object, (name, arguments), expr);
+        }
+        let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
+        let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {
+            return self.opaque_of(Some((object, place)), arguments, expr);
+        };
+        let by_address = kind.is_by_address();
+        match (name, arguments) {
+            ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
+                index.extend(self.eval(at)?);
+                if by_address && !is_of_words(self.shader, &expr.ty) {
+                    // Not the words at that address: others lie there, in an order of their own.
+                    index.push(self.told_by_types([&expr.ty]));
+                }
+                self.note_access(resource, &index, &Column::ZERO, false);
+                let value = (0..count as u32)
+                    .map(|component| self.load_device(resource, &index, component))
+                    .collect();
+                Ok(self.with_truths(value, &expr.ty))
+            }
+            ("Load", [at]) if is_first_level(self.shader, at) => {
+                // What a subscript reads.
+                let mut texel = self.eval(at)?;
+                texel.pop();
+                index.extend(texel);
+                self.note_access(resource, &index, &Column::ZERO, false);
+                let value = (0..count as u32)
+                    .map(|component| self.load_device(resource, &index, component))
+                    .collect();
+                Ok(self.with_truths(value, &expr.ty))
+            }
+            ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
+                index.extend(self.eval(at)?);
+                let ty = &value.ty;
+                let mut value = self.eval(value)?;
+                self.note_access(resource, &index, &Column::ZERO, true);
+                if !is_of_words(self.shader, ty) {
+                    // Which bytes its components are is not followed: only the same store leaves the same.
+                    value.push(self.told_by_types([ty]));
+                    let all = self.as_one(&value);
+                    self.store_device(resource, &index, u32::MAX, &all);
+                    return Ok(Vec::new());
+                }
+                for (component, value) in (0u32..).zip(&value) {
+                    self.store_device(resource, &index, component, value);
+                }
+                Ok(Vec::new())
+            }
+            _ if name.starts_with("Interlocked") && by_address => {
+                let Some((at, operands)) = arguments.split_first() else {
+                    return self.opaque_of(Some((object, place)), arguments, expr);
+                };
+                let (at, supposed) =
+                    self.supposing((None, std::slice::from_ref(at)), |machine| machine.eval(at))?;
+                if at.is_empty() {
+                    return Self::stop("an address that is not understood", expr.span);
+                }
+                index.extend(at);
+                let cell = Cell {
+                    resource,
+                    index: &index,
+                    component: 0,
+                    supposed: &supposed,
+                };
+                self.atomic_on_device(name, &cell, operands, (object.span, expr))
+            }
+            _ => {
+                if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
+                    if self.served.is_some() {
+                        return Self::stop("a counter within an atomic", expr.span);
+                    }
+                    let cell = Cell {
+                        resource,
+                        index: &index,
+                        component: u32::MAX,
+                        supposed: &BTreeSet::new(),
+                    };
+                    return self.count_on_device(name, &cell, arguments, (object.span, expr), count);
+                }
+                self.opaque_of(Some((object, place)), arguments, expr)
+            }
+        }
+    }
+}
+
+/// Whether the last component of a texel's place, its level, is written as 0. Which level that of a variable is is not
+/// known.
+fn is_first_level(shader: &Shader, at: &Expr) -> bool {
+    let within = at.uncast();
+    let ExprKind::Construct(parts) = &within.kind else {
+        return false;
+    };
+    let is_zero = |level: &Expr| matches!(level.uncast().kind, ExprKind::Literal(0));
+    // More than the level.
+    parts.len() > 1
+        && parts.last().is_some_and(is_zero)
+        && shader.components(&within.ty) == shader.components(&at.ty)
+}

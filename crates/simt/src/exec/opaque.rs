@@ -1,0 +1,455 @@
+//! What is not understood: terms of its text and of what it is given.
+
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Span, Type};
+
+use crate::exec::machine::{Machine, Run};
+use crate::exec::place::{Place, Root, is_resource};
+use crate::exec::transfer::resource_name;
+use crate::facts::calls::{Unknown, is_name, is_read, status_argument};
+use crate::facts::canonical_form::{Meaning, is_told};
+use crate::facts::naming_heuristics::{is_named_as_macro, is_variable};
+use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::shape::CONVERSION;
+use crate::terms::value::{Op, Value};
+
+/// Components of a value that are told apart where it is not understood.
+pub(crate) const MAX_COUNT: usize = 64;
+
+/// Whether this is the text of a member of constants whose type is not known: of what the program gives to all threads.
+fn is_of_constants(object: &Expr, text: &str) -> bool {
+    let is_constants = matches!(object.ty, Type::Resource(ResourceKind::ConstantBuffer, _));
+    is_constants && matches!(object.kind, ExprKind::Global(_)) && is_variable(text)
+}
+
+impl<'a> Machine<'a> {
+    /// Something not understood: a term of its text and operands, which it may also have written to.
+    pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        if let Some(value) = self.supposed(expr) {
+            return Ok(value);
+        }
+        if let Some(found) = self.undeclared_method(operands, expr)? {
+            return Ok(found);
+        }
+        if let Some(element) = self.undeclared_element(operands, expr)? {
+            return Ok(element);
+        }
+        if self.claims.is_none() && self.is_stored_to(expr) {
+            return Ok(self.not_known(1));
+        }
+        if is_name(self.shader, expr) && is_named_as_macro(expr.span.slice(&self.shader.text)) {
+            self.report.open_name.get_or_insert(expr.span);
+        }
+        // Perhaps one thread of a wave does what such a macro is given.
+        let is_macro = Unknown::of(self.shader, expr).is_some_and(|unknown| unknown.is_macro);
+        let before = self.claims.as_ref().is_some_and(|claims| claims.in_macro);
+        self.set_in_macro(before || is_macro);
+        let given = self.opaque_of(None, operands, expr);
+        self.set_in_macro(before);
+        given
+    }
+
+    fn set_in_macro(&mut self, in_macro: bool) {
+        if let Some(claims) = &mut self.claims {
+            claims.in_macro = in_macro;
+        }
+    }
+
+    /// The same, of an object besides the operands, whose place was looked up already.
+    ///
+    /// Equal terms have to be equal values, so all that the text alone leaves open is an operand of the term: which
+    /// resource a parameter or variable stands for, and of which types the operands are. Where a resource is not followed
+    /// nothing is known of what it gives.
+    pub fn opaque_of(
+        &mut self,
+        object: Option<(&'a Expr, Place)>,
+        operands: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
+        let text = expr.span.slice(&self.shader.text);
+        if text.starts_with(b"DispatchMesh") {
+            // "The DispatchMesh call implies a GroupMemoryBarrierWithGroupSync()": DirectX mesh shader specification.
+            self.barrier(expr.span, Intrinsic::GroupMemoryBarrierWithGroupSync)?;
+        }
+        let text = String::from_utf8_lossy(text).into_owned();
+        if self.claims.is_some()
+            && let [object] = operands
+            && is_of_constants(object, &text)
+        {
+            // It has a value as a name has one, for all threads and for good.
+            let text = self.terms.symbol(&text);
+            let always = self.as_one(&[Column::ZERO, Column::ZERO]);
+            return Ok(self.term_of(text, &always, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
+        }
+        let is_marked = text.contains("NonUniformResourceIndex");
+        let text = self.terms.symbol(&text);
+        let (mut places, mut parts) = (Vec::new(), Vec::new());
+        let (mut columns, mut named) = (Vec::new(), Vec::new());
+        // Of an operand more is there than is followed.
+        let mut is_partly_known = false;
+        let object = object.map(|(object, place)| (object, Some(place)));
+        let known_read = match &expr.kind {
+            ExprKind::Method { name, .. } => is_read(name),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
+            }
+            _ => false,
+        };
+        let status = status_argument(expr);
+        let operands_alone = operands.iter().map(|operand| (operand, None));
+        for (operand, place) in object.into_iter().chain(operands_alone) {
+            let is_place = matches!(
+                operand.kind,
+                ExprKind::Local(_)
+                    | ExprKind::Global(_)
+                    | ExprKind::Index(..)
+                    | ExprKind::Field(..)
+                    | ExprKind::Swizzle(..)
+            );
+            let place = match place {
+                Some(place) => place,
+                None => self.place(operand)?,
+            };
+            if is_resource(&operand.ty) {
+                match place.on_device() {
+                    Some((resource, index)) => {
+                        named.push(self.terms.symbol(resource_name(self.shader, resource)));
+                        columns.extend(index);
+                    }
+                    None => is_partly_known = true,
+                }
+                continue;
+            }
+            if matches!(operand.ty, Type::Array(..)) && place.in_shared().is_some() {
+                return Self::stop(
+                    "a groupshared array passed to something that is not understood",
+                    operand.span,
+                );
+            }
+            let value = match operands.first() {
+                Some(heap)
+                    if self.is_heap(heap)
+                        && !is_marked
+                        && (self.is_heap(operand) || self.is_index_of_heap(operand)) =>
+                {
+                    self.named_in_heap(operand)
+                }
+                _ => self.load(&place, operand.span),
+            };
+            is_partly_known |= self.shader.holds_resource(&operand.ty);
+            is_partly_known |= match &operand.ty {
+                _ if self.claims.is_some() => value.len() < self.parts(&operand.ty),
+                Type::Unknown => value.is_empty(),
+                ty => !self.shader.is_known(ty),
+            };
+            // It may hold afterwards what it holds now.
+            let tells = self.claims.is_some() && value.iter().any(|column| self.may_tell_threads(column));
+            columns.extend(value);
+            if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
+                parts.push(operand);
+            }
+            let may_be_written = !known_read || status.is_some_and(|status| std::ptr::eq(status, operand));
+            if is_place
+                && may_be_written
+                && !matches!(place.root, Root::Value(_) | Root::Uniform(_) | Root::Unknown)
+            {
+                places.push((place, operand, tells));
+            }
+        }
+        if !known_read {
+            // A barrier may hide behind an unknown name.
+            self.state.epoch += 1;
+        }
+        let writes = |operand: &Expr| matches!(&operand.ty, Type::Resource(kind, _) if kind.is_writable());
+        let may_be_kept = !known_read && operands.iter().any(writes);
+        for column in &columns {
+            // Given together with a resource, it may say where in it.
+            if may_be_kept {
+                self.uses_as_place(column);
+            } else {
+                self.uses(column);
+            }
+        }
+        let call = Unknown::of(self.shader, expr).filter(|_| self.claims.is_none());
+        let has_nothing = self.claims.is_some() && columns.is_empty();
+        let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
+        if !is_guess || self.claims.is_none() && !is_name(self.shader, expr) {
+            named.push(self.operands_meaning(operands, expr));
+            is_partly_known |= !is_told(self.shader, expr);
+        }
+        let named = named.into_iter();
+        columns.extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
+        if has_nothing && is_name(self.shader, expr) {
+            // Perhaps one for each thread, and another each time.
+            self.state.events += 1;
+            let event = Column::Uniform(Value::Known(self.state.events));
+            let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
+            let of = self.map_all(&[&thread, &event], |terms, values| terms.apply(Op::Same, values));
+            return Ok(self.term_of(text, &of, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
+        }
+        if (is_partly_known || has_nothing) && !self.is_heap(expr) {
+            // Equal terms would say that what is not seen is equal too.
+            let threads = || self.state.active.threads();
+            self.note_leftovers(
+                columns
+                    .iter()
+                    .flat_map(|column| threads().map(|thread| column.at(thread))),
+            );
+            if let Some(Unknown { is_macro }) = call {
+                let given = self.not_known(1);
+                let given = self.as_one(&given);
+                self.call_unknown(text, &given, is_macro);
+            }
+            let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
+            for (place, operand, _) in places {
+                let changed = self.not_known(place.components.len());
+                self.doubtfully(true, |m| m.store(&place, &changed, operand.span))?;
+            }
+            for part in parts {
+                let changed = self.not_known(1);
+                self.assign_part(part, "", &changed)?;
+            }
+            return Ok(self.not_known(count));
+        }
+        let mut all = self.as_one(&columns);
+        if let Some(Unknown { is_macro }) = call {
+            all = self.call_unknown(text, &all, is_macro);
+        }
+        let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
+        let may_tell = self.claims.is_some()
+            && match &expr.kind {
+                ExprKind::Method { .. } => false,
+                ExprKind::Opaque(operands) => {
+                    let is_of_heap = operands.first().is_some_and(|heap| self.is_heap(heap));
+                    !is_of_heap && !self.is_heap(expr) && !self.is_data(&all)
+                }
+                _ => self.may_tell_threads(&all),
+            };
+        let is_of_name = || columns.first().is_some_and(|column| self.is_named(column));
+        let value = if may_tell && is_guess && !is_of_name() {
+            self.not_known(count)
+        } else {
+            self.term_of(text, &all, count)
+        };
+        for (number, (place, operand, tells)) in places.into_iter().enumerate() {
+            if tells || may_tell {
+                let changed = self.not_known(place.components.len());
+                self.doubtfully(true, |m| m.store(&place, &changed, operand.span))?;
+            } else {
+                let place = (&place, operand.span);
+                self.doubtfully(true, |m| m.write_opaquely(text, number, &all, place, is_guess))?;
+            }
+        }
+        if !known_read {
+            for part in parts {
+                self.assign_part(part, "", std::slice::from_ref(&all))?;
+            }
+        }
+        Ok(value)
+    }
+
+    /// Whether values may be one for one thread and another for the next without any data in them.
+    fn may_tell_threads(&self, column: &Column) -> bool {
+        let is_one = column
+            .uniform(self.state.active)
+            .is_some_and(|value| !self.terms.is_guessed(value));
+        !is_one && !self.is_data(column)
+    }
+
+    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
+    /// of its number, may tell it from the others whatever the data are.
+    pub fn is_data(&self, column: &Column) -> bool {
+        let mut first = None;
+        let mut active = self.state.active.threads();
+        active.all(|thread| {
+            let value = column.at(thread);
+            let shape = self.terms.shape(value).filter(|_| self.terms.has_data(value));
+            shape.is_some() && *first.get_or_insert(shape) == shape
+        })
+    }
+
+    /// Whether these are the values of a variable whose name is not known.
+    fn is_named(&self, column: &Column) -> bool {
+        let mut active = self.state.active.threads();
+        active.all(|thread| self.terms.is_variable_name(column.at(thread)))
+    }
+
+    /// Number of values that one of `ty` is followed by. One of a type that is not known is followed in a run for claims
+    /// only: elsewhere equal terms would say that two such values are equal, of whatever types they are.
+    pub fn parts(&self, ty: &Type) -> usize {
+        if self.claims.is_some() {
+            self.shader.parts(ty)
+        } else {
+            self.shader.components(ty)
+        }
+    }
+
+    /// The index of a heap, by its text.
+    fn named_in_heap(&mut self, name: &Expr) -> Vec<Column> {
+        vec![self.named_once(name)]
+    }
+
+    /// The value of a name that has one for all threads.
+    pub fn named_once(&mut self, name: &Expr) -> Column {
+        let text = String::from_utf8_lossy(name.span.slice(&self.shader.text));
+        let text = self.terms.symbol(&text);
+        let op = Op::Opaque { text, component: 0 };
+        self.map_all(&[&Column::ZERO], |terms, values| terms.apply(op, values))
+    }
+
+    /// What is to be known of the operands besides their values.
+    fn operands_meaning(&mut self, operands: &[Expr], expr: &Expr) -> Symbol {
+        let key = std::ptr::from_ref(expr);
+        if let Some(known) = self.opaque_meanings.get(&key) {
+            return *known;
+        }
+        let meaning = Meaning::of_opaque(self.shader, expr, operands);
+        let meaning = self.terms.symbol(&meaning);
+        self.opaque_meanings.insert(key, meaning);
+        meaning
+    }
+
+    /// A number that tells these types from others, in whichever kernel.
+    pub fn told_by_types<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>) -> Column {
+        let types = Meaning::of_types(self.shader, types);
+        Column::Uniform(Value::Known(self.terms.symbol(&types).0))
+    }
+
+    /// All values in one term: as often as there are results it would be too much to write them down.
+    pub fn as_one(&mut self, columns: &[Column]) -> Column {
+        let arguments: Vec<&Column> = columns.iter().collect();
+        self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values))
+    }
+
+    /// The values of an expression of this text that is given `all`.
+    pub fn term_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
+        (0..count)
+            .map(|component| {
+                let op = Op::Opaque {
+                    text,
+                    component: component as u8,
+                };
+                self.map_all(&[all], |terms, values| terms.apply(op, values))
+            })
+            .collect()
+    }
+
+    /// Leaves in a place what an expression of this text makes of `all`: each component of each argument is a value of
+    /// its own.
+    fn write_opaquely(
+        &mut self,
+        text: Symbol,
+        argument: usize,
+        all: &Column,
+        (place, span): (&Place, Span),
+        is_guess: bool,
+    ) -> Run<()> {
+        if self.claims.is_some() && is_guess {
+            let text = format!("argument {argument} of {}", self.terms.name(text));
+            let text = self.terms.symbol(&text);
+            let changed = self.term_of(text, all, place.components.len());
+            return self.store(place, &changed, span);
+        }
+        let argument = self.terms.symbol(&format!("argument {argument}"));
+        let changed: Vec<Column> = (0..place.components.len() as u32)
+            .map(|component| {
+                let op = Op::Havoc {
+                    text,
+                    place: argument,
+                    component,
+                };
+                self.map_all(&[all], |terms, values| terms.apply(op, values))
+            })
+            .collect();
+        self.store(place, &changed, span)
+    }
+
+    /// A value of type `from` that is to be kept as one of a type that is not known: in one term, from which all that is
+    /// ever read of it follows.
+    pub fn as_unknown(&mut self, value: Vec<Column>, from: &Type) -> Vec<Column> {
+        if self.claims.is_none() || value.len() == 1 && *from == Type::Unknown {
+            return value;
+        }
+        self.made_of(&format!("of {from:?}"), &value, 1)
+    }
+
+    /// A value of a type that is not known where `count` components of the type `to` are wanted.
+    pub fn of_unknown(&mut self, value: &[Column], to: &Type, count: usize) -> Vec<Column> {
+        self.made_of(&format!("{CONVERSION}{to:?}"), value, count)
+    }
+
+    /// What is made of values in a way that is told by a text.
+    fn made_of(&mut self, text: &str, values: &[Column], count: usize) -> Vec<Column> {
+        if self.claims.is_none() || values.is_empty() {
+            return self.not_known(count);
+        }
+        let all = self.as_one(values);
+        if count > MAX_COUNT || !self.is_data(&all) && !self.is_named(&all) {
+            // Whatever becomes of it.
+            self.uses(&all);
+            return self.not_known(count);
+        }
+        let text = self.terms.symbol(text);
+        self.term_of(text, &all, count)
+    }
+
+    /// What an operator makes of operands of which one is of a type that is not known.
+    pub fn operate_opaquely(&mut self, operator: &str, operands: &[Column], count: usize) -> Vec<Column> {
+        self.made_of(&format!("{operator} of an unknown type"), operands, count)
+    }
+
+    /// Writes to a part of something whose type is not known, which changes all of it. `None` if it is a part of nothing
+    /// that is followed.
+    ///
+    /// Two threads may write to two parts of one element of a groupshared array, so of that nothing is said.
+    pub fn assign_part(&mut self, target: &'a Expr, operator: &str, value: &[Column]) -> Run<Option<()>> {
+        let mut columns = Vec::new();
+        let mut whole = target;
+        while let ExprKind::Opaque(operands) = &whole.uncast().kind {
+            // What a call gives is no place: what it may change it has changed, and it is not made again.
+            if Unknown::of(self.shader, whole.uncast()).is_some() {
+                return Ok(None);
+            }
+            let Some((object, indices)) = operands.split_first() else {
+                return Ok(None);
+            };
+            for index in indices {
+                columns.extend(self.eval(index)?);
+            }
+            whole = object.uncast();
+        }
+        let place = self.place(whole)?;
+        let is_followed = matches!(place.root, Root::Local(_) | Root::Static(_) | Root::Device { .. });
+        if !is_followed || place.components.len() == 0 {
+            return Ok(None);
+        }
+        let old = self.load(&place, whole.span);
+        // Whatever is read of it from here on may be just what was written.
+        let may_tell = self.claims.is_some() && {
+            let mut written: Vec<Column> = columns.clone();
+            if operator == "=" {
+                written.extend_from_slice(value);
+            } else {
+                let operands: Vec<Column> = old.iter().chain(value).cloned().collect();
+                written.push(self.as_one(&operands));
+            }
+            written.iter().any(|column| self.may_tell_threads(column))
+        };
+        columns.extend(old);
+        columns.extend_from_slice(value);
+        for column in &columns {
+            self.uses(column);
+        }
+        let text = target.span.slice(&self.shader.text);
+        let text = format!("{} {operator}", String::from_utf8_lossy(text));
+        let text = self.terms.symbol(&text);
+        if may_tell {
+            let changed = self.not_known(place.components.len());
+            self.store(&place, &changed, target.span)?;
+            return Ok(Some(()));
+        }
+        let all = self.as_one(&columns);
+        self.write_opaquely(text, 0, &all, (&place, target.span), true)?;
+        Ok(Some(()))
+    }
+}

@@ -1,0 +1,333 @@
+//! How a run for claims goes on where a proof of the whole kernel could not: through loops whose passes are not counted,
+//! switches over what is not known, and past statements that are not followed.
+//!
+//! Of a loop one pass is run that may be any, with all that the loop writes unknown, and of a switch each case. What is
+//! left out may have written anything to what it names, and what it wrote may tell one thread from the others: nothing is
+//! shown by it.
+
+use shaderlint_hlsl::{
+    BinaryOp, Case, Expr, ExprKind, GlobalId, LocalId, Loop, Scalar, Span, Stmt, StmtKind, Storage,
+};
+
+use crate::detect::atomics::contention::Sites;
+use crate::exec::loop_uniformity::Uniformity;
+use crate::exec::machine::{Halt, LoopState, Machine, Run};
+use crate::facts::effects::Effects;
+use crate::terms::column::{Column, Mask};
+use crate::terms::fold;
+use crate::terms::taint::Source;
+
+/// Where a statement began.
+pub(crate) struct Whereabouts {
+    active: Mask,
+    guard: Column,
+    loops: usize,
+}
+
+impl<'a> Machine<'a> {
+    /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
+    /// count no more: what they showed holds for these passes only. Gives the variables that may tell the threads apart
+    /// after the loop.
+    pub fn any_pass(
+        &mut self,
+        statement: &'a Stmt,
+        l: &'a Loop,
+        begun: &[Vec<Column>],
+        so_far: Sites,
+    ) -> Vec<LocalId> {
+        if let Some(claims) = &mut self.claims {
+            claims.go_back(so_far);
+        }
+        let effects = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(statement));
+        let held = self.in_any_pass(l, &effects, begun);
+        let untold = held.iter().filter(|(_, held)| **held == Uniformity::Unknown);
+        let untold = untold.map(|(local, _)| *local).collect();
+        if !effects.atomic && !self.may_place_slots(&effects) {
+            self.note_not_run(&effects, statement.span);
+            return untold;
+        }
+        let before = self.state.clone();
+        self.state.active = self.state.active.without(self.never_enter(l, begun));
+        self.forget(&effects, |machine, local| {
+            // What becomes of a `static` variable is not looked at.
+            let held = local.and_then(|local| held.get(&local));
+            match held.copied().unwrap_or(Uniformity::Unknown) {
+                Uniformity::Uniform | Uniformity::Affine => Column::Uniform(machine.terms.fresh()),
+                Uniformity::Varying => machine.unknown(),
+                Uniformity::Unknown => machine.unknown_by_thread(),
+            }
+        });
+        for (local, _) in held.iter().filter(|(_, held)| **held == Uniformity::Affine) {
+            let index = local.0 as usize;
+            let steps = self.state.frame.locals.get(index).cloned();
+            let (Some(begun), Some(steps)) = (begun.get(index), steps) else {
+                continue;
+            };
+            let stepped = self.binary(BinaryOp::Add, Some(Scalar::Uint), begun, &steps);
+            if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                *slot = stepped;
+            }
+        }
+        let guard = self.state.guard.clone();
+        self.state.frame.loops.push(LoopState::any_pass(guard));
+        // Claims met before a halt were met.
+        self.stand_for_several(&effects, 1);
+        let halted = self.pass(l).is_err();
+        self.stand_for_several(&effects, -1);
+        self.state = before;
+        let untested = l.condition.as_ref().filter(|_| !l.tests_first);
+        let mut aside = untested.into_iter().chain(&l.step);
+        if halted || aside.any(|expr| self.effects.of_expression(self.shader, expr).atomic) {
+            self.miss_claims(&effects);
+        }
+        untold
+    }
+
+    /// The threads that a loop's first test keeps out of all its passes: as far as what it tests is variables, which are what
+    /// they were when it began, and what never changes.
+    fn never_enter(&mut self, l: &'a Loop, begun: &[Vec<Column>]) -> Mask {
+        let globals = &self.shader.globals;
+        let is_settled = |part: &Expr| match &part.kind {
+            ExprKind::Local(_) | ExprKind::Literal(_) | ExprKind::Field(..) | ExprKind::Swizzle(..) => true,
+            ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Cast(_) => true,
+            ExprKind::Global(global) => globals
+                .get(global.0 as usize)
+                .is_some_and(|global| matches!(global.storage, Storage::Uniform | Storage::Const)),
+            _ => false,
+        };
+        let tested = l.condition.as_ref().filter(|_| l.tests_first);
+        let Some(condition) = tested.filter(|condition| condition.descendants().all(is_settled)) else {
+            return Mask::EMPTY;
+        };
+        let now = std::mem::replace(&mut self.state.frame.locals, begun.to_vec());
+        let value = self.condition(condition);
+        self.state.frame.locals = now;
+        value.map_or(Mask::EMPTY, |value| self.split(&value).1)
+    }
+
+    /// Whether what these statements read was made from the number that an atomic found.
+    fn may_place_slots(&self, effects: &Effects) -> bool {
+        let locals = effects.read.iter();
+        let mut columns = locals
+            .filter_map(|local| self.state.frame.locals.get(local.0 as usize))
+            .flatten();
+        columns.any(|column| self.facts(column).is_some_and(|(_, facts)| facts.slots != 0))
+    }
+
+    pub fn leave_untold(&mut self, locals: &[LocalId]) {
+        for local in locals {
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            let untold = (0..count).map(|_| self.unknown_by_thread()).collect();
+            if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
+                *slot = untold;
+            }
+        }
+    }
+
+    /// Statements that are not followed, with what they do: all that they write is unknown from here on.
+    pub fn pass_unfollowed(&mut self, effects: &Effects, span: Span) -> Run<()> {
+        self.uses_in(effects);
+        if effects.opaque {
+            return Self::stop("a loop or switch that is not understood", span);
+        }
+        self.forget(effects, |machine, _| machine.unknown());
+        self.state.interval += u32::from(effects.barrier);
+        if let Some(claims) = &mut self.claims {
+            // Not all ways through them need lead to it.
+            claims.open_barrier = claims.open_barrier.or(effects.barrier.then_some(span));
+        }
+        if effects.leaves {
+            self.may_have_left(Self::unknown);
+        }
+        Ok(())
+    }
+
+    /// A value of each thread's own.
+    pub fn unknown(&mut self) -> Column {
+        Column::from_fn(self.lanes, |_| self.terms.fresh())
+    }
+
+    /// An element of a variable, of which it is not known which.
+    pub fn some_element(&mut self, columns: &[Column], base: &Column) -> Column {
+        let active = self.state.active;
+        for column in columns {
+            self.uses(column);
+        }
+        if base.uniform(active).is_some() && columns.iter().all(|column| column.uniform(active).is_some()) {
+            return Column::Uniform(self.terms.fresh());
+        }
+        self.unknown()
+    }
+
+    fn pass(&mut self, l: &'a Loop) -> Run<()> {
+        if let Some(condition) = l.condition.as_ref().filter(|_| l.tests_first) {
+            let value = self.condition(condition)?;
+            let (yes, _, maybe) = self.split(&value);
+            if !maybe.is_empty() {
+                self.state.guard = self.guards(&value, maybe).0;
+            }
+            self.state.active = yes.or(maybe);
+        }
+        self.statement(&l.body)
+    }
+
+    fn stand_for_several(&mut self, effects: &Effects, more: i32) {
+        if let Some(claims) = &mut self.claims {
+            claims.standing_for_several = claims.standing_for_several.saturating_add_signed(more);
+            let with_barriers = if effects.barrier { more } else { 0 };
+            claims.several_with_barriers = claims.several_with_barriers.saturating_add_signed(with_barriers);
+        }
+    }
+
+    /// Takes notice of plain accesses that statements with these effects may make between the same barriers.
+    fn note_not_run(&mut self, effects: &Effects, span: Span) {
+        let interval = self.state.interval;
+        if let Some(claims) = &mut self.claims {
+            let arrays = effects.shared_read.union(&effects.shared_written);
+            claims
+                .plain
+                .extend(arrays.map(|array| ((*array, interval), None)));
+            claims.open_barrier = claims.open_barrier.or(effects.barrier.then_some(span));
+        }
+    }
+
+    /// The last barrier before an access at `place`, if not all inputs that lead to the access lead to it.
+    pub fn open_barrier_before(&self, place: Span) -> Option<Span> {
+        let is_ordered = self.leads_here(&self.state.barrier_guard);
+        let barrier = self.state.since.as_deref().map_or(place, |barrier| barrier.span);
+        (!is_ordered).then_some(barrier)
+    }
+
+    /// The same of one that is made.
+    pub fn note_plain(&mut self, array: GlobalId, site: u32) {
+        if self.claims.is_none() {
+            return;
+        }
+        let place = self.sites.get(site as usize).map(|site| site.span);
+        let open = place.and_then(|place| self.open_barrier_before(place));
+        let interval = self.state.interval;
+        if let Some(claims) = &mut self.claims {
+            claims.open_barrier = claims.open_barrier.or(open);
+            claims.plain.entry((array, interval)).or_insert(place);
+        }
+    }
+
+    /// Runs each case of a switch for its claims, as if the threads took it whose values may be its label.
+    pub fn any_case(&mut self, value: &Column, cases: &'a [Case]) {
+        for case in cases {
+            let before = self.state.clone();
+            let chosen = match case.label.as_ref().map(|label| self.condition(label)) {
+                Some(Ok(label)) => self.map([value, &label], |m, v| {
+                    fold::binary(m.terms, BinaryOp::Equal, Scalar::Uint, v[0], v[1])
+                }),
+                _ => self.unknown(),
+            };
+            let (yes, _, maybe) = self.split(&chosen);
+            if !maybe.is_empty() {
+                self.state.guard = self.guards(&chosen, maybe).0;
+            }
+            self.state.active = yes.or(maybe);
+            let guard = self.state.guard.clone();
+            self.state.frame.loops.push(LoopState::any_pass(guard));
+            let effects = self.effects.of_statements(self.shader, &case.body);
+            self.stand_for_several(&effects, 1);
+            let halted = self.block(&case.body).is_err();
+            self.stand_for_several(&effects, -1);
+            if halted {
+                self.miss_claims(&effects);
+            }
+            self.state = before;
+        }
+    }
+
+    pub fn whereabouts(&self) -> Whereabouts {
+        Whereabouts {
+            active: self.state.active,
+            guard: self.state.guard.clone(),
+            loops: self.state.frame.loops.len(),
+        }
+    }
+
+    /// A run for claims goes on after a statement that is not followed, with all unknown that it may have written. It
+    /// may have told one thread from the others, too: nothing is shown by what it wrote.
+    pub fn pass_over(&mut self, statement: &'a Stmt, before: Whereabouts, halt: Halt) -> Run<()> {
+        if matches!(halt, Halt::LeaveLoop) || self.is_exhausted() {
+            return Err(halt);
+        }
+        self.state.active = before.active.and(self.state.alive);
+        self.state.guard = before.guard;
+        self.state.frame.loops.truncate(before.loops);
+        let mut effects = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(statement));
+        self.miss_claims(&effects);
+        if effects.opaque {
+            let locals = self.state.frame.locals.len();
+            effects.written = (0..).take(locals).map(LocalId).collect();
+            effects.read.clone_from(&effects.written);
+            effects.declared.clear();
+            effects.statics = self.state.statics.keys().copied().collect();
+            effects.shared_written = self.state.shared.iter().map(|array| array.global).collect();
+        }
+        self.uses_in(&effects);
+        self.note_not_run(&effects, statement.span);
+        self.forget(&effects, |machine, _| machine.unknown_by_thread());
+        if effects.leaves {
+            self.may_have_left(Self::unknown_by_thread);
+            if matches!(statement.kind, StmtKind::Return(_)) {
+                self.state.active = Mask::EMPTY;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value of each thread's own, which may tell the threads apart.
+    pub fn unknown_by_thread(&mut self) -> Column {
+        let mut columns = self.atomic_results(1, Source::UNKNOWN);
+        columns.pop().unwrap_or(Column::ZERO)
+    }
+
+    /// Leaves `unknown` in all that statements of these effects may write.
+    fn forget(&mut self, effects: &Effects, unknown: impl Fn(&mut Self, Option<LocalId>) -> Column) {
+        for local in &effects.written {
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            let columns = (0..count).map(|_| unknown(self, Some(*local))).collect();
+            if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
+                *slot = columns;
+            }
+        }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
+        }
+        for global in &effects.statics {
+            let count = self.state.statics.get(global).map_or(0, Vec::len);
+            let columns = (0..count).map(|_| unknown(self, None)).collect();
+            self.state.statics.insert(*global, columns);
+        }
+        for array in &mut self.state.shared {
+            if effects.shared_written.contains(&array.global) {
+                for cell in array.cells_mut() {
+                    *cell = self.terms.fresh();
+                }
+            }
+        }
+        self.state.events += 1;
+    }
+}
+
+impl LoopState {
+    fn any_pass(guard: Column) -> LoopState {
+        LoopState {
+            span: None,
+            breaks: Mask::EMPTY,
+            continues: Mask::EMPTY,
+            pass_guard: guard.clone(),
+            guard,
+            number: 0,
+            variable: None,
+            is_any_pass: true,
+        }
+    }
+}

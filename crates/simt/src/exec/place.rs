@@ -1,0 +1,389 @@
+//! Places: what an expression names.
+
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
+
+use crate::exec::buffer_tiles::Size;
+use crate::exec::machine::{MAX_COMPONENTS, Machine, Run};
+use crate::terms::column::Column;
+use crate::terms::value::{Op, Value};
+
+/// What an expression names, rather than its value.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub root: Root,
+    /// Components from the root's start, by thread.
+    pub base: Column,
+    /// Components from `base` on.
+    pub components: Components,
+}
+
+/// Which components, in order. Of a constant there may be very many, of which a few are looked at.
+#[derive(Clone, Debug)]
+pub(crate) enum Components {
+    Run { start: u32, count: u32 },
+    Picked(Vec<u32>),
+}
+
+impl Components {
+    pub fn first_of(count: usize) -> Components {
+        Components::Run {
+            start: 0,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Components::Run { count, .. } => *count as usize,
+            Components::Picked(components) => components.len(),
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let (run, picked) = match self {
+            Components::Run { start, count } => (*start..start.saturating_add(*count), &[][..]),
+            Components::Picked(components) => (0..0, components.as_slice()),
+        };
+        run.chain(picked.iter().copied())
+    }
+
+    pub fn first(&self) -> Option<u32> {
+        self.iter().next()
+    }
+
+    /// As many as there are of those after `skip`.
+    fn part(&self, skip: usize, count: u32) -> Components {
+        match self {
+            Components::Run { start, count: all } => {
+                let skip = u32::try_from(skip).unwrap_or(u32::MAX).min(*all);
+                Components::Run {
+                    start: start.saturating_add(skip),
+                    count: count.min(all - skip),
+                }
+            }
+            Components::Picked(components) => {
+                let components = components.iter().copied();
+                Components::Picked(components.skip(skip).take(count as usize).collect())
+            }
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) enum Root {
+    Local(LocalId),
+    Static(GlobalId),
+    Shared(GlobalId),
+    /// A value of the host's.
+    Uniform(GlobalId),
+    /// A variable of which it is not known whether threads share it: another value each time it is looked at.
+    Unknown,
+    /// An element of a resource, or a part of it.
+    Device {
+        resource: GlobalId,
+        index: Vec<Column>,
+    },
+    /// Not a place: its components.
+    Value(Vec<Column>),
+}
+
+/// Added to an index that is certainly outside: no variable has as many components.
+const OUTSIDE: u32 = 1 << 31;
+
+/// Components of a vector or matrix, of which a swizzle picks some.
+const MAX_PICKED: usize = 16;
+
+/// The base of an element outside, by its index.
+pub(crate) fn outside(index: u32) -> Value {
+    Value::Known(index | OUTSIDE)
+}
+
+/// The index an element's base outside stands for. Of large unsigned ones the bits below the sign tell what they mean:
+/// something below zero.
+pub(crate) fn index_outside(base: u32) -> i32 {
+    (base << 1).cast_signed() >> 1
+}
+
+impl<'a> Machine<'a> {
+    /// The place an expression names; its value where it names none.
+    pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
+        let mut place = self.named_place(expr)?;
+        if place.components.len() > MAX_COMPONENTS {
+            // Of what a name alone means more cannot be followed, but its parts can.
+            if matches!(expr.kind, ExprKind::Index(..) | ExprKind::Field(..)) {
+                return Self::stop("a part too large to be followed", expr.span);
+            }
+            // A constant array is as long as its declaration says.
+            if !matches!(place.root, Root::Value(_)) {
+                place.components = place.components.part(0, MAX_COMPONENTS as u32);
+            }
+        }
+        Ok(place)
+    }
+
+    /// The same, as large as it may be.
+    fn named_place(&mut self, expr: &'a Expr) -> Run<Place> {
+        let count = self.parts(&expr.ty);
+        let whole = |root| Place {
+            root,
+            base: Column::ZERO,
+            components: Components::first_of(count),
+        };
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        match &expr.kind {
+            ExprKind::Local(local) => Ok(match self.state.frame.aliases.get(local) {
+                Some((resource, index)) => whole(Root::Device {
+                    resource: *resource,
+                    index: index.clone(),
+                }),
+                None => whole(Root::Local(*local)),
+            }),
+            ExprKind::Global(global) => {
+                let Some(declared) = self.shader.globals.get(global.0 as usize) else {
+                    return Self::stop("an unknown name", expr.span);
+                };
+                Ok(whole(match declared.storage {
+                    Storage::Groupshared => Root::Shared(*global),
+                    Storage::Static => Root::Static(*global),
+                    // A `static`, which stands for another one: whatever it was given last.
+                    Storage::Resource if declared.init.is_some() && self.claims.is_none() => {
+                        self.some_resource(&declared.ty)
+                    }
+                    Storage::Resource => Root::Device {
+                        resource: *global,
+                        index: Vec::new(),
+                    },
+                    Storage::Const => {
+                        let place = self.constant(*global)?;
+                        return Ok(Place::of_value(place));
+                    }
+                    Storage::Uniform => Root::Uniform(*global),
+                    Storage::Unknown => Root::Unknown,
+                }))
+            }
+            ExprKind::Index(base, index) => {
+                let mut place = match self.variable(base) {
+                    // Which components it has as a whole is nothing to its elements.
+                    Some(root) => Place {
+                        root,
+                        base: Column::ZERO,
+                        components: Components::first_of(0),
+                    },
+                    None => self.named_place(base)?,
+                };
+                let index_value = self.eval(index)?;
+                if index_value.is_empty() && self.claims.is_some() {
+                    return Self::stop("an index that is not understood", expr.span);
+                }
+                // Which of an array of resources is part of the index too.
+                if let Root::Device { index: indices, .. } = &mut place.root
+                    && is_resource(&base.ty)
+                {
+                    indices.extend(index_value);
+                    place.components = Components::first_of(count as usize);
+                    return Ok(place);
+                }
+                let Some(index) = index_value.into_iter().next() else {
+                    return Self::stop("an index that is not understood", expr.span);
+                };
+                if let (Root::Shared(window), Type::Resource(..)) = (&place.root, &base.ty) {
+                    return Ok(self.place_in_window(*window, &index, Size::element(count)));
+                }
+                let (stride, length) = match &base.ty {
+                    Type::Array(_, length) => (count, *length),
+                    Type::Vector(_, length) => (1, u32::from(*length)),
+                    Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
+                    _ => {
+                        return Self::stop("an index into something that is not understood", expr.span);
+                    }
+                };
+                if let Root::Device { .. } = &place.root
+                    && let Some(index) = index.uniform(self.state.active).and_then(Value::known)
+                {
+                    let skip = (index as usize).saturating_mul(stride as usize);
+                    place.components = place.components.part(skip, count);
+                    if place.components.len() != count as usize {
+                        return Self::stop("an index past the end of an element", expr.span);
+                    }
+                    return Ok(place);
+                }
+                // Swizzled or strided components are picked through the list, whole ones through the base.
+                let (mut start, contiguous) = match &place.components {
+                    Components::Run { start, .. } => (*start, true),
+                    Components::Picked(picked) => {
+                        let start = picked.first().copied().unwrap_or(0);
+                        let are_next = (start..).zip(picked).all(|(next, picked)| next == *picked);
+                        (start, are_next)
+                    }
+                };
+                if !contiguous {
+                    // What is loaded is packed: its components count from 0 again.
+                    let columns = self.load(&place, expr.span);
+                    start = 0;
+                    place = Place::of_value(columns);
+                }
+                place.components = Components::first_of(count as usize);
+                if place.base == Column::ZERO && (start, stride) == (0, 1) && self.is_below(&index, length) {
+                    place.base = index;
+                    return Ok(place);
+                }
+                let base_offset = place.base.clone();
+                place.base = self.map([&base_offset, &index], |m, v| match (v[0], v[1]) {
+                    (Value::Known(base), Value::Known(index)) if *base < OUTSIDE => {
+                        if *index < length {
+                            Value::Known(
+                                index
+                                    .saturating_mul(stride)
+                                    .saturating_add(start)
+                                    .saturating_add(*base),
+                            )
+                        } else {
+                            outside(*index)
+                        }
+                    }
+                    (Value::Known(_), Value::Known(_)) => v[0].clone(),
+                    _ => m.terms.apply(
+                        Op::Offset,
+                        &[
+                            v[0].clone(),
+                            v[1].clone(),
+                            Value::Known(stride),
+                            Value::Known(start),
+                        ],
+                    ),
+                });
+                Ok(place)
+            }
+            ExprKind::Field(base, _) if is_resource(&expr.ty) => {
+                self.named_place(base)?;
+                Ok(whole(self.some_resource(&expr.ty)))
+            }
+            ExprKind::Field(base, field) => {
+                let mut place = self.named_place(base)?;
+                let of = match &base.ty {
+                    // The members of a `ConstantBuffer<S>` are those of its one element.
+                    Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => {
+                        place.components = Components::first_of(self.parts(element));
+                        element
+                    }
+                    ty => ty,
+                };
+                let Type::Struct(id) = of else {
+                    return Self::stop("a field of something that is not understood", expr.span);
+                };
+                let fields = &self.shader.structs[id.0 as usize].fields;
+                let skip: usize = fields
+                    .iter()
+                    .take(*field as usize)
+                    .map(|field| self.parts(&field.ty))
+                    .fold(0, usize::saturating_add);
+                let components = place.components.part(skip, count);
+                Ok(Place { components, ..place })
+            }
+            ExprKind::Swizzle(base, picks) => {
+                let place = self.named_place(base)?;
+                let components: Vec<u32> = place.components.iter().take(MAX_PICKED).collect();
+                let picks = picks
+                    .iter()
+                    .map(|pick| components.get(usize::from(*pick)).or(components.first()).copied());
+                Ok(Place {
+                    components: Components::Picked(picks.collect::<Option<_>>().unwrap_or_default()),
+                    ..place
+                })
+            }
+            ExprKind::Call(..) | ExprKind::Cast(_) if matches!(expr.ty, Type::Resource(..)) => {
+                Ok(whole(self.root_of_handle(expr)?))
+            }
+            _ => {
+                let value = self.eval(expr)?;
+                match &expr.ty {
+                    Type::Resource(..) if self.claims.is_some() && value.is_empty() => {
+                        Ok(whole(self.some_resource(&expr.ty)))
+                    }
+                    _ => Ok(Place::of_value(value)),
+                }
+            }
+        }
+    }
+
+    /// The variable that an expression is the name of.
+    fn variable(&self, expr: &Expr) -> Option<Root> {
+        match expr.kind {
+            ExprKind::Local(local) if !self.state.frame.aliases.contains_key(&local) => {
+                Some(Root::Local(local))
+            }
+            ExprKind::Global(global) => match self.shader.globals.get(global.0 as usize)?.storage {
+                Storage::Groupshared => Some(Root::Shared(global)),
+                Storage::Static => Some(Root::Static(global)),
+                Storage::Uniform => Some(Root::Uniform(global)),
+                Storage::Unknown => Some(Root::Unknown),
+                Storage::Const | Storage::Resource => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether all active threads' values are known and less than `length`.
+    fn is_below(&self, index: &Column, length: u32) -> bool {
+        let index = index.row();
+        let mut active = self.state.active.threads();
+        active.all(|thread| matches!(index.at(thread), Value::Known(index) if *index < length))
+    }
+
+    /// The value of a `static const`.
+    fn constant(&mut self, global: GlobalId) -> Run<Vec<Column>> {
+        if let Some(value) = self.constants.get(&global) {
+            return Ok(value.clone());
+        }
+        let declared = &self.shader.globals[global.0 as usize];
+        let value = match &declared.init {
+            Some(init) => {
+                // A constant that names itself, however far round, is worth nothing.
+                self.constants
+                    .insert(global, vec![Column::Uniform(Value::Known(0)); 0]);
+                self.eval(init)?
+            }
+            None => vec![Column::ZERO; self.parts(&declared.ty).min(MAX_COMPONENTS)],
+        };
+        self.constants.insert(global, value.clone());
+        Ok(value)
+    }
+}
+
+impl Place {
+    /// All of a value that is in no place.
+    fn of_value(columns: Vec<Column>) -> Place {
+        Place {
+            components: Components::first_of(columns.len()),
+            root: Root::Value(columns),
+            base: Column::ZERO,
+        }
+    }
+
+    /// The groupshared variable and the cell each thread names.
+    pub fn in_shared(&self) -> Option<(GlobalId, Column)> {
+        match &self.root {
+            Root::Shared(global) => Some((*global, self.base.clone())),
+            _ => None,
+        }
+    }
+
+    /// The resource and the index into it, and into its element.
+    pub fn on_device(&self) -> Option<(GlobalId, Vec<Column>)> {
+        match &self.root {
+            Root::Device { resource, index } => {
+                let part = Some(&self.base).filter(|base| **base != Column::ZERO);
+                Some((*resource, index.iter().chain(part).cloned().collect()))
+            }
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn is_resource(ty: &Type) -> bool {
+    match ty {
+        Type::Resource(..) => true,
+        Type::Array(element, _) => is_resource(element),
+        _ => false,
+    }
+}

@@ -1,0 +1,92 @@
+//! In which calls and passes of loops a run is.
+
+use std::rc::Rc;
+
+use shaderlint_hlsl::{FunctionId, LocalId, Span};
+
+use crate::exec::machine::Machine;
+use crate::finding::{Around, Iteration, NamedValue, Point};
+
+/// Kept at each access: names are looked up where it is told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Position {
+    /// Of the loops of the function at hand, from the outermost on.
+    passes: Vec<Pass>,
+    caller: Option<Rc<Caller>>,
+}
+
+/// Where a function was called.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    call: Span,
+    position: Position,
+}
+
+/// A pass of a loop, with its variable's value where that is known.
+#[derive(Clone, Copy, Debug)]
+struct Pass {
+    of: Span,
+    number: u32,
+    variable: Option<(FunctionId, LocalId, u32)>,
+}
+
+impl Machine<'_> {
+    pub fn position(&self) -> Position {
+        let frame = &self.state.frame;
+        let passes = frame.loops.iter().filter_map(|around| {
+            Some(Pass {
+                of: around.span?,
+                number: around.number,
+                variable: around.variable.and_then(|local| {
+                    let column = frame.locals.get(local.0 as usize)?.first()?;
+                    let value = column.uniform(self.state.active)?.known()?;
+                    Some((frame.function, local, value))
+                }),
+            })
+        });
+        Position {
+            passes: passes.collect(),
+            caller: frame.caller.clone(),
+        }
+    }
+
+    /// A call at `span`, from here.
+    pub fn caller(&self, call: Span) -> Rc<Caller> {
+        let position = self.position();
+        Rc::new(Caller { call, position })
+    }
+
+    /// The point at which the run is at `span`.
+    pub fn point(&self, span: Span) -> Point {
+        let around = self.around(&self.position());
+        Point { span, around }
+    }
+
+    pub fn around(&self, position: &Position) -> Vec<Around> {
+        let mut around = match &position.caller {
+            Some(caller) => {
+                let mut around = self.around(&caller.position);
+                around.push(Around::Call(caller.call));
+                around
+            }
+            None => Vec::new(),
+        };
+        let name = |(function, local, value): (FunctionId, LocalId, u32)| {
+            let function = self.shader.functions.get(function.0 as usize)?;
+            let variable = function.locals.get(local.0 as usize)?;
+            Some(NamedValue {
+                name: variable.name.clone(),
+                scalar: variable.ty.scalar()?,
+                word: value,
+            })
+        };
+        around.extend(position.passes.iter().map(|pass| Around::Pass {
+            of: pass.of,
+            iteration: Iteration {
+                number: pass.number,
+                variable: pass.variable.and_then(name),
+            },
+        }));
+        around
+    }
+}

@@ -1,0 +1,601 @@
+//! Loading from places, and storing there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
+
+use crate::exec::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
+use crate::exec::machine::{Machine, Run, Write};
+use crate::exec::place::{Place, Root, index_outside};
+use crate::exec::undef_flow;
+use crate::exec::undef_flow::Suspect;
+use crate::terms::column::Column;
+use crate::terms::history::Step;
+use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Terms};
+
+/// Parts of a value that are made up where it is not known to which element it goes: each may change any.
+const MAX_MISSING: usize = 64;
+
+impl Machine<'_> {
+    /// The values in a place.
+    pub fn load(&mut self, place: &Place, span: Span) -> Vec<Column> {
+        match &place.root {
+            Root::Local(local) => {
+                let slot = |machine: &mut Self, columns: &mut Vec<Column>| {
+                    if let Some(slot) = machine.state.frame.locals.get_mut(local.0 as usize) {
+                        std::mem::swap(slot, columns);
+                    }
+                };
+                self.gather_from(slot, place)
+            }
+            Root::Static(global) => {
+                let slot = |machine: &mut Self, columns: &mut Vec<Column>| {
+                    if let Some(slot) = machine.state.statics.get_mut(global) {
+                        std::mem::swap(slot, columns);
+                    }
+                };
+                self.gather_from(slot, place)
+            }
+            Root::Value(columns) => self.gather(columns, place),
+            Root::Unknown => {
+                self.uses_as_place(&place.base);
+                self.not_known(place.components.len())
+            }
+            Root::Uniform(global) => {
+                let components = place.components.iter();
+                components
+                    .map(|component| self.load_uniform(*global, &place.base, component))
+                    .collect()
+            }
+            Root::Shared(global) => {
+                let site = self.site(span);
+                let components = place.components.iter();
+                components
+                    .map(|component| self.load_shared(*global, &place.base, component, site))
+                    .collect()
+            }
+            Root::Device { resource, index } => {
+                self.note_access(*resource, index, &place.base, false);
+                let components = place.components.iter();
+                components
+                    .map(|component| self.load_part(*resource, index, &place.base, component))
+                    .collect()
+            }
+        }
+    }
+
+    /// A component of what the host sets. One that nobody knows which it is is equal to that of the same place.
+    fn load_uniform(&mut self, global: GlobalId, base: &Column, component: u32) -> Column {
+        self.uses_as_place(base);
+        let declared = self.shader.globals.get(global.0 as usize);
+        let name = declared.map_or("", |declared| &declared.name);
+        let name = self.terms.symbol(name);
+        self.map_all(&[base], |terms, base| {
+            let (start, rest) = match base {
+                [Value::Known(base)] => (*base, &[][..]),
+                unknown => (0, unknown),
+            };
+            let component = start.saturating_add(component);
+            terms.apply(Op::Uniform { name, component }, rest)
+        })
+    }
+
+    /// A component of a part of a resource's element. What is read at an index that is not known is not known to be what
+    /// is read at one that is, wherever that may be.
+    fn load_part(&mut self, resource: GlobalId, index: &[Column], part: &Column, component: u32) -> Column {
+        if let Column::Uniform(Value::Known(part)) = part {
+            return self.load_device(resource, index, part.saturating_add(component));
+        }
+        if let Some(read) = self.load_known_parts(resource, index, part, component) {
+            return read;
+        }
+        let index: Vec<Column> = index.iter().chain([part]).cloned().collect();
+        self.load_device(resource, &index, component)
+    }
+
+    /// The same where each thread knows its part, of what nobody writes: each component is what it is elsewhere.
+    fn load_known_parts(
+        &mut self,
+        resource: GlobalId,
+        index: &[Column],
+        part: &Column,
+        component: u32,
+    ) -> Option<Column> {
+        let known = |thread: usize| part.at(thread).known();
+        let parts: Option<BTreeSet<u32>> = self.state.active.threads().map(known).collect();
+        let parts = parts.filter(|_| !self.is_written(resource))?;
+        self.uses_as_place(part);
+        let read: BTreeMap<u32, Column> = parts
+            .into_iter()
+            .map(|part| {
+                let column = self.load_device(resource, index, part.saturating_add(component));
+                (part, column)
+            })
+            .collect();
+        let lanes = self.lanes;
+        Some(Column::from_fn(lanes, |thread| {
+            let own = known(thread).and_then(|part| read.get(&part));
+            // Of a thread that is not active nobody takes it.
+            own.map_or(Value::Known(0), |column| column.at(thread).clone())
+        }))
+    }
+
+    /// Whether a kernel may write a resource, or an array.
+    fn is_written(&self, resource: GlobalId) -> bool {
+        let declared = self.shader.globals.get(resource.0 as usize);
+        match declared.map(|declared| &declared.ty) {
+            _ if declared.is_some_and(|declared| declared.storage == Storage::Groupshared) => true,
+            Some(Type::Resource(kind, _)) => kind.is_writable(),
+            Some(Type::Array(element, _)) => {
+                matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
+            }
+            _ => resource != CONSTANT_FROM_HEAP,
+        }
+    }
+
+    /// The same of a variable, which `swap` takes out and puts back: it may have thousands of components.
+    fn gather_from(&mut self, swap: impl Fn(&mut Self, &mut Vec<Column>), place: &Place) -> Vec<Column> {
+        let mut columns = Vec::new();
+        swap(self, &mut columns);
+        let values = self.gather(&columns, place);
+        swap(self, &mut columns);
+        values
+    }
+
+    /// Components of a variable at an offset that may differ by thread.
+    fn gather(&mut self, columns: &[Column], place: &Place) -> Vec<Column> {
+        self.uses_as_place(&place.base);
+        place
+            .components
+            .iter()
+            .map(|component| {
+                if let Column::Uniform(Value::Known(base)) = &place.base {
+                    return match columns.get(base.saturating_add(component) as usize) {
+                        Some(column) => column.clone(),
+                        None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
+                    };
+                }
+                let is_known = |m: &Self| {
+                    m.state
+                        .active
+                        .threads()
+                        .all(|thread| place.base.at(thread).known().is_some())
+                };
+                if self.claims.is_some() && !is_known(self) {
+                    return self.some_element(columns, &place.base);
+                }
+                let lanes = self.lanes;
+                Column::from_fn(lanes, |thread| {
+                    let index = place.base.at(thread).known();
+                    match index.and_then(|base| columns.get(base.saturating_add(component) as usize)) {
+                        Some(column) => column.at(thread).clone(),
+                        // Among the values there are, but which one is not known.
+                        None if index.is_none() => {
+                            let mut arguments: Vec<Value> =
+                                vec![place.base.at(thread).clone(), Value::Known(component)];
+                            arguments.extend(columns.iter().map(|column| column.at(thread).clone()));
+                            self.terms.apply(Op::Same, &arguments)
+                        }
+                        None => self.terms.fresh(),
+                    }
+                })
+            })
+            .collect()
+    }
+
+    pub fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+        if self.served.is_some() {
+            // Memory that others may write meanwhile: as a resource.
+            return self.load_device(global, std::slice::from_ref(base), component);
+        }
+        self.prober.accessed();
+        self.note_plain(global, site);
+        self.uses_as_place(base);
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return self.not_known(1).pop().unwrap_or(Column::ZERO);
+        };
+        let array = &self.state.shared[number];
+        if self.may_find_anything(global, site) {
+            let cells = array.cells();
+            let found = self.state.active.threads().flat_map(|thread| {
+                let known = base.at(thread).known();
+                let cell = known.map(|base| base.saturating_add(component) as usize);
+                cell.map_or(cells, |cell| cells.get(cell..=cell).unwrap_or_default())
+            });
+            self.note_leftovers(found);
+            // A construct that makes one is not free of races, whatever it makes of the rest.
+            self.report.unproved |= self.prober.is_probing();
+            return self.not_known(1).pop().unwrap_or(Column::ZERO);
+        }
+        let (active, interval) = (self.state.active, self.state.interval_of(array));
+        let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
+        let mut may_meet_writes = unproved && array.may_be_written_in(interval);
+        let mut anywhere = None;
+        let mut conflicts = Vec::new();
+        let mut suspects = Vec::new();
+        let remembers = self.remembers_reads();
+        let declared = self.shader.globals.get(global.0 as usize).filter(|_| remembers);
+        let own_name = declared.map(|declared| self.terms.symbol(&declared.name));
+        let touches = self.touches(site, on_device);
+        let mut reads = Vec::new();
+        let is_recorded = self.recorder.is_some();
+        let index = base;
+        let (base, guard) = (base.row(), self.state.guard.row());
+        let (cells, tracks) = self.state.shared[number].open_to_read();
+        let values = Column::from_fn(self.lanes, |thread| {
+            if !active.contains(thread) {
+                return Value::Known(0);
+            }
+            let Value::Known(base) = base.at(thread) else {
+                // Read somewhere in the array: it may meet any write of this interval.
+                anywhere.get_or_insert_with(|| base.at(thread).clone());
+                return self.terms.fresh();
+            };
+            let cell = base.saturating_add(component);
+            let (Some(value), Some(track)) = (cells.get(cell as usize), tracks.get_mut(cell as usize)) else {
+                // Outside: an undefined value, or one that another group may be changing.
+                let value = self.terms.fresh();
+                unproved |= on_device;
+                if remembers && touches.is_certain(touches.of(thread, guard)) {
+                    suspects.push((
+                        value.clone(),
+                        thread,
+                        undef_flow::Cell::Outside(index_outside(*base)),
+                    ));
+                }
+                return value;
+            };
+            let touch = touches.of(thread, guard);
+            if is_recorded {
+                reads.push((cell, touch));
+            }
+            if let Some(conflict) = track.read(cell, interval, touch) {
+                conflicts.push((conflict, value.clone()));
+                return self.terms.fresh();
+            }
+            if !touch.definite {
+                return self.terms.assuming(guard.at(thread), value);
+            }
+            if own_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell)) {
+                suspects.push((value.clone(), thread, undef_flow::Cell::Unwritten(cell)));
+            }
+            value.clone()
+        });
+        for read in reads {
+            self.record(global, read, None);
+        }
+        for (value, thread, cell) in suspects {
+            let suspect = Suspect {
+                array: global,
+                cell,
+                thread: thread as u16,
+                site,
+                interval,
+            };
+            self.suspect(&value, suspect);
+        }
+        if let Some(base) = anywhere {
+            self.note_leftovers(self.state.shared[number].cells());
+            self.note_leftovers(active.threads().map(|thread| index.at(thread)));
+            self.counts_by_group |= self.terms.is_of_group(&base);
+            may_meet_writes |= self.state.shared[number].may_be_written_in(interval);
+            self.state.shared[number].blur(interval);
+            unproved = true;
+        }
+        self.report.unproved |= unproved;
+        if may_meet_writes {
+            self.leave_unsettled(site, site);
+        }
+        for (conflict, value) in conflicts {
+            self.note_forgotten([&value]);
+            self.conflict(global, conflict, None);
+        }
+        values
+    }
+
+    /// Whether a read is one that is taken to find anything.
+    fn may_find_anything(&self, array: GlobalId, site: u32) -> bool {
+        let site = self.sites.get(site as usize);
+        let reads = self.finds_anything.zip(site);
+        reads.is_some_and(|(reads, site)| reads.contains(&(array, site.span, self.state.interval)))
+    }
+
+    pub fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
+        for column in index {
+            self.uses_as_place(column);
+        }
+        let writable = self.is_written(resource);
+        let name = self.terms.symbol(resource_name(self.shader, resource));
+        let columns: Vec<&Column> = index.iter().collect();
+        if !writable {
+            let op = Op::Load {
+                resource: name,
+                component,
+            };
+            return self.map_all(&columns, |terms, values| terms.apply(op, values));
+        }
+        self.state.events += 1;
+        let event = self.record_device_event(Step::Load(name, component));
+        let op = Op::VolatileLoad {
+            resource: name,
+            component,
+            event,
+        };
+        let lanes = self.lanes;
+        Column::from_fn(lanes, |thread| {
+            let mut arguments: Vec<Value> = columns.iter().map(|column| column.at(thread).clone()).collect();
+            arguments.push(Value::Known(thread as u32));
+            self.terms.apply(op, &arguments)
+        })
+    }
+
+    /// Stores a value's components for the active threads.
+    pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
+        let missing = place.components.len().saturating_sub(values.len());
+        if missing > MAX_MISSING && !matches!(place.base, Column::Uniform(_)) {
+            return Self::stop("a value with more parts than are followed", span);
+        }
+        if missing > 0 {
+            let mut all = values.to_vec();
+            all.extend(self.not_known(missing));
+            return self.store(place, &all, span);
+        }
+        // What is of a type that is not known keeps nothing; whatever becomes of it.
+        for lost in values.iter().skip(place.components.len()) {
+            self.uses(lost);
+        }
+        match &place.root {
+            Root::Local(local) => {
+                let index = local.0 as usize;
+                let mut columns = self
+                    .state
+                    .frame
+                    .locals
+                    .get_mut(index)
+                    .map(std::mem::take)
+                    .unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                    *slot = columns;
+                }
+                Ok(())
+            }
+            Root::Static(global) => {
+                let mut columns = self
+                    .state
+                    .statics
+                    .get_mut(global)
+                    .map(std::mem::take)
+                    .unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                self.state.statics.insert(*global, columns);
+                Ok(())
+            }
+            Root::Shared(global) => {
+                let site = self.site(span);
+                for (component, value) in place.components.iter().zip(values) {
+                    self.store_shared(*global, &place.base, component, value, site);
+                }
+                Ok(())
+            }
+            Root::Device { resource, index } => {
+                self.note_access(*resource, index, &place.base, true);
+                if place.components.len() == 0 && !values.is_empty() {
+                    // Of a type that is not known: what it becomes may be anything.
+                    let unknown = self.not_known(1).pop().unwrap_or(Column::ZERO);
+                    self.store_part(*resource, index, &place.base, 0, &unknown);
+                }
+                for (component, value) in place.components.iter().zip(values) {
+                    self.look_for_undefined(index, value, span);
+                    self.store_part(*resource, index, &place.base, component, value);
+                }
+                Ok(())
+            }
+            Root::Value(_) | Root::Uniform(_) | Root::Unknown => {
+                Self::stop("an assignment to something that is no place", span)
+            }
+        }
+    }
+
+    fn scatter(&mut self, columns: &mut [Column], place: &Place, values: &[Column]) {
+        self.uses_as_place(&place.base);
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        for (component, value) in place.components.iter().zip(values) {
+            if let Column::Uniform(Value::Known(base)) = &place.base {
+                if let Some(column) = columns.get_mut(base.saturating_add(component) as usize) {
+                    *column = column.overlay(value, active, all, lanes);
+                }
+                continue;
+            }
+            let unknown = active
+                .threads()
+                .filter(|thread| place.base.at(*thread).known().is_none());
+            self.note_leftovers(unknown.flat_map(|thread| [place.base.at(thread), value.at(thread)]));
+            for (index, column) in columns.iter_mut().enumerate() {
+                let old = column.clone();
+                let unknown = active
+                    .threads()
+                    .filter(|thread| place.base.at(*thread).known().is_none());
+                self.note_forgotten(unknown.map(|thread| old.at(thread)));
+                *column = Column::from_fn(lanes, |thread| {
+                    if !active.contains(thread) {
+                        return old.at(thread).clone();
+                    }
+                    match place.base.at(thread) {
+                        Value::Known(base) if base.saturating_add(component) as usize == index => {
+                            value.at(thread).clone()
+                        }
+                        Value::Known(_) => old.at(thread).clone(),
+                        // Perhaps this one.
+                        _ => self.terms.fresh(),
+                    }
+                });
+            }
+        }
+    }
+
+    pub fn store_shared(
+        &mut self,
+        global: GlobalId,
+        base: &Column,
+        component: u32,
+        value: &Column,
+        site: u32,
+    ) {
+        if self.served.is_some() {
+            return self.store_device(global, std::slice::from_ref(base), component, value);
+        }
+        self.prober.accessed();
+        self.note_plain(global, site);
+        self.uses_as_place(base);
+        self.uses_as_place(value);
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return;
+        };
+        self.note_order(None, std::iter::once(base), value);
+        let array = &self.state.shared[number];
+        let (active, interval) = (self.state.active, self.state.interval_of(array));
+        let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
+        let mut anywhere = None;
+        let mut conflicts = Vec::new();
+        let touches = self.touches(site, on_device);
+        let mut writes = Vec::new();
+        let is_recorded = self.recorder.is_some();
+        let mut is_outside = false;
+        let mut outside = None;
+        let mut forgotten = Vec::new();
+        let given = [base, value];
+        let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
+        let (cells, tracks) = self.state.shared[number].open();
+        for thread in active.threads() {
+            let Value::Known(base) = base.at(thread) else {
+                anywhere.get_or_insert_with(|| base.at(thread).clone());
+                continue;
+            };
+            let touch = touches.of(thread, guard);
+            let cell = base.saturating_add(component);
+            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
+            else {
+                unproved = true;
+                is_outside = true;
+                if touches.is_certain(touch) {
+                    outside.get_or_insert((thread as u16, index_outside(*base)));
+                }
+                continue;
+            };
+            let new = value.at(thread);
+            // Where the group has left nobody reads the cell any more.
+            let new = if touch.definite || *guard.at(thread) == self.state.staying {
+                new.clone()
+            } else {
+                self.terms.select(guard.at(thread), new, slot)
+            };
+            if is_recorded {
+                writes.push((cell, touch, [slot.clone(), new.clone()]));
+            }
+            if let Some(conflict) = track.write(cell, interval, touch, *slot == new) {
+                let old = std::mem::replace(slot, self.terms.fresh());
+                conflicts.push((conflict, [new, old]));
+            } else {
+                *slot = new;
+            }
+        }
+        if let Some(base) = &anywhere {
+            self.counts_by_group |= self.terms.is_of_group(base);
+            // Nothing in the array is known any more, whatever else was written there.
+            if !self.leftovers.is_empty() {
+                forgotten = cells.to_vec();
+            }
+            cells.fill_with(|| self.terms.fresh());
+            self.state.shared[number].stray(interval);
+            self.forget_reads(global, None);
+            let given = given
+                .into_iter()
+                .flat_map(|column| active.threads().map(|thread| column.at(thread)));
+            self.note_leftovers(given);
+            self.note_forgotten(&forgotten);
+            unproved = true;
+        }
+        if anywhere.is_some() || is_outside {
+            self.strays(global);
+        }
+        if let Some((thread, index)) = outside {
+            self.report_outside(global, index, thread, true, site);
+        }
+        self.report.unproved |= unproved;
+        if self.state.shared[number].is_blurred(interval) {
+            self.leave_unsettled(site, site);
+        }
+        for (cell, touch, change) in writes {
+            self.record(global, (cell, touch), Some(change));
+        }
+        for (conflict, values) in conflicts {
+            self.note_forgotten(&values);
+            self.conflict(global, conflict, Some(&values));
+        }
+    }
+
+    pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
+        self.store_part(resource, index, &Column::ZERO, component, value);
+    }
+
+    /// Stores a component of a part of a resource's element.
+    fn store_part(
+        &mut self,
+        resource: GlobalId,
+        index: &[Column],
+        part: &Column,
+        component: u32,
+        value: &Column,
+    ) {
+        for column in index.iter().chain([part, value]) {
+            self.uses_as_place(column);
+        }
+        let name = self.terms.symbol(resource_name(self.shader, resource));
+        self.note_order(Some(name), index.iter().chain([part]), value);
+        // A load after this store is not one before it.
+        self.record_device_event(Step::Store(name, component));
+        let state = &mut self.state;
+        state.events += 1;
+        // Its declaration, which says whether other groups see what is written, is not at hand.
+        state.publishes |= resource == FROM_HEAP;
+        let ordered = state.ordered();
+        let writes = Rc::make_mut(&mut state.writes);
+        for thread in state.active.threads() {
+            let (start, part) = match part.at(thread) {
+                Value::Known(part) => (*part, Value::Known(0)),
+                part => (0, part.clone()),
+            };
+            writes.push(Write {
+                resource: name,
+                component: component.saturating_add(start),
+                part,
+                index: index.iter().map(|column| column.at(thread).clone()).collect(),
+                thread: thread as u16,
+                guard: state.guard.at(thread).clone(),
+                value: value.at(thread).clone(),
+                ordered,
+            });
+        }
+    }
+}
+
+/// Stands for the name of a resource that has none.
+pub(crate) const ANY_RESOURCE: &str = "a resource";
+
+impl Terms {
+    /// Whether it is a name for whichever resource.
+    pub(crate) fn is_any_resource(&self, name: Symbol) -> bool {
+        self.name(name) == ANY_RESOURCE
+    }
+}
+
+/// A resource that a heap or an argument gave is none of the shader's globals.
+pub(crate) fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
+    shader
+        .globals
+        .get(resource.0 as usize)
+        .map_or(ANY_RESOURCE, |declared| &declared.name)
+}

@@ -1,0 +1,388 @@
+//! Names in an atomic's place that no file at hand declares: buffers, variables and constants of a header that is not
+//! there.
+//!
+//! What such a name stands for is not known, so nothing is proved of it: it may be a macro whose text names a variable of
+//! the thread's own. What is proved is what holds *if* it is one thing in all threads, as buffers, their members and
+//! constants are, and the claim says of which names that is supposed. A name that a declaration which could not be read
+//! may declare is not among them.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{Expr, ExprKind, Shader};
+
+use crate::exec::atomic::Cell;
+use crate::exec::control;
+use crate::exec::handle::{FROM_HEAP, is_heap};
+use crate::exec::machine::{Machine, Run};
+use crate::exec::opaque::MAX_COUNT;
+use crate::exec::place::{Components, Place, Root};
+use crate::facts::calls::{after, atomic_method};
+use crate::facts::naming_heuristics::{
+    is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
+};
+use crate::terms::column::Column;
+
+/// Characters of a statement that are looked at.
+const MAX_CALL: usize = 1000;
+
+impl<'a> Machine<'a> {
+    /// The place that an atomic is made on, and what was supposed of it.
+    pub fn cell(&mut self, target: &'a Expr) -> Run<(Place, BTreeSet<String>)> {
+        self.supposing((Some(target), &[]), |machine| {
+            let mut index = Vec::new();
+            if !machine.undeclared_cell(target, &mut index)? {
+                return machine.place(target);
+            }
+            let root = Root::Device {
+                resource: FROM_HEAP,
+                index,
+            };
+            Ok(Place {
+                root,
+                base: Column::ZERO,
+                components: Components::first_of(1),
+            })
+        })
+    }
+
+    /// What threads read from elements of something that no file declares and that is named like a variable: data, as of
+    /// any buffer. What all of them read may still be another one for each.
+    pub fn undeclared_element(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
+        let [object, at] = operands else { return Ok(None) };
+        let is_element = self.claims.is_some()
+            && self.served.is_none()
+            && self.is_undeclared_variable(object)
+            && matches!(after(self.shader, object, expr), Some([b'[', ..]))
+            && !self.is_left_in(object)
+            && at.descendants().all(looks_only);
+        if !is_element {
+            return Ok(None);
+        }
+        let at = self.eval(at)?;
+        let is_one = |column: &Column| column.uniform(self.state.active).is_some();
+        if at.iter().all(is_one) {
+            return Ok(None);
+        }
+        let mut index = vec![self.named_once(object)];
+        index.extend(at);
+        let count = self.parts(&expr.ty).clamp(1, MAX_COUNT) as u32;
+        let element = (0..count).map(|component| self.load_device(FROM_HEAP, &index, component));
+        Ok(Some(element.collect()))
+    }
+
+    /// Whether this is a name that no file declares and that is one of a variable.
+    fn is_undeclared_variable(&mut self, expr: &Expr) -> bool {
+        let name = undeclared_name(self.shader, expr);
+        name.is_some_and(|name| is_named_as_variable(name) && self.is_one(name))
+    }
+
+    /// Whether threads may find there what they left themselves.
+    fn is_left_in(&self, object: &Expr) -> bool {
+        let name = undeclared_name(self.shader, object);
+        let stored = self.claims.as_ref().map(|claims| &claims.stored);
+        name.zip(stored)
+            .is_some_and(|(name, stored)| stored.contains(name))
+    }
+
+    /// Whether nothing in the text says that a name is something of each thread's own: what it is called, a declaration
+    /// that could not be read and may be its own, or something that is given to it.
+    fn is_one(&mut self, name: &'a str) -> bool {
+        let text = &self.shader.text;
+        let is_one =
+            || is_named_as_one(name) && !uses(text, name.as_bytes()).any(|used| used.may_tell_threads());
+        *self.undeclared.entry(name).or_insert_with(is_one)
+    }
+
+    /// Whether a heap is indexed by a name that no file declares, or by a member of one: the same for all threads, since an
+    /// index that is not has to be marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003: dynamic resource
+    /// binding), and nothing in the text gives it a value, which may be marked.
+    pub fn is_index_of_heap(&mut self, index: &Expr) -> bool {
+        let is_path = |text: &str| text.bytes().all(|byte| is_of_name(byte) || byte == b'.');
+        let text = str::from_utf8(index.span.slice(&self.shader.text)).unwrap_or_default();
+        let name = undeclared_name(self.shader, root(index));
+        is_path(text) && name.is_some_and(|name| self.is_one(name))
+    }
+
+    /// Stores to an element that no file declares, of something that is named like a variable: a macro might change more.
+    /// Of what is stored nothing is ever read again, and a resource that is written to is looked at anew. So it makes no
+    /// difference either if each thread has a variable of its own there.
+    pub fn store_undeclared(&mut self, target: &'a Expr, value: &[Column]) -> Run<bool> {
+        let Some(name) = undeclared_name(self.shader, root(target)) else {
+            return Ok(false);
+        };
+        if !is_named_as_variable(name) || self.claims.is_none() || self.served.is_some() {
+            return Ok(false);
+        }
+        let mut index = Vec::new();
+        let names = BTreeSet::from([name.to_owned()]);
+        if !self.as_supposed(names, |machine| machine.undeclared_cell(target, &mut index))? {
+            return Ok(false);
+        }
+        if let Some(claims) = &mut self.claims {
+            claims.stored.insert(name.to_owned());
+        }
+        for value in value {
+            self.store_device(FROM_HEAP, &index, 0, value);
+        }
+        Ok(true)
+    }
+
+    /// Looks something up in a run for claims as if the names that no file declares in a place, or in what says where it is,
+    /// were one thing each.
+    pub fn supposing<T>(
+        &mut self,
+        (place, indices): (Option<&Expr>, &[Expr]),
+        look_up: impl FnOnce(&mut Self) -> Run<T>,
+    ) -> Run<(T, BTreeSet<String>)> {
+        let mut names = BTreeSet::new();
+        let may_suppose = self.claims.is_some() && self.served.is_none();
+        let exprs = place.into_iter().chain(indices).enumerate();
+        let exprs = exprs.map(|(number, expr)| (expr, number == 0 && place.is_some()));
+        let mut exprs = exprs.take_while(|_| may_suppose);
+        if !exprs.all(|(expr, is_place)| self.undeclared_in(expr, is_place, &mut names)) {
+            names.clear();
+        }
+        let found = self.as_supposed(names.clone(), look_up)?;
+        Ok((found, names))
+    }
+
+    fn as_supposed<T>(
+        &mut self,
+        names: BTreeSet<String>,
+        look_up: impl FnOnce(&mut Self) -> Run<T>,
+    ) -> Run<T> {
+        if let Some(claims) = &mut self.claims {
+            claims.supposed = (!names.is_empty()).then_some(names);
+        }
+        let found = look_up(self);
+        if let Some(claims) = &mut self.claims {
+            claims.supposed = None;
+        }
+        found
+    }
+
+    /// What a method gives that makes an atomic on an object that no file declares. `None` if it is none.
+    pub fn undeclared_method(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
+        let Some((object, arguments)) = operands.split_first().filter(|_| self.claims.is_some()) else {
+            return Ok(None);
+        };
+        let Some(name) = atomic_method(self.shader, expr) else {
+            return Ok(None);
+        };
+        let by_address = name.starts_with("Interlocked");
+        let expected = match name {
+            "Append" => 1..=1,
+            _ if by_address => 2..=3,
+            _ => 0..=0,
+        };
+        if !expected.contains(&arguments.len()) {
+            return Ok(None);
+        }
+        let addresses = usize::from(by_address);
+        let Some((at, operands)) = arguments.split_at_checked(addresses) else {
+            return Ok(None);
+        };
+        let (cell, supposed) = self.supposing((Some(object), at), |machine| {
+            let mut index = Vec::new();
+            if !machine.undeclared_cell(object, &mut index)? {
+                return Ok(None);
+            }
+            for at in at {
+                index.extend(machine.eval(at)?);
+            }
+            Ok(Some(index))
+        })?;
+        let Some(index) = cell else { return Ok(None) };
+        let cell = Cell {
+            resource: FROM_HEAP,
+            index: &index,
+            component: 0,
+            supposed: &supposed,
+        };
+        let given = if by_address {
+            self.atomic_on_device(name, &cell, operands, (object.span, expr))?
+        } else {
+            self.count_on_device(name, &cell, operands, (object.span, expr), 1)?
+        };
+        // Of another object the method may leave something in what it is given.
+        for argument in arguments.iter().take(2) {
+            let variable = control::root(argument.uncast());
+            if !matches!(variable.kind, ExprKind::Local(_) | ExprKind::Global(_)) {
+                // A value, which was looked up already.
+                continue;
+            }
+            let place = self.place(variable)?;
+            if matches!(place.root, Root::Local(_) | Root::Static(_) | Root::Shared(_)) {
+                let changed = self.not_known(place.components.len());
+                self.store(&place, &changed, argument.span)?;
+            }
+        }
+        Ok(Some(given))
+    }
+
+    /// The one value of a name that no file declares, where it is supposed to have one.
+    pub fn supposed(&mut self, name: &Expr) -> Option<Vec<Column>> {
+        let supposed = self.claims.as_ref()?.supposed.as_ref()?;
+        let text = undeclared_name(self.shader, name)?;
+        supposed.contains(text).then(|| vec![self.named_once(name)])
+    }
+
+    /// The names in an expression that no file declares. `false` where one of them may be another thing for each thread, or
+    /// where more than one place is looked up: what a name is supposed to be would be kept where nobody is told.
+    ///
+    /// What an atomic is made on is in memory. What says where may be a `static` variable, one a thread, but for constants.
+    fn undeclared_in(&mut self, expr: &Expr, is_place: bool, names: &mut BTreeSet<String>) -> bool {
+        if let Some(name) = undeclared_name(self.shader, expr) {
+            names.insert(name.to_owned());
+            return (is_place || is_named_as_constant(name)) && self.is_one(name);
+        }
+        let expr = expr.uncast();
+        let is_part = matches!(&expr.kind, ExprKind::Opaque(parts) if is_place && !parts.is_empty());
+        let mut children = expr.children().enumerate();
+        looks_only(expr)
+            && children.all(|(number, child)| self.undeclared_in(child, is_part && number == 0, names))
+    }
+
+    /// Whether an expression names an element or a part of something that no file declares; with what tells which.
+    fn undeclared_cell(&mut self, expr: &'a Expr, index: &mut Vec<Column>) -> Run<bool> {
+        if self
+            .claims
+            .as_ref()
+            .is_none_or(|claims| claims.supposed.is_none())
+        {
+            return Ok(false);
+        }
+        if undeclared_name(self.shader, expr).is_some() {
+            index.push(self.named_once(expr));
+            return Ok(true);
+        }
+        let expr = expr.uncast();
+        let ExprKind::Opaque(operands) = &expr.kind else {
+            return Ok(false);
+        };
+        let Some((object, indices)) = operands.split_first() else {
+            return Ok(false);
+        };
+        let is_part = matches!(after(self.shader, object, expr), Some([b'[' | b'.', ..]));
+        if !is_part || !self.undeclared_cell(object, index)? {
+            return Ok(false);
+        }
+        for at in indices {
+            let at = self.eval(at)?;
+            index.extend(at);
+        }
+        Ok(true)
+    }
+}
+
+/// The text of a name, qualified or not, that means nothing.
+pub(crate) fn undeclared_name<'s>(shader: &'s Shader, expr: &Expr) -> Option<&'s str> {
+    let expr = expr.uncast();
+    let text = str::from_utf8(expr.span.slice(&shader.text)).ok()?;
+    let is_name = matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
+        && !is_heap(shader, expr)
+        && !text.starts_with(|first: char| first.is_ascii_digit())
+        && !matches!(text, "" | "this")
+        && text.bytes().all(|byte| is_of_name(byte) || byte == b':');
+    is_name.then_some(text)
+}
+
+/// What an element or a part that is not understood is one of.
+pub(crate) fn root(expr: &Expr) -> &Expr {
+    let mut root = expr.uncast();
+    while let ExprKind::Opaque(operands) = &root.kind
+        && let Some(object) = operands.first()
+    {
+        root = object.uncast();
+    }
+    root
+}
+
+/// Whether an expression looks up no more than its parts do, and changes nothing.
+fn looks_only(expr: &Expr) -> bool {
+    !matches!(
+        expr.kind,
+        ExprKind::Assign { .. }
+            | ExprKind::Step { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Intrinsic(..)
+            | ExprKind::Method { .. }
+            | ExprKind::Comma(..)
+    )
+}
+
+/// A place in the text where a name stands.
+struct Used<'t> {
+    before: &'t [u8],
+    after: &'t [u8],
+}
+
+fn uses<'t>(text: &'t [u8], name: &'t [u8]) -> impl Iterator<Item = Used<'t>> {
+    let places = memchr::memmem::find_iter(text, name);
+    places.filter_map(move |start| {
+        let (before, after) = (text.get(..start)?, text.get(start + name.len()..)?);
+        let is_whole = !before.last().copied().is_some_and(is_of_name)
+            && !after.first().copied().is_some_and(is_of_name);
+        is_whole.then(|| Used {
+            before: before.trim_ascii_end(),
+            after: after.trim_ascii_start(),
+        })
+    })
+}
+
+impl Used<'_> {
+    fn may_tell_threads(&self) -> bool {
+        self.stands_as_declared() || self.is_assigned() || self.is_given_to_macro()
+    }
+
+    /// After a type, a parameter's macro or another variable.
+    fn stands_as_declared(&self) -> bool {
+        let is_next = self.before.ends_with(b",") && matches!(self.after, [b';', ..] | [b'=', _, ..]);
+        let last = self.before.last();
+        is_next
+            || last.is_some_and(|byte| is_of_name(*byte) || matches!(byte, b'>' | b')' | b']' | b'&' | b'*'))
+    }
+
+    /// As a whole or in one of its members.
+    fn is_assigned(&self) -> bool {
+        if self.before.ends_with(b"++") || self.before.ends_with(b"--") {
+            return true;
+        }
+        let mut after = self.after;
+        while let [b'.', member @ ..] = after {
+            let member = member.trim_ascii_start();
+            let length = member.iter().take_while(|byte| is_of_name(**byte)).count();
+            after = member.get(length..).unwrap_or_default().trim_ascii_start();
+        }
+        match after {
+            [b'=', second, ..] => *second != b'=',
+            [b'+', b'+' | b'=', ..] | [b'-', b'-' | b'=', ..] => true,
+            [b'*' | b'/' | b'%' | b'&' | b'|' | b'^', b'=', ..] => true,
+            [b'<', b'<', b'=', ..] | [b'>', b'>', b'=', ..] => true,
+            _ => false,
+        }
+    }
+
+    /// In a call of what is no function by custom: it has no small letters, and may declare what it is given, or have it
+    /// done by one thread.
+    fn is_given_to_macro(&self) -> bool {
+        let mut depth = 0;
+        for (at, byte) in self.before.iter().enumerate().rev().take(MAX_CALL) {
+            match byte {
+                b')' => depth += 1,
+                b'(' if depth > 0 => depth -= 1,
+                b'(' => {
+                    let called = self.before.get(..at).unwrap_or_default().trim_ascii_end();
+                    let length = called.iter().rev().take_while(|byte| is_of_name(**byte)).count();
+                    let (_, name) = called.split_at(called.len() - length);
+                    if name.iter().any(u8::is_ascii_alphabetic) && is_named_as_macro(name) {
+                        return true;
+                    }
+                }
+                b';' | b'{' | b'}' => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+}

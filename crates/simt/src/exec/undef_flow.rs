@@ -1,0 +1,194 @@
+//! Values that are read and undefined, and whether they matter.
+//!
+//! Groupshared memory "must be written before it is read" (D3D11.3 functional spec 18.6), and a read outside an array
+//! gives an undefined value. Neither is a defect where the value is dropped, as in an arm of `?:` that is not selected.
+//! So such a value is only remembered where it is read, by the atom that stands for it, and reported where a thread
+//! stores it, or a sum with it, to a resource: whatever else is added, the word stored is undefined.
+
+use shaderlint_hlsl::{GlobalId, Span, Type};
+
+use crate::exec::machine::Machine;
+use crate::finding::{Access, OutOfBounds, Uninitialised};
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Term, Terms};
+
+/// An undefined value that was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Suspect {
+    pub array: GlobalId,
+    pub cell: Cell,
+    pub thread: u16,
+    pub site: u32,
+    pub interval: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Cell {
+    /// Nothing was written to this one.
+    Unwritten(u32),
+    /// There is no such element.
+    Outside(i32),
+}
+
+/// As many are remembered: each is a finding of its own at most.
+const MAX_SUSPECTS: usize = 64;
+
+impl Machine<'_> {
+    /// Whether what is read now may be remembered: nothing was met so far that may have written in a way that is not
+    /// known.
+    pub fn remembers_reads(&self) -> bool {
+        !self.prober.is_probing()
+            && !self.state.doubtful
+            && self.state.epoch == 0
+            && self.suspects.len() < MAX_SUSPECTS
+    }
+
+    /// Remembers an atom that was read: `value` is one.
+    pub fn suspect(&mut self, value: &Value, suspect: Suspect) {
+        if let Value::Run { start, .. } = value
+            && self.suspects.len() < MAX_SUSPECTS
+        {
+            self.suspects.entry(*start).or_insert(suspect);
+        }
+    }
+
+    /// The threads store this to a resource.
+    pub fn look_for_undefined(&mut self, index: &[Column], value: &Column, span: Span) {
+        if self.suspects.is_empty() || self.state.doubtful || self.prober.is_probing() {
+            return;
+        }
+        let state = &self.state;
+        let mut used: Vec<Suspect> = Vec::new();
+        for thread in state.active.threads() {
+            if !self.is_certain(state.guard.at(thread)) {
+                continue;
+            }
+            for column in index.iter().chain([value]) {
+                self.add_undefined_parts(column.at(thread), &mut used);
+            }
+        }
+        for suspect in used {
+            self.report_undefined(suspect, span);
+        }
+    }
+
+    /// Adds the remembered atoms of which the value is a sum: of a site one that nothing was written to, and one outside.
+    fn add_undefined_parts(&self, value: &Value, used: &mut Vec<Suspect>) {
+        let mut add = |start: u32, end: u32| {
+            let among = self
+                .suspects
+                .iter()
+                .filter(|(atom, _)| (start..end).contains(atom));
+            for (_, suspect) in among {
+                let kind = |suspect: &Suspect| (suspect.site, matches!(suspect.cell, Cell::Outside(_)));
+                if used.iter().all(|known| kind(known) != kind(suspect)) {
+                    used.push(*suspect);
+                }
+            }
+        };
+        let is_sum =
+            |operator: Operator| matches!(operator, Operator::Add | Operator::FloatAdd | Operator::Xor);
+        match value {
+            Value::Run { operator, start, end } if is_sum(*operator) => add(*start, *end),
+            Value::Sum(sum) if is_sum(sum.operator) => {
+                // An even multiple of any word is not any word.
+                for part in sum.parts.iter().filter(|part| part.factor % 2 == 1) {
+                    add(part.start, part.end);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Another thread may have written to a cell, or to any, before it was read in this interval.
+    pub fn forget_reads(&mut self, array: GlobalId, cell: Option<u32>) {
+        let interval = self.state.interval;
+        self.suspects.retain(|_, suspect| {
+            let is_it = match suspect.cell {
+                Cell::Unwritten(read) => cell.is_none_or(|cell| cell == read),
+                Cell::Outside(_) => false,
+            };
+            !(is_it && (suspect.array, suspect.interval) == (array, interval))
+        });
+        let element = cell.map(|cell| self.element_of(array, cell));
+        self.report.uninitialised.retain(|known| {
+            let is_it = element.is_none_or(|element| element == known.index);
+            !(is_it && (known.array, known.interval) == (array, interval))
+        });
+    }
+
+    /// Reports an access outside an array. Of arrays of arrays it is not known which index is meant.
+    pub fn report_outside(&mut self, array: GlobalId, index: i32, thread: u16, is_write: bool, site: u32) {
+        let (Some(site), Some(global)) = (
+            self.sites.get(site as usize),
+            self.shader.globals.get(array.0 as usize),
+        ) else {
+            return;
+        };
+        let is_element = match &global.ty {
+            Type::Array(element, length) => {
+                !matches!(**element, Type::Array(..)) && !(0..i64::from(*length)).contains(&i64::from(index))
+            }
+            _ => false,
+        };
+        let mut known = self.report.out_of_bounds.iter();
+        let is_news = known.all(|known| (known.array, known.access.span) != (array, site.span));
+        if is_element && is_news {
+            let found = OutOfBounds {
+                array,
+                index,
+                access: Access {
+                    thread: u32::from(thread),
+                    is_write,
+                    span: site.span,
+                    around: self.around(&site.position),
+                },
+                since: site.since.as_deref().cloned(),
+            };
+            self.report.out_of_bounds.push(found);
+        }
+    }
+
+    fn report_undefined(&mut self, suspect: Suspect, used: Span) {
+        let Some(site) = self.sites.get(suspect.site as usize) else {
+            return;
+        };
+        let access = Access {
+            thread: u32::from(suspect.thread),
+            is_write: false,
+            span: site.span,
+            around: self.around(&site.position),
+        };
+        match suspect.cell {
+            Cell::Outside(index) => {
+                self.report_outside(suspect.array, index, suspect.thread, false, suspect.site);
+            }
+            Cell::Unwritten(cell) => {
+                let index = self.element_of(suspect.array, cell);
+                let mut known = self.report.uninitialised.iter();
+                if known.all(|known| known.read.span != site.span) {
+                    let found = Uninitialised {
+                        array: suspect.array,
+                        index,
+                        read: access,
+                        used,
+                        since: site.since.as_deref().cloned(),
+                        interval: suspect.interval,
+                    };
+                    self.report.uninitialised.push(found);
+                }
+            }
+        }
+    }
+}
+
+impl Terms {
+    /// Whether this is what a cell of an array of this name holds that nothing was written to. A cell to which that of another
+    /// one was written is not that.
+    pub fn is_uninitialised(&self, value: &Value, array: Symbol, cell: u32) -> bool {
+        let own = Op::Uninitialised { array, index: cell };
+        matches!(self.single(value), Some(Term::Apply(op, _)) if *op == own)
+    }
+}

@@ -1,0 +1,146 @@
+//! What a call is by its name: an atomic, one that only reads, or one of something that is not there.
+
+use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Scalar, Shader, Type};
+
+use crate::facts::naming_heuristics::{is_named_as_macro, is_of_name};
+
+/// An atomic that may be a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    Add,
+    And,
+    Or,
+    Xor,
+    /// `IncrementCounter`.
+    Increment,
+    /// `DecrementCounter`.
+    Decrement,
+    Append,
+    Consume,
+}
+
+impl Atomic {
+    /// Whether it moves a counter that no address names, and that moves by one only.
+    #[must_use]
+    pub fn is_of_hidden_counter(self) -> bool {
+        matches!(
+            self,
+            Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume
+        )
+    }
+
+    /// The claims among functions and methods. Minima and maxima, mostly the bounds of a tile, are left alone.
+    pub(crate) fn of_name(name: &str) -> Option<Atomic> {
+        Some(match name {
+            "InterlockedAdd" => Atomic::Add,
+            "InterlockedAnd" => Atomic::And,
+            "InterlockedOr" => Atomic::Or,
+            "InterlockedXor" => Atomic::Xor,
+            "IncrementCounter" => Atomic::Increment,
+            "DecrementCounter" => Atomic::Decrement,
+            "Append" => Atomic::Append,
+            "Consume" => Atomic::Consume,
+            _ => return None,
+        })
+    }
+
+    /// Whether each that makes it finds another number.
+    pub(crate) fn counts(self) -> bool {
+        matches!(self, Atomic::Add | Atomic::Increment | Atomic::Decrement)
+    }
+}
+
+/// The atomic that an expression is by its text: a method of an object of which nothing is known.
+pub(crate) fn atomic_method<'a>(shader: &'a Shader, expr: &Expr) -> Option<&'a str> {
+    let ExprKind::Opaque(operands) = &expr.kind else {
+        return None;
+    };
+    let called = after(shader, operands.first()?, expr)?.strip_prefix(b".")?;
+    let name = called.split(|byte| *byte == b'(').next()?;
+    let name = str::from_utf8(name.trim_ascii()).ok()?;
+    Atomic::of_name(name).is_some().then_some(name)
+}
+
+/// What follows an expression in one that it begins.
+pub(crate) fn after<'a>(shader: &'a Shader, first: &Expr, whole: &Expr) -> Option<&'a [u8]> {
+    let text = whole.span.slice(&shader.text);
+    let length = first.span.end.checked_sub(first.span.start)? as usize;
+    let begins = first.span.start == whole.span.start;
+    begins.then(|| text.get(length..).unwrap_or_default().trim_ascii_start())
+}
+
+/// A call of something that is not there.
+#[derive(Clone, Copy)]
+pub(crate) struct Unknown {
+    /// By custom ([`crate::facts::naming_heuristics`]).
+    pub is_macro: bool,
+}
+
+impl Unknown {
+    /// What an expression calls of which nothing is known.
+    pub fn of(shader: &Shader, expr: &Expr) -> Option<Unknown> {
+        let is_unknown = match &expr.kind {
+            ExprKind::Opaque(_) => true,
+            // The methods of resources are known by their names.
+            ExprKind::Method { object, name, .. } => {
+                !matches!(object.ty, Type::Resource(..)) && !is_read(name)
+            }
+            _ => false,
+        };
+        if !is_unknown {
+            return None;
+        }
+        let text = expr.span.slice(&shader.text).trim_ascii();
+        let called = text.iter().position(|byte| *byte == b'(');
+        let called = called.filter(|_| text.ends_with(b")"))?;
+        Some(Unknown::by_name(text.get(..called).unwrap_or_default()))
+    }
+
+    /// What a statement calls that is but a name.
+    pub fn of_statement(shader: &Shader, expr: &Expr) -> Option<Unknown> {
+        is_name(shader, expr).then(|| Unknown::by_name(expr.span.slice(&shader.text)))
+    }
+
+    fn by_name(name: &[u8]) -> Unknown {
+        Unknown {
+            is_macro: is_named_as_macro(name),
+        }
+    }
+}
+
+/// Whether an expression that is not understood is a name and no more.
+pub(crate) fn is_name(shader: &Shader, expr: &Expr) -> bool {
+    let expr = expr.uncast();
+    let text = expr.span.slice(&shader.text);
+    matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
+        && text.iter().copied().all(is_of_name)
+}
+
+/// Whether a method of this name only reads.
+pub(crate) fn is_read(name: &str) -> bool {
+    ["Load", "Sample", "Gather"]
+        .iter()
+        .any(|read| name.starts_with(read))
+}
+
+/// The variable in which a load or sample leaves whether all of what it read is there: its last argument, "a variable to
+/// store the status" (learn.microsoft.com of `Load`, `Sample`, `Gather` and their kin), where there are as many.
+pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
+    let ExprKind::Method {
+        object,
+        name,
+        arguments,
+    } = &expr.kind
+    else {
+        return None;
+    };
+    let least = match &object.ty {
+        Type::Resource(ResourceKind::Texture, _) if name.starts_with("Load") => 3,
+        Type::Resource(..) if name.starts_with("Load") => 2,
+        Type::Resource(..) if name.starts_with("Gather") => 3,
+        Type::Resource(..) if name.starts_with("Sample") => 4,
+        _ => return None,
+    };
+    let last = arguments.last().filter(|_| arguments.len() >= least);
+    last.filter(|last| matches!(last.ty, Type::Scalar(Scalar::Uint | Scalar::Int)))
+}

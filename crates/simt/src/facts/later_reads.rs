@@ -1,0 +1,161 @@
+//! Which elements of a groupshared array the statements may read that run after some others.
+
+use std::collections::BTreeMap;
+
+use shaderlint_hlsl::{
+    BinaryOp, Expr, ExprKind, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Type, UnaryOp,
+};
+
+use crate::facts::effects::EffectsCache;
+
+/// The numbers that conditions around a statement give to variables.
+type Known = BTreeMap<LocalId, u32>;
+
+/// Looks for reads of elements in statements that may run after those under `span`: what stands behind them, and all of
+/// a loop around them.
+///
+/// A literal index names an element. So does a variable that a condition around compares with a literal:
+/// `if (t == 0) { … sums[t] … }` reads `sums[0]`, unless the guarded statements write `t`.
+pub(crate) struct Afterwards<'s, 'f> {
+    pub shader: &'s Shader,
+    pub span: Span,
+    pub array: GlobalId,
+    /// Whether it matters what the element holds; asked with `None` where it may be any.
+    pub matters: &'f mut dyn FnMut(Option<u32>) -> bool,
+    pub effects: &'f mut EffectsCache,
+}
+
+impl Afterwards<'_, '_> {
+    /// Whether one of those that matter is read. A function's whole body may run after a span that is not in it.
+    pub fn reads(&mut self, body: &[Stmt], is_within: bool) -> bool {
+        body.iter()
+            .any(|statement| self.statement(statement, is_within, &Known::new()))
+    }
+
+    fn statement(&mut self, statement: &Stmt, is_after: bool, known: &Known) -> bool {
+        let Span { start, end } = statement.span;
+        let is_under = self.span.start <= start && end <= self.span.end;
+        if is_under || is_after && end <= self.span.start {
+            return false;
+        }
+        // All of another pass comes after.
+        let is_after = is_after && !matches!(statement.kind, StmtKind::Loop(_));
+        if let StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        } = &statement.kind
+        {
+            let mut inner = known.clone();
+            note_what_holds(condition, &mut inner);
+            let of_then = self
+                .effects
+                .of_statements(self.shader, std::slice::from_ref(then));
+            let mut written = self.effects.of_expression(self.shader, condition).written;
+            written.extend(of_then.written);
+            inner.retain(|local, _| !written.contains(local));
+            return self.expression(condition, known)
+                || self.statement(then, is_after, &inner)
+                || otherwise
+                    .as_ref()
+                    .is_some_and(|otherwise| self.statement(otherwise, is_after, known));
+        }
+        let own = statement.expressions().collect::<Vec<_>>();
+        own.into_iter().any(|expr| self.expression(expr, known))
+            || statement
+                .children()
+                .any(|child| self.statement(child, is_after, known))
+    }
+
+    fn expression(&mut self, expr: &Expr, known: &Known) -> bool {
+        match &expr.kind {
+            // What is only written is not read; what tells the element is.
+            ExprKind::Assign {
+                target,
+                op: None,
+                value,
+            } if self.is_in_array(target) => self.indices(target, known) || self.expression(value, known),
+            ExprKind::Index(base, index) if self.is_array(base) => {
+                let element = match &word(index).kind {
+                    ExprKind::Literal(number) => Some(*number),
+                    ExprKind::Local(local) => known.get(local).copied(),
+                    _ => None,
+                };
+                (self.matters)(element) || self.expression(index, known)
+            }
+            ExprKind::Global(_) if self.is_array(expr) => (self.matters)(None),
+            _ => expr.children().any(|child| self.expression(child, known)),
+        }
+    }
+
+    /// Whether what tells which part of the array a place is reads one.
+    fn indices(&mut self, place: &Expr, known: &Known) -> bool {
+        match &place.kind {
+            ExprKind::Index(base, index) => self.expression(index, known) || self.indices(base, known),
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.indices(base, known),
+            _ => false,
+        }
+    }
+
+    fn is_in_array(&self, place: &Expr) -> bool {
+        match &place.kind {
+            ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => {
+                self.is_in_array(base)
+            }
+            _ => self.is_array(place),
+        }
+    }
+
+    fn is_array(&self, expr: &Expr) -> bool {
+        matches!(&expr.kind, ExprKind::Global(global) if *global == self.array)
+    }
+}
+
+/// Which variables have to be which number where a condition holds: `t == 3`, `t < 1` of unsigned numbers, `!t`, and these
+/// with `&&`.
+fn note_what_holds(condition: &Expr, known: &mut Known) {
+    match &condition.kind {
+        ExprKind::Binary(BinaryOp::LogicalAnd, a, b) => {
+            note_what_holds(a, known);
+            note_what_holds(b, known);
+        }
+        ExprKind::Binary(BinaryOp::Equal, a, b) => {
+            if let (ExprKind::Local(local), ExprKind::Literal(number))
+            | (ExprKind::Literal(number), ExprKind::Local(local)) = (&word(a).kind, &word(b).kind)
+                && is_word(a)
+                && is_word(b)
+            {
+                known.insert(*local, *number);
+            }
+        }
+        ExprKind::Binary(BinaryOp::Less, a, b) => {
+            if let (ExprKind::Local(local), ExprKind::Literal(1)) = (&word(a).kind, &word(b).kind)
+                && a.ty == Type::Scalar(Scalar::Uint)
+            {
+                known.insert(*local, 0);
+            }
+        }
+        ExprKind::Unary(UnaryOp::Not, of) => {
+            let of = match &of.kind {
+                ExprKind::Cast(inner) if is_word(inner) => inner,
+                _ => of,
+            };
+            if let ExprKind::Local(local) = word(of).kind {
+                known.insert(local, 0);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What an expression is but for conversions among whole numbers of 32 bits.
+fn word(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Cast(of) if is_word(expr) && is_word(of) => word(of),
+        _ => expr,
+    }
+}
+
+fn is_word(expr: &Expr) -> bool {
+    matches!(expr.ty, Type::Scalar(Scalar::Int | Scalar::Uint))
+}

@@ -1,0 +1,286 @@
+//! How the threads of a group come to some statements: by which calls, all of them or some, and past what.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    Direction, Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Loop, Shader, Span, Stmt, StmtKind,
+    Storage, calls, expressions, statements,
+};
+
+use crate::facts::calls::{Unknown, is_name};
+use crate::facts::differing_statements::span_of;
+use crate::facts::effects::EffectsCache;
+use crate::facts::naming_heuristics::{is_named_as_macro, is_of_name};
+
+/// What a kernel runs besides a stretch of statements.
+pub(crate) struct Surroundings<'a> {
+    pub shader: &'a Shader,
+    pub entry: FunctionId,
+    /// The stretch, with its function, and the statements by which others come to it.
+    pub spans: &'a [(FunctionId, Span)],
+    /// What stands before them in the text may run behind them as well.
+    pub repeats: bool,
+    /// The groupshared arrays that the stretch touches.
+    pub arrays: &'a BTreeSet<GlobalId>,
+    /// The functions that it calls.
+    pub called: &'a BTreeSet<FunctionId>,
+}
+
+impl Surroundings<'_> {
+    /// Whether all that the entry point comes to is understood, as far as the stretch rests on it.
+    ///
+    /// It is compared from a state that is free: what stands before it may have left anything there, but it has to be read, as it
+    /// may declare something. What may run behind it must not read what is dead. A macro may; a variable of another file is none
+    /// of these arrays, and a function reaches those that [`EffectsCache::reach`] says. Of the text of what is not understood
+    /// not all need be in its operands, so it may name no array but there.
+    pub fn is_understood(&self) -> bool {
+        let mut effects = EffectsCache::default();
+        let functions = effects.of_function(self.shader, self.entry).functions;
+        let in_reach = effects.reach(self.shader, false);
+        let is_apart = self.arrays.is_disjoint(&in_reach);
+        functions.iter().chain([&self.entry]).all(|function| {
+            let of = self.shader.functions.get(function.0 as usize);
+            let Some(body) = of.and_then(|of| of.body.as_deref()) else {
+                return false;
+            };
+            let is_read = statements(body).all(|statement| !matches!(statement.kind, StmtKind::Opaque));
+            let mut all = expressions(body);
+            is_read
+                && all.all(|expr| {
+                    self.shader.leaked(expr).is_none()
+                        && (!matches!(expr.kind, ExprKind::Opaque(_))
+                            || self.is_before(*function, expr)
+                            || is_apart && self.is_outside(*function, expr) && self.is_of_another_file(expr))
+                })
+        })
+    }
+
+    /// Whether a macro stands before the stretch, by which some threads may have left.
+    pub fn has_macro_before(&self) -> bool {
+        let mut bodies = self.spans.iter().filter_map(|(function, _)| {
+            let of = self.shader.functions.get(function.0 as usize)?;
+            Some((*function, of.body.as_deref()?))
+        });
+        bodies.any(|(function, body)| {
+            let mut before = expressions(body).filter(|expr| self.is_before(function, expr));
+            before.any(|expr| self.is_macro(expr))
+        })
+    }
+
+    fn is_before(&self, function: FunctionId, expr: &Expr) -> bool {
+        let mut spans = self.spans.iter();
+        !self.repeats && spans.any(|(of, span)| *of == function && expr.span.end <= span.start)
+    }
+
+    /// Whether an expression is no part of the stretch.
+    fn is_outside(&self, function: FunctionId, expr: &Expr) -> bool {
+        let mut spans = self.spans.iter();
+        !self.called.contains(&function)
+            && !spans
+                .any(|(of, span)| *of == function && span.start < expr.span.end && expr.span.start < span.end)
+    }
+
+    fn is_macro(&self, expr: &Expr) -> bool {
+        let is_unknown = matches!(expr.kind, ExprKind::Opaque(_));
+        let name = is_name(self.shader, expr).then(|| expr.span.slice(&self.shader.text));
+        is_unknown
+            && (Unknown::of(self.shader, expr).is_some_and(|call| call.is_macro)
+                || name.is_some_and(is_named_as_macro))
+    }
+
+    /// Whether what is not understood is at most a call of a function, or a variable, of another file.
+    fn is_of_another_file(&self, expr: &Expr) -> bool {
+        let ExprKind::Opaque(operands) = &expr.kind else {
+            return true;
+        };
+        let is_known =
+            is_name(self.shader, expr) || !operands.is_empty() || Unknown::of(self.shader, expr).is_some();
+        let text = expr.span.slice(&self.shader.text);
+        let words = || text.split(|byte| !is_of_name(*byte));
+        // A macro in the text of the expression itself may be anything.
+        let own = expr.own_spans();
+        let has_macro = own
+            .iter()
+            .flat_map(|span| span.slice(&self.shader.text).split(|byte| !is_of_name(*byte)))
+            .any(|word| word.first().is_some_and(u8::is_ascii_alphabetic) && is_named_as_macro(word));
+        let names_unseen = |id: &GlobalId| {
+            let Some(global) = self.shader.globals.get(id.0 as usize) else {
+                return true;
+            };
+            let is_it = |part: &&Expr| matches!(part.kind, ExprKind::Global(named) if named == *id);
+            let named = words()
+                .filter(|word| *word == global.own_name().as_bytes())
+                .count();
+            named > expr.descendants().filter(is_it).count()
+        };
+        is_known && !has_macro && !self.is_macro(expr) && !self.arrays.iter().any(names_unseen)
+    }
+}
+
+/// Whether some threads alone may come to the `rest` of a block in a function: where a statement before leaves, or where what leads
+/// there is not seen to be the same for all. It is where a condition or the bounds of a loop are made of literals and of what the
+/// host gives, and nothing in the loop leaves it or begins the next pass.
+pub(crate) fn may_part(shader: &Shader, function: &Function, around: &[&Stmt], rest: &[Stmt]) -> bool {
+    let body = function.body.as_deref().unwrap_or_default();
+    let start = span_of(rest).start;
+    let is_in_loop = |statement: &Stmt| {
+        around.iter().any(|outer| {
+            matches!(outer.kind, StmtKind::Loop(_))
+                && outer.span.start <= statement.span.start
+                && statement.span.end <= outer.span.end
+        })
+    };
+    let parts = statements(body).any(|statement| match statement.kind {
+        StmtKind::Return(_) | StmtKind::Discard => statement.span.start < start || is_in_loop(statement),
+        StmtKind::Break | StmtKind::Continue => is_in_loop(statement),
+        _ => false,
+    });
+    parts
+        || around.iter().any(|outer| match &outer.kind {
+            StmtKind::Block(_) => false,
+            StmtKind::If { condition, .. } => !is_given_by_host(shader, condition, &BTreeSet::new()),
+            StmtKind::Loop(l) => !is_for_all(shader, l),
+            _ => true,
+        })
+}
+
+/// Whether all threads run as many passes of a loop as far as its head says: it counts, and its body does not.
+fn is_for_all(shader: &Shader, l: &Loop) -> bool {
+    let mut effects = EffectsCache::default();
+    let body = effects.of_statements(shader, std::slice::from_ref(&l.body));
+    let none = BTreeSet::new();
+    let mut counters = BTreeSet::new();
+    for init in &l.init {
+        let StmtKind::Declare {
+            local,
+            init: Some(init),
+        } = &init.kind
+        else {
+            return false;
+        };
+        if !is_given_by_host(shader, init, &none) || body.written.contains(local) {
+            return false;
+        }
+        counters.insert(*local);
+    }
+    let mut head = l.condition.iter().chain(&l.step);
+    let steps = l
+        .step
+        .as_ref()
+        .map(|step| effects.of_expression(shader, step).written);
+    steps.is_none_or(|written| written.is_subset(&counters))
+        && head.all(|expr| is_given_by_host(shader, expr, &counters))
+}
+
+/// Whether an expression is made of literals, of what the host gives, and of these variables.
+fn is_given_by_host(shader: &Shader, expr: &Expr, variables: &BTreeSet<LocalId>) -> bool {
+    expr.descendants().all(|part| match &part.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Step { .. }
+        | ExprKind::Assign { .. }
+        | ExprKind::Field(..)
+        | ExprKind::Swizzle(..) => true,
+        ExprKind::Local(local) => variables.contains(local),
+        ExprKind::Global(global) => {
+            let global = shader.globals.get(global.0 as usize);
+            global.is_some_and(|global| matches!(global.storage, Storage::Uniform | Storage::Const))
+        }
+        _ => false,
+    })
+}
+
+/// Whether one of the calls on the way to a function stands within other statements, or behind one that leaves.
+pub(crate) fn is_led_there(shader: &Shader, way: &[(FunctionId, usize)]) -> bool {
+    way.iter().any(|(caller, call)| {
+        let of = shader.functions.get(caller.0 as usize);
+        let body = of.and_then(|of| of.body.as_deref());
+        let (Some(body), Some((call, _))) = (body, call_in(shader, *caller, *call)) else {
+            return true;
+        };
+        let leaves = statements(body).any(|statement| {
+            matches!(statement.kind, StmtKind::Return(_) | StmtKind::Discard)
+                && statement.span.start < call.span.start
+        });
+        leaves || !body.iter().any(|statement| std::ptr::eq(statement, call))
+    })
+}
+
+/// The functions by which an entry point comes to one of them, and whether a call on the way stands in a loop. `None`
+/// where there are more ways than one.
+pub(crate) fn way_to(
+    shader: &Shader,
+    entry: FunctionId,
+    function: FunctionId,
+) -> Option<(Vec<(FunctionId, usize)>, bool)> {
+    let reached = EffectsCache::default().of_function(shader, entry).functions;
+    let mut way = Vec::new();
+    let (mut wanted, mut is_in_loop) = (function, false);
+    while wanted != entry {
+        let mut callers = reached.iter().chain([&entry]).copied().flat_map(|caller| {
+            let of = shader.functions.get(caller.0 as usize);
+            let body = of.and_then(|of| of.body.as_deref()).unwrap_or_default();
+            let numbered = calls(body).enumerate();
+            numbered
+                .filter(move |(_, callee)| *callee == wanted)
+                .map(move |(number, _)| (caller, number))
+        });
+        let only = callers.next().filter(|_| callers.next().is_none())?;
+        if way.len() > reached.len() {
+            return None;
+        }
+        let (_, is_repeated) = call_in(shader, only.0, only.1)?;
+        is_in_loop |= is_repeated;
+        way.push(only);
+        wanted = only.0;
+    }
+    way.reverse();
+    Some((way, is_in_loop))
+}
+
+/// The statement in a function whose value is its call of this number, and whether it stands in a loop. `None` where the
+/// statement does more: it might read groupshared memory before the call or behind it, or make the call for some threads.
+pub(crate) fn call_in(shader: &Shader, caller: FunctionId, number: usize) -> Option<(&Stmt, bool)> {
+    let body = shader.functions.get(caller.0 as usize)?.body.as_deref()?;
+    let mut count = 0;
+    let is_it = |statement: &&Stmt| {
+        let own = statement.expressions().flat_map(Expr::descendants);
+        let own = own.filter(|expr| matches!(expr.kind, ExprKind::Call(..))).count();
+        count += own;
+        own > 0 && count > number
+    };
+    let statement = statements(body).find(is_it)?;
+    let value = match &statement.kind {
+        StmtKind::Expr(expr) => match &expr.kind {
+            ExprKind::Assign {
+                target,
+                op: None,
+                value,
+            } if matches!(target.kind, ExprKind::Local(_)) => Some(&**value),
+            _ => Some(expr),
+        },
+        StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => value.as_ref(),
+        _ => None,
+    };
+    let ExprKind::Call(_, arguments) = &value?.uncast().kind else {
+        return None;
+    };
+    let mut effects = EffectsCache::default();
+    let does_more = arguments.iter().any(|argument| {
+        let of = effects.of_expression(shader, argument);
+        of.touches_shared() || !of.functions.is_empty()
+    });
+    let is_within =
+        |outer: &Stmt| outer.span.start <= statement.span.start && statement.span.end <= outer.span.end;
+    let mut loops = statements(body).filter(|outer| matches!(outer.kind, StmtKind::Loop(_)));
+    (!does_more).then(|| (statement, loops.any(is_within)))
+}
+
+/// Whether an entry point has results besides what it stores: the vertices of a mesh shader.
+pub(crate) fn has_results(shader: &Shader, entry: FunctionId) -> bool {
+    let function = shader.functions.get(entry.0 as usize);
+    let mut parameters = function.into_iter().flat_map(|function| &function.parameters);
+    parameters.any(|parameter| parameter.direction != Direction::In)
+}

@@ -1,0 +1,82 @@
+//! Which variables of a function have one value, whenever it is asked for.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    Direction, Expr, ExprKind, Function, GlobalId, LocalId, Shader, Stmt, StmtKind, Storage, statements,
+};
+
+use crate::facts::effects::EffectsCache;
+
+/// What a function's text says of its variables.
+pub(crate) struct Stable<'a> {
+    /// Nothing is assigned to them but where they are declared.
+    unwritten: BTreeSet<LocalId>,
+    /// The declarations of those whose value is made of the function's inputs, of constants, and of each other: whenever it is
+    /// worked out, it is the same.
+    pub declarations: Vec<&'a Stmt>,
+    /// These, and the inputs that nothing writes.
+    pub locals: BTreeSet<LocalId>,
+}
+
+impl<'a> Stable<'a> {
+    pub fn of(shader: &Shader, function: &'a Function, effects: &mut EffectsCache) -> Self {
+        let body = function.body.as_deref().unwrap_or_default();
+        let mut written = BTreeSet::new();
+        for expr in statements(body).flat_map(Stmt::expressions) {
+            written.extend(effects.of_expression(shader, expr).written);
+        }
+        let all = (0..function.locals.len() as u32).map(LocalId);
+        let unwritten: BTreeSet<LocalId> = all.filter(|local| !written.contains(local)).collect();
+        let inputs = function.parameters.iter();
+        let inputs = inputs.filter(|parameter| parameter.direction == Direction::In);
+        let mut stable = Stable {
+            locals: inputs
+                .map(|parameter| parameter.local)
+                .filter(|local| unwritten.contains(local))
+                .collect(),
+            declarations: Vec::new(),
+            unwritten,
+        };
+        for statement in statements(body) {
+            if let StmtKind::Declare {
+                local,
+                init: Some(init),
+            } = &statement.kind
+                && stable.unwritten.contains(local)
+                && stable.gives_one_value(shader, init, effects)
+            {
+                stable.locals.insert(*local);
+                stable.declarations.push(statement);
+            }
+        }
+        stable
+    }
+
+    /// Whether an expression has one value in each thread, whenever it is evaluated.
+    pub fn gives_one_value(&self, shader: &Shader, expr: &Expr, effects: &mut EffectsCache) -> bool {
+        let of = effects.of_expression(shader, expr);
+        let is_constant = |global: &GlobalId| {
+            let global = shader.globals.get(global.0 as usize);
+            global.is_some_and(|global| {
+                matches!(
+                    global.storage,
+                    Storage::Uniform | Storage::Const | Storage::Resource
+                )
+            })
+        };
+        let does_more = of.has_side_effects()
+            || of.touches_shared()
+            || of.device_observed
+            || of.atomic
+            || of.wave
+            || of.calls_unknown;
+        let is_understood = !expr
+            .descendants()
+            .any(|part| matches!(part.kind, ExprKind::Opaque(_)));
+        is_understood
+            && !does_more
+            && of.globals.iter().all(is_constant)
+            && of.read.iter().all(|local| self.locals.contains(local))
+    }
+}

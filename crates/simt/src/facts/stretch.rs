@@ -1,0 +1,440 @@
+//! The stretch of statements in which two kernels differ, and what their texts say of what is around it.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, expressions,
+    statements,
+};
+
+use crate::facts::differing_statements::{
+    Difference, Tail, are_alike, are_one_text, difference, is_barrier, outside, span_of, spelled, tails,
+    words,
+};
+use crate::facts::effects::{Effects, EffectsCache};
+use crate::facts::later_reads::Afterwards;
+use crate::facts::layout::MAX_COMPONENTS;
+use crate::facts::paths::{Surroundings, call_in, has_results, is_led_there, may_part, way_to};
+
+/// Two kernels, and the stretch in which they differ.
+pub(crate) struct Pair<'a> {
+    pub sides: [Side<'a>; 2],
+    /// The functions by which the entry point comes to the stretch, each with the number of its call of the next one.
+    pub way: Vec<(FunctionId, usize)>,
+    /// The statements before those that differ, from which on both are run.
+    pub leading: usize,
+    /// It may be come to more than once, or its block be run again.
+    pub repeats: bool,
+    /// Where it repeats, the names of the groupshared arrays that it may write. What they hold at its start may differ, so each run
+    /// gets its own cells.
+    pub own: BTreeSet<String>,
+    /// Variables that are declared before the stretch.
+    pub before: usize,
+    /// Whether all threads come to the stretch is not seen: some may leave before, or not be led there.
+    pub presumes: bool,
+    /// Neither may touch more behind its last barrier than the other one, where else the second may not.
+    pub is_mutual: bool,
+    /// The variables that both have by the end of the stretch, in the order of their numbers.
+    pub common: Vec<[LocalId; 2]>,
+}
+
+/// One of the two.
+pub(crate) struct Side<'a> {
+    pub shader: &'a Shader,
+    pub entry: FunctionId,
+    pub function: FunctionId,
+    /// The stretch: statements of one block.
+    pub statements: &'a [Stmt],
+    /// Behind them, what the threads run for which a condition holds, up to the last statement that differs.
+    pub tail: Option<Tail<'a>>,
+    /// What differs.
+    pub differs: Span,
+    /// Of the stretch, and of what may run behind it in its function.
+    pub effects: Effects,
+    pub afterwards: Effects,
+}
+
+impl<'a> Side<'a> {
+    pub fn function(&self) -> Option<&'a Function> {
+        self.shader.functions.get(self.function.0 as usize)
+    }
+
+    pub fn span(&self) -> Span {
+        let spans = self
+            .statements
+            .iter()
+            .chain(self.in_tail())
+            .map(|statement| statement.span);
+        spans.reduce(Span::to).unwrap_or_default()
+    }
+
+    pub fn in_tail(&self) -> &'a [Stmt] {
+        self.tail.map_or(&[], |tail| tail.statements)
+    }
+
+    /// Those of the stretch from one of its statements on.
+    fn effects_from(&self, from: usize) -> Effects {
+        let mut effects = EffectsCache::default();
+        let mut all = effects.of_statements(self.shader, self.statements.get(from..).unwrap_or_default());
+        if let Some(Tail {
+            condition,
+            statements,
+        }) = self.tail
+        {
+            all.add(&effects.of_expression(self.shader, condition));
+            all.add(&effects.of_statements(self.shader, statements));
+        }
+        all
+    }
+
+    fn with_effects(self) -> Self {
+        let body = self.function().and_then(|function| function.body.as_deref());
+        let body = body.unwrap_or_default();
+        Side {
+            effects: self.effects_from(0),
+            afterwards: EffectsCache::default().of_statements_after(self.shader, body, self.span()),
+            ..self
+        }
+    }
+
+    /// The variables that the statements of the stretch declare whose names reach beyond them, from one of them on.
+    fn declared(&self, from: usize) -> Vec<LocalId> {
+        let differing = self.statements.get(from..).unwrap_or_default();
+        let of_block = differing.iter().chain(self.in_tail());
+        // Before HLSL 2021 also what the head of a loop declares, be it under another statement.
+        let all = statements(differing).chain(statements(self.in_tail()));
+        let inits = all.flat_map(|statement| match &statement.kind {
+            StmtKind::Loop(l) => &l.init[..],
+            _ => &[],
+        });
+        let declared = of_block
+            .chain(inits)
+            .filter_map(|statement| match statement.kind {
+                StmtKind::Declare { local, .. } => Some(local),
+                _ => None,
+            });
+        declared.collect()
+    }
+
+    /// What differs does nothing but with values of this group: it touches no device memory and orders it by barriers alone, and
+    /// declares nothing but variables.
+    fn is_plain(&self, from: usize) -> bool {
+        let all = self.effects_from(from);
+        let own = self.statements.get(from..).unwrap_or_default();
+        let called = all.functions.iter().filter_map(|id| {
+            let function = self.shader.functions.get(id.0 as usize)?;
+            function.body.as_deref()
+        });
+        let mut parts = [own, self.in_tail()]
+            .into_iter()
+            .chain(called)
+            .flat_map(expressions);
+        let has_fence = parts.any(|expr| match expr.kind {
+            ExprKind::Intrinsic(intrinsic, _) => intrinsic.is_memory_barrier(),
+            _ => false,
+        });
+        let touches_device =
+            has_fence || all.device_observed || all.handle_written || !all.device_written.is_empty();
+        let words = words(self.differs.slice(&self.shader.text));
+        let declaring: [&[u8]; 7] = [
+            b"struct",
+            b"class",
+            b"enum",
+            b"typedef",
+            b"using",
+            b"template",
+            b"static",
+        ];
+        !touches_device && !declaring.iter().any(|word| words.contains(word))
+    }
+}
+
+impl<'a> Pair<'a> {
+    pub fn of(first: (&'a Shader, FunctionId), second: (&'a Shader, FunctionId)) -> Option<Self> {
+        let sides = [first, second];
+        let function = are_one_text(first.0, second.0)?;
+        let entry = first.0.functions.get(first.1.0 as usize)?;
+        if first.1 != second.1 || entry.is_called_elsewhere || has_results(first.0, first.1) {
+            return None;
+        }
+        let [was, is] = sides.map(|(shader, _)| shader.functions.get(function.0 as usize));
+        let (was, is) = (was?, is?);
+        let bodies = [was.body.as_deref()?, is.body.as_deref()?];
+        let Difference {
+            blocks,
+            ranges,
+            around: outer,
+        } = difference([first.0, second.0], bodies)?;
+        // What stands around the statements is the same.
+        let around = |side: usize| {
+            let differs = span_of(&blocks[side][ranges[side].clone()]);
+            outside([was, is][side].span, differs).map(|span| span.slice(&sides[side].0.text))
+        };
+        let mut both = around(0).into_iter().zip(around(1));
+        if !both.all(|(was, is)| are_alike(was, is)) {
+            return None;
+        }
+        let (way, is_called_in_loop) = way_to(first.0, first.1, function)?;
+        let is_loop = |statement: &&Stmt| matches!(statement.kind, StmtKind::Loop(_));
+        let repeats = outer.iter().any(is_loop) || is_called_in_loop;
+        let is_outermost = way.is_empty() && std::ptr::eq(blocks[0], bodies[0]);
+        let written_from = |from: usize| {
+            let written = [0, 1].map(|side| written(sides[side].0, &blocks[side][from..ranges[side].end]));
+            &written[0] | &written[1]
+        };
+        let start = ranges[0].start;
+        let begins = beginning(
+            (first.0, blocks[0]),
+            start,
+            (repeats, is_outermost),
+            &written_from,
+        )?;
+        // A store before what differs may hand on what is not the same.
+        let own = if repeats {
+            written_from(begins)
+        } else {
+            BTreeSet::new()
+        };
+        let tails = tails(
+            [first.0, second.0],
+            [0, 1].map(|side| &blocks[side][ranges[side].clone()]),
+        );
+        let sides = [0, 1].map(|side| {
+            let (shader, entry) = sides[side];
+            let range = &ranges[side];
+            let tail = tails.as_ref().map(|(tails, _)| tails[side]);
+            let is_followed = blocks[side].get(range.end).is_some_and(is_barrier);
+            let end = if tail.is_some() {
+                range.end - 1
+            } else {
+                range.end + usize::from(is_followed)
+            };
+            let last = tail.map_or(&blocks[side][range.clone()], |tail| tail.statements);
+            Side {
+                shader,
+                entry,
+                function,
+                statements: &blocks[side][begins..end],
+                tail,
+                differs: span_of(&blocks[side][range.start..=range.start]).to(span_of(last)),
+                effects: Effects::default(),
+                afterwards: Effects::default(),
+            }
+            .with_effects()
+        });
+        let presumes = may_part(first.0, was, &outer, &blocks[0][begins..]) || is_led_there(first.0, &way);
+        let pair = Pair {
+            sides,
+            way,
+            leading: start - begins,
+            repeats,
+            own,
+            is_mutual: false,
+            presumes,
+            before: 0,
+            common: Vec::new(),
+        };
+        pair.with_variables([was, is], tails.and_then(|(_, declared)| declared))
+    }
+
+    /// Finds the variables that both have, and sees to it that nothing behind the stretch names one that only one of them
+    /// has, or is not understood.
+    fn with_variables(
+        mut self,
+        functions: [&Function; 2],
+        declared_last: Option<[LocalId; 2]>,
+    ) -> Option<Self> {
+        let begins = self.sides[0].span().start;
+        let [was, is] = functions;
+        let before = |place: u32| was.locals.iter().filter(|local| local.span.start < place).count();
+        self.before = before(begins);
+        let numbers = 0..before(self.sides[0].differs.start) as u32;
+        self.common = numbers
+            .map(|number| [LocalId(number); 2])
+            .chain(declared_last)
+            .collect();
+        let describe = |side: usize, local: LocalId| {
+            let local = functions[side].locals.get(local.0 as usize)?;
+            Some((&local.name, spelled(self.sides[side].shader, &local.ty)))
+        };
+        let is_same = |[a, b]: &[LocalId; 2]| {
+            let described = [describe(0, *a), describe(1, *b)];
+            described[0].is_some() && described[0] == described[1]
+        };
+        let are_same = self.common.iter().all(is_same) && was.parameters.len() == is.parameters.len();
+        let mut has_macro_before = false;
+        let is_known = self.sides.iter().all(|side| {
+            let Some(spans) = self.spans(side) else {
+                return false;
+            };
+            let around = Surroundings {
+                shader: side.shader,
+                entry: side.entry,
+                spans: &spans,
+                repeats: self.repeats,
+                arrays: &(&side.effects.shared_read | &side.effects.shared_written),
+                called: &side.effects.functions,
+            };
+            has_macro_before |= around.has_macro_before();
+            around.is_understood() && is_of_values(side) && side.is_plain(self.leading)
+        });
+        self.presumes |= has_macro_before;
+        let names_own = |side: usize| {
+            let of = &self.sides[side];
+            let locals = &functions[side].locals;
+            let is_own = |id: &LocalId| {
+                let local = locals.get(id.0 as usize).map(|local| local.span);
+                let is_common = self.common.iter().any(|pair| pair[side] == *id);
+                !is_common
+                    && local
+                        .is_none_or(|local| of.differs.start <= local.start && local.end <= of.differs.end)
+            };
+            let mut named = of.afterwards.read.iter().chain(&of.afterwards.written);
+            // What a name is shows in more than what is read: `sizeof(x)`.
+            let behind = Span {
+                start: of.span().end,
+                end: functions[side].span.end,
+            };
+            let words = words(behind.slice(&of.shader.text));
+            let mut declared = of.declared(self.leading).into_iter().filter(is_own);
+            let is_named = |id: LocalId| {
+                let local = locals.get(id.0 as usize);
+                local.is_none_or(|local| words.contains(local.name.as_bytes()))
+            };
+            named.any(is_own) || declared.any(is_named)
+        };
+        (are_same && is_known && !names_own(0) && !names_own(1)).then_some(self)
+    }
+
+    /// The stretch, and the statements that come to it, each with its function.
+    fn spans(&self, side: &Side<'_>) -> Option<Vec<(FunctionId, Span)>> {
+        let calls = self.way.iter().map(|(caller, call)| {
+            let (statement, _) = call_in(side.shader, *caller, *call)?;
+            Some((*caller, statement.span))
+        });
+        std::iter::once(Some((side.function, side.span())))
+            .chain(calls)
+            .collect()
+    }
+
+    /// Whether one of these cells may be read by what runs behind the stretch: in its function, in those that come to it, and in
+    /// what these call then.
+    pub fn reads_afterwards(&self, side: &Side<'_>, name: &str, cells: &BTreeSet<u32>) -> bool {
+        let shader = side.shader;
+        let globals = (0u32..).map(GlobalId).zip(&shader.globals);
+        let Some((array, global)) = globals.into_iter().find(|(_, global)| global.name == name) else {
+            return true;
+        };
+        let width = match &global.ty {
+            Type::Array(element, _) => u32::try_from(shader.components(element)).ok(),
+            _ => None,
+        };
+        let mut matters = |element: Option<u32>| {
+            let first = element
+                .zip(width)
+                .and_then(|(element, width)| element.checked_mul(width));
+            let cells_of = |first: u32| cells.range(first..first.saturating_add(width.unwrap_or(u32::MAX)));
+            first.is_none_or(|first| cells_of(first).next().is_some())
+        };
+        let Some(spans) = self.spans(side) else {
+            return true;
+        };
+        let body_of = |function: FunctionId| shader.functions.get(function.0 as usize)?.body.as_deref();
+        let mut effects = EffectsCache::default();
+        let mut called = BTreeSet::new();
+        for (function, span) in &spans {
+            let body = body_of(*function).unwrap_or_default();
+            let afterwards = if self.repeats {
+                effects.of_statements_outside(shader, body, *span)
+            } else {
+                effects.of_statements_after(shader, body, *span)
+            };
+            called.extend(afterwards.functions);
+        }
+        // Of what is called, all is run.
+        let called = called
+            .into_iter()
+            .map(|function| (function, Span::default(), false));
+        let around = spans
+            .into_iter()
+            .map(|(function, span)| (function, span, !self.repeats));
+        around.chain(called).any(|(function, span, is_within)| {
+            let mut reads = Afterwards {
+                shader,
+                span,
+                array,
+                matters: &mut matters,
+                effects: &mut effects,
+            };
+            body_of(function).is_none_or(|body| reads.reads(body, is_within))
+        })
+    }
+}
+
+/// The statement of a block from which on two kernels are run that differ from `start` on: the one behind the last barrier, or the
+/// first of the block. Where the block is run again, it is the one that first stores to the arrays that are written from there
+/// on: what they hold before is not the same then. `None` where no barrier is known to come before.
+fn beginning(
+    (shader, block): (&Shader, &[Stmt]),
+    start: usize,
+    (repeats, is_outermost): (bool, bool),
+    written_from: &dyn Fn(usize) -> BTreeSet<String>,
+) -> Option<usize> {
+    let Some(last) = block[..start].iter().rposition(is_barrier) else {
+        return is_outermost.then_some(0);
+    };
+    if !repeats {
+        return Some(last + 1);
+    }
+    let arrays = written_from(last + 1);
+    let before = block[..last].iter().rposition(is_barrier);
+    let before = before.map_or(0, |at| at + 1);
+    let stores = |statement: &Stmt| !written(shader, std::slice::from_ref(statement)).is_disjoint(&arrays);
+    let first_store = block[before..last].iter().position(stores);
+    Some(first_store.map_or(last + 1, |at| before + at))
+}
+
+/// The names of the groupshared arrays that statements may write.
+fn written(shader: &Shader, statements: &[Stmt]) -> BTreeSet<String> {
+    let globals = EffectsCache::default()
+        .of_statements(shader, statements)
+        .shared_written;
+    globals.iter().filter_map(|id| name_of(shader, *id)).collect()
+}
+
+/// Whether all that statements name are values of known types, but for resources that they only use: what a variable of another
+/// type holds is not seen.
+fn is_of_values(side: &Side<'_>) -> bool {
+    let shader = side.shader;
+    let Some(function) = side.function() else {
+        return false;
+    };
+    let effects = &side.effects;
+    let local = |id: &LocalId| function.locals.get(id.0 as usize).map(|local| &local.ty);
+    let global = |id: &GlobalId| shader.globals.get(id.0 as usize).map(|global| &global.ty);
+    let is_known = |ty: Option<&Type>| ty.is_some_and(|ty| shader.is_known(ty));
+    let is_value = |ty: Option<&Type>| {
+        ty.is_some_and(|ty| {
+            shader.is_known(ty) && !shader.holds_resource(ty) && shader.components(ty) <= MAX_COMPONENTS
+        })
+    };
+    let mut written = effects.written.iter().map(local);
+    let mut globals = effects
+        .shared_read
+        .iter()
+        .chain(&effects.shared_written)
+        .chain(&effects.statics)
+        .map(global);
+    effects.read.iter().map(local).all(is_known)
+        && written.all(is_value)
+        && globals.all(is_value)
+        && effects.rebound.is_empty()
+        && !effects.handle_written
+}
+
+pub(crate) fn name_of(shader: &Shader, global: GlobalId) -> Option<String> {
+    shader
+        .globals
+        .get(global.0 as usize)
+        .map(|global| global.name.clone())
+}
