@@ -43,9 +43,9 @@ const ARROWS: [(&str, &[&str]); 8] = [
 ];
 
 /// Packages by folder, and how many of their modules may depend on each other in a circle. A file and those below it are one.
-const CIRCLES: [(&str, usize); 6] = [
+/// `crates/simt` has floors, and a test of its own.
+const CIRCLES: [(&str, usize); 5] = [
     ("crates/hlsl/src", 0),
-    ("crates/simt/src", 41),
     ("crates/linter/src", 4),
     ("rules", 2),
     ("crates/verify/src", 2),

@@ -2,24 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
+use shaderlint_hlsl::{FunctionId, Shader, Span};
 
 use crate::compare::wave_sensitivity;
-use crate::compare::witness::borne_out;
-use crate::detect::atomics::contention;
 use crate::detect::collectives::partial_result_taint::withdraw_unused;
+use crate::detect::coverage::is_for_other_waves;
 use crate::detect::shuffles::ladders;
+use crate::detect::witness::borne_out;
+use crate::detect::{Detectors, atomics};
 use crate::exec::assumed_barriers::Supposed;
+use crate::exec::assumptions::Assumptions;
 use crate::exec::buffer_tiles::View;
 use crate::exec::loop_bounds;
 use crate::exec::loop_bounds::Bound;
-use crate::exec::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
-use crate::facts::coverage::is_for_other_waves;
+use crate::exec::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::reachable_globals::Beginning;
 use crate::finding::{Amid, Analysis, Collective, Instance, Obstacle, OutOfBounds, Race};
 use crate::terms::{Floats, Terms};
+use crate::waves::{LaneMap, WAVE_SIZES, Waves, is_group};
 
 /// Runs an entry point's thread group and says what it computes together and where it races.
 ///
@@ -45,7 +46,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         return analysis;
     }
     if effects.atomic {
-        (analysis.claims, analysis.claims_stopped) = contention::of_entry(shader, entry, group);
+        (analysis.claims, analysis.claims_stopped) = atomics::claims(shader, entry, group);
     }
     if effects.reads_lanes() {
         analysis.wave_ladders = ladders::of_entry(shader, entry, group);
@@ -54,7 +55,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !synchronises {
         return analysis;
     }
-    let unordered = run(shader, entry, &effects, Seen::default(), &mut analysis);
+    let unordered = run(shader, entry, &effects, Assumptions::default(), &mut analysis);
     if !unordered.is_empty() {
         let found = amid_unordered_reads((shader, entry, group), &effects, &unordered);
         take_confirmed(&mut analysis, found, &unordered);
@@ -83,10 +84,10 @@ pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Su
     };
     if is_group(group) {
         let effects = EffectsCache::default().of_function(shader, entry);
-        let seen = Seen {
+        let seen = Assumptions {
             supposed,
             defects_alone: true,
-            ..Seen::default()
+            ..Assumptions::default()
         };
         run(shader, entry, &effects, seen, &mut analysis);
     }
@@ -108,9 +109,9 @@ fn amid_unordered_reads(
         group_size: group,
         ..Analysis::default()
     };
-    let seen = Seen {
+    let seen = Assumptions {
         finds_anything: Some(reads),
-        ..Seen::default()
+        ..Assumptions::default()
     };
     run(shader, entry, effects, seen, &mut analysis);
     analysis.collectives
@@ -147,39 +148,12 @@ fn through_windows(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<C
         group_size: group,
         ..Analysis::default()
     };
-    let seen = Seen {
+    let seen = Assumptions {
         windows: &resources,
-        ..Seen::default()
+        ..Assumptions::default()
     };
     run(&shader, entry, &effects, seen, &mut analysis);
     analysis.collectives
-}
-
-/// What a run takes to be so.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Seen<'s> {
-    /// Resources that are seen through windows.
-    pub windows: &'s [(GlobalId, u32)],
-    /// It is the first group: where elements are counted by `SV_DispatchThreadID`, it is the only one.
-    pub is_first_group: bool,
-    /// Reads of groupshared memory that may find anything.
-    pub finds_anything: Option<&'s BTreeSet<Read>>,
-    /// Barriers that the kernel does not have.
-    pub supposed: Option<&'s Supposed>,
-    /// Nothing but defects is looked for.
-    pub defects_alone: bool,
-}
-
-impl<'s> Seen<'s> {
-    pub fn by<'m>(self, machine: &mut Machine<'m>)
-    where
-        's: 'm,
-    {
-        machine.open_windows(self.windows);
-        machine.is_first_group = self.is_first_group;
-        machine.finds_anything = self.finds_anything;
-        machine.supposed = self.supposed;
-    }
 }
 
 /// Runs the group at one wave size, or at all where that makes a difference. Gives the reads that nothing orders with a
@@ -188,7 +162,7 @@ fn run(
     shader: &Shader,
     entry: FunctionId,
     effects: &Effects,
-    seen: Seen<'_>,
+    seen: Assumptions<'_>,
     analysis: &mut Analysis,
 ) -> BTreeSet<Read> {
     let mut unordered = BTreeSet::new();
@@ -210,12 +184,13 @@ fn run(
         }
         terms.clear();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
+        let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, budget) else {
             return unordered;
         };
         seen.by(&mut machine);
-        machine.prober.enabled = !seen.defects_alone && (number == 0 || !analysis.collectives.is_empty());
-        machine.prober.await_again(&analysis.collectives);
+        machine.observer.prober.enabled =
+            !seen.defects_alone && (number == 0 || !analysis.collectives.is_empty());
+        machine.observer.prober.await_again(&analysis.collectives);
         machine.skims = skims;
         if number == 0 && windows.is_empty() {
             machine.max_work = FIRST_WORK;
@@ -224,7 +199,7 @@ fn run(
         // Of a window a run to the end is asked.
         if number > 0 && !is_faulty && windows.is_empty() {
             let awaited = analysis.collectives.iter().filter(|found| !is_for_others(found));
-            machine.prober.end_after(shader, entry, awaited);
+            machine.observer.prober.end_after(shader, entry, awaited);
         }
         let stopped = machine.run();
         skims = machine.skims;
@@ -284,7 +259,7 @@ fn run(
             let is_met = |scan: &Collective| {
                 let place = (scan.function, scan.span);
                 !is_for_other_waves(shader, entry, place, wave_size)
-                    && (stopped.is_some() || machine.prober.has_met(scan))
+                    && (stopped.is_some() || machine.observer.prober.has_met(scan))
             };
             let unmet = analysis.collectives.iter().filter(|scan| !is_met(scan));
             let unmet: Vec<(FunctionId, Span)> = unmet.map(|scan| (scan.function, scan.span)).collect();
@@ -370,13 +345,13 @@ fn in_first_group(
     shader: &Shader,
     entry: FunctionId,
     effects: &Effects,
-    (seen, group): (Seen<'_>, [u32; 3]),
+    (seen, group): (Assumptions<'_>, [u32; 3]),
 ) -> Analysis {
     let mut analysis = Analysis {
         group_size: group,
         ..Analysis::default()
     };
-    let seen = Seen {
+    let seen = Assumptions {
         is_first_group: true,
         ..seen
     };
@@ -409,7 +384,7 @@ fn instances(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     (mut bounds, likely): (Vec<Bound>, Vec<u32>),
-    (seen, skims): (Seen<'_>, bool),
+    (seen, skims): (Assumptions<'_>, bool),
     budget: &mut u64,
 ) -> Vec<Collective> {
     // Of long loops one instance may take all there is, and say no more than a shorter run would.
@@ -429,11 +404,11 @@ fn instances(
             terms.forget_assumptions();
             let instances = loop_bounds::assume(terms, &bounds, number);
             let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-            let Some(mut machine) = Machine::new(shader, terms, entry, waves, left) else {
+            let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves, left) else {
                 return Vec::new();
             };
             seen.by(&mut machine);
-            machine.prober.enabled = true;
+            machine.observer.prober.enabled = true;
             machine.skims = skims;
             machine.max_work = max_work;
             let stopped = machine.run();
@@ -481,7 +456,7 @@ fn races_in_passes(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     bounds: &[Bound],
-    (seen, skims): (Seen<'_>, bool),
+    (seen, skims): (Assumptions<'_>, bool),
 ) -> Vec<Race> {
     let are_inputs = bounds.iter().all(|bound| loop_bounds::is_input(terms, bound));
     if !are_inputs || bounds.iter().all(|bound| !bound.has_barrier) {
@@ -496,7 +471,7 @@ fn races_in_passes(
         let max_work = terms.work().saturating_add(MAX_WORK / 8);
         let given = loop_bounds::assume(terms, bounds, number);
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-        let mut machine = Machine::new(shader, terms, entry, waves, BUDGET / 16)?;
+        let mut machine = Machine::<Detectors>::new(shader, terms, entry, waves, BUDGET / 16)?;
         seen.by(&mut machine);
         machine.skims = skims;
         machine.max_work = max_work;

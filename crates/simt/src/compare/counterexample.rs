@@ -11,9 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::Shader;
 
-use crate::exec::machine::Write;
+use crate::exec::Write;
 use crate::terms::formula::{number, part};
-use crate::terms::operator::Operator;
 use crate::terms::sample::Sample;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
@@ -51,13 +50,6 @@ type Place = (Symbol, u32, Vec<u32>);
 
 /// By place: what each kernel writes there, in program order of each thread.
 type Happenings<'w> = BTreeMap<Place, [Vec<Happening<'w>>; 2]>;
-
-/// An index that is a number, or one and a multiple of a component of the group's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Affine {
-    pub of_group: Option<(u8, u32)>,
-    pub constant: u32,
-}
 
 pub(crate) fn difference(
     terms: &Terms,
@@ -238,30 +230,6 @@ impl Sample<'_> {
 }
 
 impl Terms {
-    pub(crate) fn affine(&self, value: &Value) -> Option<Affine> {
-        let of_group = |start: u32, end: u32, factor: u32| match self.term(start) {
-            Some(Term::Apply(Op::GroupId(axis), _)) if end - start == 1 => Some((*axis, factor)),
-            _ => None,
-        };
-        match value {
-            Value::Known(constant) => Some(Affine {
-                of_group: None,
-                constant: *constant,
-            }),
-            Value::Run { start, end, .. } => Some(Affine {
-                of_group: Some(of_group(*start, *end, 1)?),
-                constant: 0,
-            }),
-            Value::Sum(sum) => match (sum.operator, sum.parts.as_slice()) {
-                (Operator::Add, [part]) => Some(Affine {
-                    of_group: Some(of_group(part.start, part.end, part.factor)?),
-                    constant: sum.constant,
-                }),
-                _ => None,
-            },
-        }
-    }
-
     /// Whether each group writes to this one's place, and not all of them the same: any of them may be the last.
     fn is_other_in_other_groups(&self, write: &Write) -> bool {
         let mut values = write.index.iter().chain([&write.part]);

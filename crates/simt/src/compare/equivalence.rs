@@ -17,18 +17,20 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 
-use crate::compare::counterexample::{Affine, Difference, difference};
+use crate::compare::counterexample::{Difference, difference};
+use crate::detect::Detectors;
 use crate::exec::atomic_history::{Steps, are_served_alike};
 use crate::exec::device_order::{Event, Observed, keeps_order};
-use crate::exec::machine::{BUDGET, Machine, Write};
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
+use crate::exec::{BUDGET, Machine, Write};
 use crate::facts::naming_heuristics::is_of_name;
 use crate::facts::paths::has_results;
 use crate::finding::{Race, Stop, element_text};
+use crate::terms::affine::Affine;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Doubt;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Floats, Symbol, Term, Terms};
+use crate::waves::{LaneMap, WAVE_SIZES, Waves, is_group};
 
 /// What two kernels do at one wave size under one lane map.
 #[derive(Clone, Debug)]
@@ -307,7 +309,7 @@ fn trace(
         return Err(Outcome::NotProved(why));
     }
     let waves = Waves::new(group, wave_size, map);
-    let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
+    let mut machine = Machine::<Detectors>::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
     machine.keeps_steps = true;
     let stopped = machine.run();
     finished(shader, &mut machine, stopped)
@@ -316,7 +318,7 @@ fn trace(
 /// What a run did that has come to its end, or stopped.
 pub(crate) fn finished(
     shader: &Shader,
-    machine: &mut Machine<'_>,
+    machine: &mut Machine<'_, Detectors>,
     stopped: Option<Stop>,
 ) -> Result<Trace, Outcome> {
     if let Some(access) = machine.report.out_of_bounds.first() {

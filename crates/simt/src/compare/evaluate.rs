@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::compare::equivalence::by_address;
-use crate::exec::machine::{BUDGET, Machine, Write};
-use crate::exec::wave::{LaneMap, Waves, is_group};
+use crate::detect::Detectors;
+use crate::exec::{BUDGET, Machine, Write};
 use crate::terms::sample::{Given, Sample};
 use crate::terms::{Symbol, Terms};
+use crate::waves::{LaneMap, Waves, is_group};
 
 /// Resource, index and component.
 pub type Place = (String, Vec<u32>, u32);
@@ -55,12 +56,12 @@ pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) ->
     };
     let mut terms = Terms::default();
     let waves = Waves::new(group, wave_size, map);
-    let machine = Machine::new(shader, &mut terms, entry, waves, BUDGET);
+    let machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET);
     machine.is_some_and(|mut machine| is_followed(&mut machine))
 }
 
 /// Runs a kernel to its end.
-fn is_followed(machine: &mut Machine<'_>) -> bool {
+fn is_followed(machine: &mut Machine<'_, Detectors>) -> bool {
     let stopped = machine.run();
     let report = &machine.report;
     stopped.is_none()
@@ -135,7 +136,7 @@ fn words_of_groups(
     let mut terms = Terms::default();
     terms.note_derivations();
     let waves = Waves::new(group, wave_size, map);
-    let mut machine = Machine::new(shader, &mut terms, entry, waves, BUDGET)?;
+    let mut machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET)?;
     if !is_followed(&mut machine) {
         return None;
     }

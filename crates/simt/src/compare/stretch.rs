@@ -41,9 +41,9 @@ use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, 
 use crate::compare::equivalence::{
     NOT_SEEN_TO_DIFFER, Outcome, Trace, WaveRun, compare_traces, compare_with, finished,
 };
-use crate::exec::machine::{BUDGET, Frame, Halt, Machine};
+use crate::detect::Detectors;
 use crate::exec::memory::Shared;
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::exec::{BUDGET, Frame, Halt, Machine};
 use crate::facts::differing_statements::Tail;
 use crate::facts::effects::EffectsCache;
 use crate::facts::paths::call_in;
@@ -53,6 +53,7 @@ use crate::finding::Stop;
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::Value;
 use crate::terms::{Floats, Terms};
+use crate::waves::{LaneMap, WAVE_SIZES, Waves};
 
 /// Components of variables that may be free.
 const MAX_FREE: usize = 256;
@@ -254,7 +255,8 @@ impl Pair<'_> {
         let entry = shader.functions.get(side.entry.0 as usize).ok_or_else(unfit)?;
         let group = entry.group_size.ok_or_else(unfit)?;
         let waves = Waves::new(group, wave_size, map);
-        let mut machine = Machine::new(shader, terms, side.entry, waves, BUDGET).ok_or_else(unfit)?;
+        let mut machine =
+            Machine::<Detectors>::new(shader, terms, side.entry, waves, BUDGET).ok_or_else(unfit)?;
         machine.keeps_steps = true;
         machine.bind_parameters(entry);
         self.come_to_stretch(&mut machine)?;
@@ -323,7 +325,7 @@ impl Pair<'_> {
     }
 
     /// Calls the functions by which the entry point comes to the stretch.
-    fn come_to_stretch(&self, machine: &mut Machine<'_>) -> Result<(), String> {
+    fn come_to_stretch(&self, machine: &mut Machine<'_, Detectors>) -> Result<(), String> {
         let unknown = || "how the kernel comes to the statements that differ is not followed".to_owned();
         let (shader, lanes) = (machine.shader, machine.lanes);
         let mut effects = EffectsCache::default();
@@ -375,7 +377,7 @@ impl Pair<'_> {
     }
 
     /// Makes all free that the stretch may find: the same in both runs, but for cells that it may find as it left them.
-    fn free(&self, machine: &mut Machine<'_>, number: usize) -> Result<(), String> {
+    fn free(&self, machine: &mut Machine<'_, Detectors>, number: usize) -> Result<(), String> {
         let (shader, lanes) = (machine.shader, machine.lanes);
         let function = machine.function();
         let mut effects = EffectsCache::default();
@@ -439,7 +441,7 @@ impl Pair<'_> {
 }
 
 /// Runs a statement that none of the threads leaves.
-fn followed<'a>(machine: &mut Machine<'a>, statement: &'a Stmt) -> Result<(), String> {
+fn followed<'a>(machine: &mut Machine<'a, Detectors>, statement: &'a Stmt) -> Result<(), String> {
     let active = machine.state.active;
     machine.statement(statement).map_err(reason_of)?;
     if machine.state.active == active {
@@ -457,7 +459,7 @@ fn reason_of(halt: Halt) -> String {
 }
 
 /// Gives variables the one value that they have.
-fn declare<'a>(machine: &mut Machine<'a>, stable: &Stable<'a>) -> Result<(), String> {
+fn declare<'a>(machine: &mut Machine<'a, Detectors>, stable: &Stable<'a>) -> Result<(), String> {
     for declaration in &stable.declarations {
         machine
             .statement(declaration)

@@ -14,17 +14,15 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
-use crate::analyze::Seen;
-use crate::compare::witness::borne_out;
-use crate::exec::machine::{Machine, Report, Write};
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::detect::Detectors;
+use crate::detect::witness::borne_out;
+use crate::exec::assumptions::Assumptions;
+use crate::exec::{Machine, Report, Write};
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
 use crate::terms::formula::part;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
-
-/// The packings of a group of more than one row.
-const MAPS_OF_ROWS: [LaneMap; 3] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads];
+use crate::waves::{LaneMap, WAVE_SIZES, Waves, maps};
 
 #[derive(Clone)]
 struct Run {
@@ -41,15 +39,6 @@ struct Run {
 type Place = (Symbol, u32, Vec<u32>);
 /// The value in each place, with the thread that wrote it.
 type Results = BTreeMap<Place, (Value, u16)>;
-
-/// The packings that a group of these sizes is run under.
-pub(crate) fn maps(group: [u32; 3]) -> &'static [LaneMap] {
-    if group[1] > 1 || group[2] > 1 {
-        &MAPS_OF_ROWS
-    } else {
-        &MAPS_OF_ROWS[..1]
-    }
-}
 
 /// The first way in which the kernel depends on its waves, if it does.
 pub(crate) fn dependence(
@@ -76,7 +65,7 @@ pub(crate) fn dependence(
                 runs.push(Run { map: *map, ..same });
                 continue;
             }
-            let mut machine = Machine::new(shader, &mut terms, entry, waves, *budget)?;
+            let mut machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, *budget)?;
             let stopped = machine.run();
             *budget = machine.budget;
             let report = std::mem::take(&mut machine.report);
@@ -151,7 +140,14 @@ fn race((shader, entry): (&Shader, FunctionId), terms: &mut Terms, runs: &[Run])
             let place = |known: &Race| (known.array, known.first.span, known.second.span);
             let mut met = run.report.races.iter().filter(is_sure);
             let met = met.find(|known| place(known) == place(race))?.clone();
-            borne_out((shader, entry), terms, &run.waves, Seen::default(), vec![met]).pop()
+            borne_out(
+                (shader, entry),
+                terms,
+                &run.waves,
+                Assumptions::default(),
+                vec![met],
+            )
+            .pop()
         };
         let met: Vec<Option<Race>> = runs.iter().map(in_run).collect();
         let breaking = runs.iter().zip(&met).filter(|(_, met)| met.is_some());

@@ -4,8 +4,9 @@ use std::num::NonZeroU32;
 
 use shaderlint_hlsl::{GlobalId, Span, Type};
 
+use crate::exec::Machine;
+use crate::exec::Observer;
 use crate::exec::host::Within;
-use crate::exec::machine::Machine;
 use crate::exec::memory::{Action, Conflict, Meeting, Site, Touch, Touches};
 use crate::finding::{Access, Race, Under};
 use crate::terms::column::{Column, Mask};
@@ -25,7 +26,7 @@ struct Condition {
     within: Within,
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// A new site for an access at `span`, in the current pass of the innermost loop.
     pub fn site(&mut self, span: Span) -> u32 {
         let shared_guard = self.shared_guard();
@@ -154,7 +155,7 @@ impl Machine<'_> {
         let Conflict { first, second, .. } = conflict;
         self.leave_unsettled(first.site, second.site);
         self.note_unordered(array, &conflict);
-        if conflict.doubtful || self.prober.is_probing() || self.is_ordered_by_wave(&conflict) {
+        if conflict.doubtful || self.observer.is_trying() || self.is_ordered_by_wave(&conflict) {
             return;
         }
         let conditional = match first.meets(second, &self.sites) {

@@ -2,20 +2,21 @@
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Type};
 
-use crate::exec::machine::{Machine, Run};
+use crate::exec::Observer;
+use crate::exec::{Machine, Run};
 use crate::terms::column::Column;
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     pub fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
         self.spend(target.span)?;
         if let ExprKind::Local(local) = &target.kind {
             // Perhaps another resource from here on, and perhaps not for all.
             self.state.frame.aliases.remove(local);
-            self.forget_noticed(*local);
+            O::assigns_part(self, *local);
         }
         if matches!(target.kind, ExprKind::Opaque(_)) {
             let operator = op.map_or_else(|| "=".to_owned(), |op| format!("{op:?}"));
-            if self.claims.is_some() {
+            if self.over_approximates() {
                 let value = self.eval(value)?;
                 return self.change_part(target, &operator, &value);
             }
@@ -35,7 +36,7 @@ impl<'a> Machine<'a> {
         };
         let operand = self.eval(value)?;
         let old = self.load(&place, target.span);
-        if self.claims.is_some() && (target.ty == Type::Unknown || value.ty == Type::Unknown) {
+        if self.over_approximates() && (target.ty == Type::Unknown || value.ty == Type::Unknown) {
             let operands: Vec<Column> = old.iter().chain(&operand).cloned().collect();
             let new = self.operate_opaquely(&format!("{op:?}"), &operands, old.len());
             self.store(&place, &new, target.span)?;
@@ -51,7 +52,7 @@ impl<'a> Machine<'a> {
         if let ExprKind::Local(local) = target.kind
             && new.iter().all(is_of_all)
         {
-            self.notice(local, &new);
+            O::assigned(self, local, &new);
         }
         Ok(new)
     }

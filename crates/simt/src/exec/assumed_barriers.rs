@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{Span, Stmt, calls};
 
-use crate::exec::machine::{Machine, Run};
+use crate::exec::Observer;
+use crate::exec::{Machine, Run};
 use crate::terms::column::Mask;
 use crate::terms::value::Value;
 
@@ -26,7 +27,7 @@ pub struct Supposed {
     pub wholes: Vec<Span>,
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// Before a statement.
     pub fn suppose_before(&mut self, statement: Span) -> Run<()> {
         let Some(supposed) = self.supposed else {

@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span, Type};
 
-use crate::detect::atomics::aggregation;
-use crate::detect::atomics::contention::AtomicAccess;
 use crate::exec::atomic_history::Made;
-use crate::exec::machine::{Machine, Run};
 use crate::exec::memory::Action;
 use crate::exec::place::Root;
+use crate::exec::{AtomicAccess, Observer, RunMode};
+use crate::exec::{Machine, Run};
 use crate::finding::Quantity;
 use crate::terms::column::Column;
 use crate::terms::fold;
 use crate::terms::history::Step;
 use crate::terms::operator::Operator;
-use crate::terms::taint::Source;
+use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 
 /// What an atomic is made on that is not groupshared.
@@ -27,7 +26,14 @@ pub(crate) struct Cell<'c> {
     pub supposed: &'c BTreeSet<String>,
 }
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
+    /// Elements of type `ty` that a groupshared variable holds.
+    fn elements(&self, array: GlobalId, ty: &Type) -> u32 {
+        let global = self.shader.globals.get(array.0 as usize);
+        let all = global.map_or(0, |global| self.shader.components(&global.ty));
+        u32::try_from(all / self.shader.components(ty).max(1)).unwrap_or(u32::MAX)
+    }
+
     /// `count` columns of what atomics returned: the order in which the device serves them is its own.
     pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
         let result = |_| {
@@ -45,7 +51,7 @@ impl<'a> Machine<'a> {
 
     /// What each thread found by an atomic, which is this step if it is one on groupshared memory.
     fn atomic_result(&mut self, event: u32, source: Source, step: Option<&Value>) -> Column {
-        self.note_found(source);
+        O::found(self, source);
         Column::from_fn(self.lanes, |thread| {
             let mut of = vec![Value::Known(thread as u32)];
             of.extend(step.cloned());
@@ -77,29 +83,32 @@ impl<'a> Machine<'a> {
         for operand in inputs {
             amount.extend(self.eval(operand)?);
         }
-        if self.served.is_some() {
+        if self.mode == RunMode::LaneByLane {
             let cell = (array, std::slice::from_ref(&base), component);
-            let old = self.serve(name, cell, (inputs, &amount), expr)?;
+            let old = O::serve(self, name, cell, (inputs, &amount), expr)?;
             return self.store_found(out, &old);
         }
-        self.note_atomic(array, false, name);
-        let source = self.meet_atomic(&AtomicAccess {
-            name,
-            address: std::slice::from_ref(&base),
-            amount: &amount,
-            quantity: quantity(inputs),
-            undoes: out.is_some_and(|out| is_in(out, array)),
-            supposed: &supposed,
-            cells: Some(self.elements(array, &target.ty)),
-            array: Some(array),
-            place: target.span,
-            span: expr.span,
-        });
+        O::atomic_on(self, array, false, name);
+        let source = O::atomic(
+            self,
+            &AtomicAccess {
+                name,
+                address: std::slice::from_ref(&base),
+                amount: &amount,
+                quantity: quantity(inputs),
+                undoes: out.is_some_and(|out| is_in(out, array)),
+                supposed: &supposed,
+                cells: Some(self.elements(array, &target.ty)),
+                array: Some(array),
+                place: target.span,
+                span: expr.span,
+            },
+        );
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         let mut threads = self.state.active.threads();
         let is_somewhere = number.is_some() && threads.any(|thread| base.at(thread).known().is_none());
         // Of cells that are not known nothing is proved, only whether partial results were there is still asked.
-        let is_followed = self.keeps_steps && !(is_somewhere && self.leftovers.is_empty());
+        let is_followed = self.keeps_steps && (!is_somewhere || self.observer.follows_results());
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         let step = number.filter(|_| is_followed).map(|number| {
             let made = Made {
@@ -118,7 +127,7 @@ impl<'a> Machine<'a> {
             (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(name, *cell),
             _ => None,
         };
-        if self.prober.is_probing() {
+        if self.observer.is_trying() {
             // What is found of atomics is claims: a candidate with one is not taken for what the atomic adds up.
             operator = None;
             self.state.events += 1;
@@ -127,7 +136,7 @@ impl<'a> Machine<'a> {
         let mut touches = self.touches(site, false);
         touches.of_all.action = Action::Atomic;
         let interval = self.state.interval;
-        self.prober.accessed();
+        O::accessed(self);
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
         let of_shared = number.map(|number| &self.state.shared[number]);
         let is_blurred = of_shared.is_some_and(|array| array.is_blurred(interval));
@@ -176,16 +185,16 @@ impl<'a> Machine<'a> {
                 *slot = self.terms.fresh();
             }
             let conflict = track.write(cell, interval, touch, false);
-            if let Some(old) = old.filter(|_| self.recorder.is_some()) {
+            if let Some(old) = old.filter(|_| self.mode == RunMode::Numbers) {
                 // Whatever it adds, whoever else writes undoes it.
                 let new = self.terms.fresh();
-                self.record(array, (cell, touch), Some([old, new]));
+                O::accessed_cell(self, array, (cell, touch), Some([old, new]));
             }
             if let Some(conflict) = conflict {
                 let (cells, _) = self.state.shared[number].open();
                 if let Some(slot) = cells.get_mut(cell as usize) {
                     let forgotten = std::mem::replace(slot, self.terms.fresh());
-                    self.note_forgotten([&forgotten]);
+                    O::forgets(self, [&forgotten]);
                 }
                 self.conflict(array, conflict, None);
             }
@@ -227,11 +236,11 @@ impl<'a> Machine<'a> {
         self.state.publishes = true;
         let (inputs, out) = split_operands(name, operands);
         let mut amount = Vec::new();
-        if self.served.is_some() {
+        if self.mode == RunMode::LaneByLane {
             for operand in inputs {
                 amount.extend(self.eval(operand)?);
             }
-            let old = self.serve(name, (resource, index, component), (inputs, &amount), expr)?;
+            let old = O::serve(self, name, (resource, index, component), (inputs, &amount), expr)?;
             return self.store_found(out, &old);
         }
         for operand in inputs {
@@ -241,25 +250,28 @@ impl<'a> Machine<'a> {
                 "InterlockedMin" | "InterlockedMax" => &format!("{name} of {:?}", operand.ty),
                 name => name,
             };
-            self.note_atomic(resource, true, named);
+            O::atomic_on(self, resource, true, named);
             for value in &value {
                 let value = self.named(named, value);
                 self.store_device(resource, index, component, &value);
             }
             amount.extend(value);
         }
-        let source = self.meet_atomic(&AtomicAccess {
-            name,
-            address: index,
-            amount: &amount,
-            quantity: quantity(inputs),
-            undoes: out.is_some_and(|out| is_in(out, resource)),
-            supposed,
-            cells: None,
-            array: None,
-            place,
-            span: expr.span,
-        });
+        let source = O::atomic(
+            self,
+            &AtomicAccess {
+                name,
+                address: index,
+                amount: &amount,
+                quantity: quantity(inputs),
+                undoes: out.is_some_and(|out| is_in(out, resource)),
+                supposed,
+                cells: None,
+                array: None,
+                place,
+                span: expr.span,
+            },
+        );
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         self.store_old_value(out, (event, source), None)
     }
@@ -276,7 +288,7 @@ impl<'a> Machine<'a> {
     ) -> Run<Vec<Column>> {
         self.state.publishes = true;
         if name == "Append" {
-            self.note_appended(cell.resource);
+            O::appended(self, cell.resource);
         }
         let mut all = Vec::new();
         for argument in arguments {
@@ -288,18 +300,21 @@ impl<'a> Machine<'a> {
         }
         let called = self.named(name, &Column::ZERO);
         self.store_device(cell.resource, cell.index, cell.component, &called);
-        let source = self.meet_atomic(&AtomicAccess {
-            name,
-            address: cell.index,
-            amount: &[],
-            quantity: Quantity::Figures,
-            undoes: false,
-            supposed: cell.supposed,
-            cells: None,
-            array: None,
-            place,
-            span: expr.span,
-        });
+        let source = O::atomic(
+            self,
+            &AtomicAccess {
+                name,
+                address: cell.index,
+                amount: &[],
+                quantity: Quantity::Figures,
+                undoes: false,
+                supposed: cell.supposed,
+                cells: None,
+                array: None,
+                place,
+                span: expr.span,
+            },
+        );
         Ok(self.atomic_results(count, source))
     }
 
@@ -331,7 +346,7 @@ impl<'a> Machine<'a> {
             if matches!(place.root, Root::Value(_) | Root::Unknown) {
                 // What becomes of it there is not seen.
                 for old in old {
-                    self.uses(old);
+                    O::uses(self, old);
                 }
             }
             self.store(&place, old, out.span)?;
@@ -358,7 +373,7 @@ pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
 
 /// How the amount is written among what an atomic takes.
 fn quantity(inputs: &[Expr]) -> Quantity {
-    inputs.first().map_or(Quantity::Figures, aggregation::quantity)
+    inputs.first().map_or(Quantity::Figures, Quantity::of)
 }
 
 /// Whether a place is a part of a variable.

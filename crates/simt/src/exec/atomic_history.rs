@@ -27,7 +27,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{GlobalId, Type};
 
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::terms::column::Column;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
@@ -63,7 +63,7 @@ impl Steps {
     }
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// The step that this atomic is.
     pub fn atomic_step(&mut self, made: &Made<'_>) -> Value {
         let shared = &self.state.shared[made.number];

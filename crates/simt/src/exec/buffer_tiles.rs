@@ -40,10 +40,11 @@ use shaderlint_hlsl::{
     statements,
 };
 
-use crate::exec::machine::{Machine, Run};
+use crate::exec::Observer;
 use crate::exec::memory::Shared;
-use crate::exec::place::{Components, Place, Root, outside};
-use crate::finding::{Amid, Collective, Extent, Obstacle};
+use crate::exec::place::{Components, Place, Root, Size, outside};
+use crate::exec::{Machine, Run};
+use crate::finding::Extent;
 use crate::terms::column::Column;
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Part, Value};
@@ -357,25 +358,7 @@ impl Window {
     }
 }
 
-/// What is loaded or stored at an index.
-#[derive(Clone, Copy)]
-pub(crate) struct Size {
-    elements: u32,
-    /// Of each of them.
-    components: u32,
-}
-
-impl Size {
-    /// One element.
-    pub fn element(components: u32) -> Size {
-        Size {
-            elements: 1,
-            components,
-        }
-    }
-}
-
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// Makes windows of arrays of a [`View`].
     pub fn open_windows(&mut self, resources: &[(GlobalId, u32)]) {
         for (resource, stride) in resources {
@@ -419,7 +402,7 @@ impl<'a> Machine<'a> {
     /// A store that is not known to lie inside of an array: into another group's window, perhaps. Whatever is probed is
     /// run for itself, too.
     pub fn strays(&mut self, array: GlobalId) {
-        let is_probing = self.prober.is_probing();
+        let is_probing = self.observer.is_trying();
         if let Some(window) = self.window(array) {
             window.strays |= !is_probing;
         }
@@ -427,7 +410,7 @@ impl<'a> Machine<'a> {
 
     /// The elements of a resource at an index, in its window.
     pub fn place_in_window(&mut self, resource: GlobalId, index: &Column, size: Size) -> Place {
-        self.uses_as_place(index);
+        O::uses_as_place(self, index);
         let active = self.state.active;
         let number = self.windows.iter().position(|window| window.resource == resource);
         let base = Column::from_fn(self.lanes, |thread| {
@@ -499,29 +482,18 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The collectives that the run found, which `stopped` early if it names the entry point: seen through windows, those
-    /// that only a window shows.
-    pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
-        let mut found = self.prober.finish(self.shader, stopped);
-        for collective in &mut found {
-            collective.presumes |= self.presumed;
-            collective.amid = collective.amid.or(self.ordered_by_chance.map(Amid::Barrier));
-        }
-        if self.windows.is_empty() {
-            return found;
-        }
-        found.retain_mut(|collective| {
-            let is_used = |window: &&Window| collective.arrays.contains(&window.resource);
-            let used: Vec<&Window> = self.windows.iter().filter(is_used).collect();
-            let holds = used.iter().all(|window| match &window.start {
-                Some(start) => !start.is_of_group || !(window.strays || stopped.is_some()),
-                None => false,
-            });
-            collective.windows = used.iter().map(|window| window.extent(self.terms)).collect();
-            collective.rewrite = Err(Obstacle::SomeRuns);
-            holds && !used.is_empty()
+    /// The extents of the windows onto these resources. `None` where the elements of one are not known to be this group's.
+    pub fn window_extents(&self, resources: &[GlobalId], is_to_the_end: bool) -> Option<Vec<Extent>> {
+        let used = self
+            .windows
+            .iter()
+            .filter(|window| resources.contains(&window.resource));
+        let extents = used.map(|window| {
+            let start = window.start.as_ref()?;
+            let holds = !start.is_of_group || is_to_the_end && !window.strays;
+            holds.then(|| window.extent(self.terms))
         });
-        found
+        extents.collect()
     }
 
     /// Whether all groups find the same here. To take for a number what tells groups apart would hide that their windows

@@ -1,12 +1,13 @@
 //! Calls of functions: their bodies are run as they stand, with what is given copied in and out.
 
-use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Type};
+use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Shader, Type};
 
-use crate::exec::machine::{Exit, Frame, MAX_COMPONENTS, Machine, Run};
+use crate::exec::Observer;
 use crate::exec::place::Place;
+use crate::exec::{Exit, Frame, MAX_COMPONENTS, Machine, Run};
 use crate::terms::column::{Column, Mask};
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     pub fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
         self.spend(expr.span)?;
         let shader = self.shader;
@@ -93,7 +94,7 @@ impl<'a> Machine<'a> {
                 Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
                 None => value,
             };
-            if self.claims.is_some() && matches!(argument.kind, ExprKind::Opaque(_)) {
+            if self.over_approximates() && matches!(argument.kind, ExprKind::Opaque(_)) {
                 self.doubtfully(true, |m| m.change_part(argument, "=", &value))?;
                 continue;
             }
@@ -140,7 +141,7 @@ impl<'a> Machine<'a> {
         Exit {
             active: state.active,
             guard: state.guard.clone(),
-            outputs: self.outputs(function).filter_map(output).collect(),
+            outputs: outputs(self.shader, function).filter_map(output).collect(),
             statics: statics.into_iter().filter_map(of_static).collect(),
         }
     }
@@ -186,14 +187,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The parameters by which a function hands something out.
-    fn outputs(&self, function: FunctionId) -> impl Iterator<Item = LocalId> + use<'a> {
-        let function = self.shader.functions.get(function.0 as usize);
-        let parameters = function.into_iter().flat_map(|function| &function.parameters);
-        let outputs = parameters.filter(|parameter| parameter.direction != Direction::In);
-        outputs.map(|parameter| parameter.local)
-    }
-
     /// Whether a function has a loop, and all that it does is to compute values of each thread's own.
     fn is_long_aside(&mut self, id: FunctionId) -> bool {
         let effects = self.effects.of_function(self.shader, id);
@@ -216,4 +209,12 @@ impl<'a> Machine<'a> {
         self.state.doubtful = before;
         result
     }
+}
+
+/// The parameters by which a function hands something out.
+fn outputs(shader: &Shader, function: FunctionId) -> impl Iterator<Item = LocalId> {
+    let function = shader.functions.get(function.0 as usize);
+    let parameters = function.into_iter().flat_map(|function| &function.parameters);
+    let outputs = parameters.filter(|parameter| parameter.direction != Direction::In);
+    outputs.map(|parameter| parameter.local)
 }

@@ -2,9 +2,10 @@
 
 use shaderlint_hlsl::{Case, Expr, ExprKind, LocalId, Loop, Span, Stmt, StmtKind, Storage};
 
-use crate::detect::atomics::contention::Claims;
+use crate::exec::Observer;
+use crate::exec::RunMode;
 use crate::exec::divergence::{Parting, breaks};
-use crate::exec::machine::{BUDGET, Halt, LoopState, MAX_WORK, Machine, Run};
+use crate::exec::{BUDGET, Halt, LoopState, MAX_WORK, Machine, Run};
 use crate::terms::Terms;
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::Value;
@@ -16,7 +17,7 @@ const MEETING_SHARE: u64 = BUDGET / 2;
 /// The share of the atoms, where a run has come to its end by them before.
 const WORK_SHARE: usize = MAX_WORK / 8;
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     pub fn branch(
         &mut self,
         (condition, span): (&Column, Span),
@@ -144,8 +145,8 @@ impl<'a> Machine<'a> {
 
     pub fn follow_loop(&mut self, statement: &'a Stmt, l: &'a Loop) -> Run<()> {
         let entry_active = self.state.active;
-        let entered =
-            (self.claims.is_none()).then(|| (self.state.frame.locals.clone(), self.state.statics.clone()));
+        let entered = (!self.over_approximates())
+            .then(|| (self.state.frame.locals.clone(), self.state.statics.clone()));
         for statement in &l.init {
             self.statement(statement)?;
         }
@@ -161,8 +162,9 @@ impl<'a> Machine<'a> {
             variable,
             is_any_pass: false,
         });
-        let claims = self.claims.as_ref().map(Claims::so_far);
-        let claims = claims.map(|claims| (claims, self.state.frame.locals.clone()));
+        let begun = self
+            .over_approximates()
+            .then(|| (self.observer.so_far(), self.state.frame.locals.clone()));
         let function_depth = self.state.frame.depth;
         let guard = self.state.guard.clone();
         let exits = self.state.frame.exits.len();
@@ -184,8 +186,8 @@ impl<'a> Machine<'a> {
                     self.state.frame.locals = locals;
                     self.state.statics = statics;
                 }
-                let untold = claims.map_or_else(Vec::new, |(claims, begun)| {
-                    self.any_pass(statement, l, &begun, claims)
+                let untold = begun.map_or_else(Vec::new, |(so_far, begun)| {
+                    self.any_pass(statement, l, &begun, so_far)
                 });
                 self.havoc(std::slice::from_ref(statement), statement.span)?;
                 self.leave_untold(&untold);
@@ -196,7 +198,7 @@ impl<'a> Machine<'a> {
             }
             Err(halt) => {
                 // Its later passes are not seen.
-                self.lose_ladders(std::slice::from_ref(statement));
+                O::cut_short(self, std::slice::from_ref(statement));
                 Err(halt)
             }
         }
@@ -300,7 +302,7 @@ impl<'a> Machine<'a> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
         let (budget, work) = (self.budget, self.terms.work());
-        let share = if self.claims.is_some() {
+        let share = if self.over_approximates() {
             LOOP_SHARE / 8
         } else if self.skims && self.is_aside(l) {
             LOOP_SHARE / 16
@@ -359,7 +361,7 @@ impl<'a> Machine<'a> {
             };
             innermost.number += 1;
             // Of inputs at random a count may be any number.
-            let is_cut_short = self.skims || self.recorder.is_some();
+            let is_cut_short = self.skims || self.mode == RunMode::Numbers;
             let takes_too_much = is_cut_short && self.terms.work() - work > WORK_SHARE;
             if takes_too_much || budget.saturating_sub(self.budget) > share {
                 return Err(Halt::LeaveLoop);
@@ -385,14 +387,14 @@ impl<'a> Machine<'a> {
     pub fn switch(&mut self, statement: &'a Stmt, value: &'a Expr, cases: &'a [Case]) -> Run<()> {
         let value = self.condition(value)?;
         let active = self.state.active;
-        self.uses(&value);
+        O::uses(self, &value);
         // The engine cannot evaluate some labels, as `2ull` and constants of 16 bits: they may equal the selector or not.
         let labels =
             { cases.iter() }.map(|case| case.label.as_ref().map(|label| self.condition(label)).transpose());
         let labels: Vec<Option<Column>> = labels.collect::<Run<_>>()?;
         let is_open = |column: &Column| active.threads().any(|thread| column.at(thread).known().is_none());
         if is_open(&value) || labels.iter().flatten().any(is_open) {
-            if self.claims.is_some() {
+            if self.over_approximates() {
                 self.any_case(&value, cases);
             }
             // Who takes a `continue` of the loop around is not known either.
@@ -452,7 +454,7 @@ impl<'a> Machine<'a> {
                     self.state.guard = guard;
                     let cases = std::slice::from_ref(statement);
                     let effects = self.effects.of_statements(self.shader, cases);
-                    self.miss_claims(&effects);
+                    self.miss(&effects);
                     return self.havoc(std::slice::from_ref(statement), statement.span);
                 }
                 return Err(halt);

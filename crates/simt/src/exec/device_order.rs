@@ -31,7 +31,8 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::exec::machine::{Machine, State};
+use crate::exec::Observer;
+use crate::exec::{Machine, State};
 use crate::terms::column::Mask;
 use crate::terms::history::{Ordered, Step};
 use crate::terms::value::{Op, Value};
@@ -154,7 +155,7 @@ impl State {
     }
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// The number of the history of device memory with this step.
     pub fn record_device_event(&mut self, step: Step) -> u32 {
         let state = &mut self.state;
@@ -237,8 +238,11 @@ impl Machine<'_> {
             None => self.terms.apply(Op::Same, &guards),
         };
         let under = self.number_of(&guard);
-        let state = &mut self.state;
         let alone = Step::Fence { under, waited: 0 };
+        if orders_device {
+            O::passed_fence(self);
+        }
+        let state = &mut self.state;
         if orders_shared {
             state.shared_fences = self.terms.history(state.shared_fences, alone, threads);
         }
@@ -246,7 +250,6 @@ impl Machine<'_> {
             return;
         }
         state.fences = self.terms.history(state.fences, alone, threads);
-        self.prober.at_fence();
         let waited = state.ordering.synced.history;
         let step = Step::Fence { under, waited };
         let ordering = &mut self.state.ordering;

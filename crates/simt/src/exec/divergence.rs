@@ -15,7 +15,7 @@ use std::rc::Rc;
 use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
 
 use crate::exec::host::MANY;
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::finding::{Divergence, NamedValue, Point};
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::{Op, Value};
@@ -47,7 +47,7 @@ const MAX_ASKED: usize = 64;
 /// Values of the host that a condition is tried on have at most this many names.
 const MAX_UNKNOWNS: usize = 3;
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// Whether a guard is known to hold, at least for some inputs.
     pub fn is_certain(&self, guard: &Value) -> bool {
         if *guard == self.state.assumed {
@@ -60,7 +60,7 @@ impl Machine<'_> {
     /// Reports the barrier at `span` if one thread is here for certain and another one is not.
     pub fn look_for_divergence(&mut self, span: Span) {
         let state = &self.state;
-        if state.doubtful || self.prober.is_probing() {
+        if state.doubtful || self.observer.is_trying() {
             return;
         }
         let Some(away) = self.all.without(state.active).threads().next() else {
@@ -93,7 +93,7 @@ impl Machine<'_> {
     }
 
     fn report_divergence(&mut self, span: Span, here: usize, away: usize, given: Vec<NamedValue>) {
-        if self.prober.is_probing() || self.report.divergences.iter().any(|known| known.span == span) {
+        if self.observer.is_trying() || self.report.divergences.iter().any(|known| known.span == span) {
             return;
         }
         let Point { span, around } = self.point(span);
@@ -121,7 +121,7 @@ impl Machine<'_> {
             .loops
             .last()
             .is_some_and(|innermost| innermost.number == 0);
-        let may_look = is_first && !state.doubtful && self.claims.is_none() && !self.prober.is_probing();
+        let may_look = is_first && !state.doubtful && !self.over_approximates() && !self.observer.is_trying();
         if !may_look || state.active != self.all || state.alive != self.all {
             return;
         }
@@ -193,7 +193,7 @@ impl Machine<'_> {
     /// all are.
     pub fn assume_all_stay(&mut self, span: Span) -> Option<Value> {
         let state = &self.state;
-        if self.claims.is_some() || state.active != self.all || state.alive != self.all {
+        if self.over_approximates() || state.active != self.all || state.alive != self.all {
             return None;
         }
         let Column::Lanes(guards) = state.guard.clone() else {
@@ -206,7 +206,7 @@ impl Machine<'_> {
                     self.report_parting(span, witness);
                 }
             }
-            None if self.prober.enabled => {
+            None if self.observer.awaits_constructs() => {
                 self.state.presumes = true;
                 self.presumed = true;
                 self.state.doubtful = true;

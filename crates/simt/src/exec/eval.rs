@@ -4,28 +4,29 @@ use std::borrow::Cow;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Scalar, Type};
 
-use crate::exec::machine::{MAX_COMPONENTS, Machine, Run};
+use crate::exec::Observer;
 use crate::exec::place::{Root, is_resource};
+use crate::exec::{MAX_COMPONENTS, Machine, Run};
 use crate::facts::layout;
 use crate::terms::column::{Column, Mask};
-use crate::terms::taint::Source;
+use crate::terms::source::Source;
 use crate::terms::value::Value;
 use crate::terms::{Terms, fold};
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// The components of an expression's value; those of threads that are not active mean nothing.
     pub fn eval(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
         let mut value = self.evaluate(expr)?;
         if value.is_empty() && expr.ty == Type::Unknown {
             value = self.not_known(1);
         }
-        if self.prober.is_probing()
+        if self.observer.is_trying()
             && matches!(
                 expr.kind,
                 ExprKind::Binary(..) | ExprKind::Intrinsic(..) | ExprKind::Call(..)
             )
         {
-            self.notice_expression(expr, &value);
+            O::computed(self, expr, &value);
         }
         Ok(value)
     }
@@ -89,7 +90,7 @@ impl<'a> Machine<'a> {
                 increment,
                 prefix,
             } => {
-                if self.claims.is_some() && matches!(target.kind, ExprKind::Opaque(_)) {
+                if self.over_approximates() && matches!(target.kind, ExprKind::Opaque(_)) {
                     let operator = if *increment { "++" } else { "--" };
                     return self.change_part(target, operator, &[]);
                 }
@@ -102,7 +103,7 @@ impl<'a> Machine<'a> {
                 };
                 let one = vec![Column::Uniform(Value::Known(one)); old.len()];
                 let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
-                let new = if self.claims.is_some() && target.ty == Type::Unknown {
+                let new = if self.over_approximates() && target.ty == Type::Unknown {
                     self.operate_opaquely(if *increment { "++" } else { "--" }, &old, old.len())
                 } else {
                     self.binary(op, target.ty.scalar(), &old, &one)
@@ -209,7 +210,7 @@ impl<'a> Machine<'a> {
 
     /// `count` columns of which nothing is known: of what is of a type that is not.
     pub fn not_known(&mut self, count: usize) -> Vec<Column> {
-        if self.claims.is_some() {
+        if self.over_approximates() {
             self.atomic_results(count, Source::UNKNOWN)
         } else {
             self.fresh_columns(count)
@@ -227,7 +228,7 @@ impl<'a> Machine<'a> {
     /// right side with effects is not followed; without effects it makes no difference.
     fn logical(&mut self, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let left = self.eval(a)?;
-        if self.claims.is_none() && self.effects.has_side_effects(self.shader, b) {
+        if !self.over_approximates() && self.effects.has_side_effects(self.shader, b) {
             return Self::stop("a side effect behind && or ||", b.span);
         }
         let Some(condition) = left.first().filter(|_| left.len() == 1).cloned() else {
@@ -282,7 +283,7 @@ impl<'a> Machine<'a> {
 
     /// An operand of `?:`, `&&` or `||` that nobody evaluates where the language has them cut short.
     fn pass_operand(&mut self, operand: &'a Expr) -> Run<()> {
-        if self.claims.is_none() && self.effects.calls_unknown(self.shader, operand) {
+        if !self.over_approximates() && self.effects.calls_unknown(self.shader, operand) {
             return Self::stop(
                 "a call of something unknown that may be made or not",
                 operand.span,
@@ -297,8 +298,8 @@ impl<'a> Machine<'a> {
         let condition = self.eval(condition)?;
         let mut reads_lanes = false;
         for arm in [a, b] {
-            if self.claims.is_none() && self.effects.has_side_effects(self.shader, arm) {
-                if self.ladders.is_some() && self.effects.only_reads_lanes(self.shader, arm) {
+            if !self.over_approximates() && self.effects.has_side_effects(self.shader, arm) {
+                if self.observer.awaits_lane_reads() && self.effects.only_reads_lanes(self.shader, arm) {
                     reads_lanes = true;
                     continue;
                 }
@@ -306,7 +307,7 @@ impl<'a> Machine<'a> {
             }
         }
         if reads_lanes {
-            return self.reads_in_arms(&condition, a, b);
+            return O::reads_in_arms(self, &condition, a, b);
         }
         if condition.len() != 1 {
             let (a, b) = (self.eval(a)?, self.eval(b)?);
@@ -369,7 +370,7 @@ impl<'a> Machine<'a> {
             return value.to_vec();
         }
         let count = self.parts(to).min(MAX_COMPONENTS);
-        if self.claims.is_some() && *to == Type::Unknown {
+        if self.over_approximates() && *to == Type::Unknown {
             return self.as_unknown(value.to_vec(), from);
         }
         if *from == Type::Unknown {

@@ -13,8 +13,9 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Type};
 
-use crate::exec::machine::{Machine, Run};
+use crate::exec::Observer;
 use crate::exec::place::Root;
+use crate::exec::{Machine, Run};
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 
@@ -40,7 +41,7 @@ pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
     matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
 }
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// The descriptor heap: one for all threads, though no operand says so.
     pub fn is_heap(&self, expr: &Expr) -> bool {
         is_heap(self.shader, expr)
@@ -105,7 +106,7 @@ impl<'a> Machine<'a> {
         while let Type::Array(element, _) = resource {
             resource = element;
         }
-        let index = if self.claims.is_some() {
+        let index = if self.over_approximates() {
             self.unknown_by_thread()
         } else {
             Column::from_fn(self.lanes, |_| self.terms.fresh())

@@ -9,8 +9,9 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
 
-use crate::exec::machine::{MAX_COMPONENTS, Machine, Run, Write};
+use crate::exec::Observer;
 use crate::exec::transfer::{ANY_RESOURCE, resource_name};
+use crate::exec::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::facts::canonical_form::Meaning;
 use crate::facts::effects::Effects;
 use crate::terms::Symbol;
@@ -27,16 +28,14 @@ struct Read {
     columns: Vec<Column>,
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// Leaves in everything the statements may write a term of everything they may read.
     pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
         let effects = self.effects.of_statements(self.shader, statements);
-        self.lose_ladders(statements);
-        if self.claims.is_some() {
+        O::not_followed(self, statements);
+        if self.over_approximates() {
             return self.pass_unfollowed(&effects, span);
         }
-        let function = self.state.frame.function;
-        self.prober.miss(self.shader, function, statements);
         if effects.opaque {
             return Self::stop("a loop or switch that is not understood", span);
         }
@@ -202,7 +201,7 @@ impl Machine<'_> {
         if effects.leaves {
             // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
             // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
-            self.note_leftovers(&digests);
+            O::gives(self, &digests);
             self.may_have_left(Self::unknown);
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, ResourceKind, Scalar, Type};
 
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::finding::Instance;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
@@ -27,7 +27,7 @@ pub(crate) struct Within {
     pub said: Vec<Instance>,
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// What a component of something that the host sets is called, and its type.
     pub fn host_name(&self, name: Symbol, component: u32) -> Option<(String, Scalar)> {
         let mut name = self.terms.name(name).to_owned();

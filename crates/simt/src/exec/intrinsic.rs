@@ -4,18 +4,19 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{BinaryOp, Expr, Function, Intrinsic, Scalar, Type};
 
-use crate::exec::machine::{Machine, Run};
+use crate::exec::Observer;
+use crate::exec::{Machine, Run};
 use crate::terms::column::{Column, Mask};
 use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Way;
-use crate::terms::taint::Source;
+use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 
 /// What a wave operation does with one wave: its lanes and threads, the operand, and the results by thread.
 type OfWave<'m, M> = &'m mut dyn FnMut(&mut M, &[(u32, usize)], &Column, &mut [Value]);
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// Gives the frame at hand its variables.
     pub fn open_frame(&mut self) {
         let count = self.function().map_or(0, |function| function.locals.len());
@@ -42,7 +43,7 @@ impl<'a> Machine<'a> {
                 continue;
             };
             if global.storage == shaderlint_hlsl::Storage::Static {
-                let count = self.parts(&global.ty).min(crate::exec::machine::MAX_COMPONENTS);
+                let count = self.parts(&global.ty).min(crate::exec::MAX_COMPONENTS);
                 let value = match &global.init {
                     Some(init) => self.eval(init).unwrap_or_default(),
                     None => vec![Column::ZERO; count],
@@ -163,9 +164,9 @@ impl<'a> Machine<'a> {
             }
             self.state.exchanges += u32::from(!arguments.is_empty());
             for value in values.iter().flatten() {
-                self.uses(value);
+                O::uses(self, value);
                 let threads = self.state.active.threads();
-                self.note_leftovers(threads.map(|thread| value.at(thread)));
+                O::gives(self, threads.map(|thread| value.at(thread)));
             }
             return Ok(self.wave(intrinsic, arguments, &values, expr));
         }
@@ -437,7 +438,7 @@ impl<'a> Machine<'a> {
                 })
                 .collect(),
             Intrinsic::WaveReadLaneAt => {
-                self.note_lane_read(false);
+                O::read_lane(self, false);
                 let at = values
                     .get(1)
                     .and_then(|value| value.first())
@@ -512,7 +513,7 @@ impl<'a> Machine<'a> {
 
     /// What a wave operation gives where it is not followed.
     fn of_some_lanes(&mut self, count: usize) -> Vec<Column> {
-        if self.claims.is_some() {
+        if self.over_approximates() {
             // It may well be what tells a leader from the other lanes.
             return self.atomic_results(count, Source::UNKNOWN);
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, FunctionId, GlobalId, Loop, Scalar, Span, Type, UnaryOp};
 
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::finding::Instance;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
@@ -45,10 +45,10 @@ impl Bound {
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// The condition of a loop came out as not known.
     pub fn note_bound(&mut self, l: &'a Loop, condition: &Value) {
-        if self.prober.is_probing() || self.bounds.len() >= MAX_BOUNDS {
+        if self.observer.is_trying() || self.bounds.len() >= MAX_BOUNDS {
             return;
         }
         let body = std::slice::from_ref(&l.body);

@@ -16,7 +16,7 @@ use shaderlint_hlsl::{
     statements,
 };
 
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::facts::calls::{is_read, status_argument};
 use crate::facts::effects::Effects;
 use crate::terms::column::Column;
@@ -57,8 +57,8 @@ struct Change<'a> {
     comes: Reachability,
 }
 
-struct Changes<'a, 'm> {
-    machine: &'m Machine<'a>,
+struct Changes<'a, 'm, O> {
+    machine: &'m Machine<'a, O>,
     /// What the loop does, and what each function does that it calls.
     effects: &'m Effects,
     callees: BTreeMap<FunctionId, Effects>,
@@ -70,7 +70,7 @@ struct Changes<'a, 'm> {
     alike: BTreeSet<LocalId>,
 }
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// What the variables that a loop writes hold in any of its passes, given what they hold before the first.
     pub fn in_any_pass(
         &mut self,
@@ -127,7 +127,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl<'a> Changes<'a, '_> {
+impl<'a, O: Observer> Changes<'a, '_, O> {
     /// Takes in what follows for the variables from how they are changed.
     fn settle(&mut self) {
         for change in &self.all {
@@ -491,7 +491,7 @@ fn added<'a>(target: &Expr, value: &'a Expr) -> Option<&'a Expr> {
 }
 
 /// Whether all threads hold the same.
-fn is_one(machine: &Machine<'_>, columns: &[Column]) -> bool {
+fn is_one<O>(machine: &Machine<'_, O>, columns: &[Column]) -> bool {
     let mut columns = columns.iter();
     columns.all(|column| column.uniform(machine.state.active).is_some())
 }

@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{BinaryOp, UnaryOp};
 
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::facts::naming_heuristics::may_name_one;
 use crate::terms::operator::Operator;
 use crate::terms::sample::Sample;
 use crate::terms::shape::MAX_ATOMS;
-use crate::terms::taint::Source;
+use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
 
@@ -49,7 +49,7 @@ struct Condition {
     needs_own: bool,
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// Whether two of the active threads that share a wave may both be here.
     pub fn several_of_a_wave(&self) -> bool {
         let active = self.state.active;

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Shader, Type};
 
 use crate::exec::atomic::Cell;
-use crate::exec::machine::{MAX_COMPONENTS, Machine, Run};
+use crate::exec::{MAX_COMPONENTS, Machine, Run};
+use crate::exec::{Observer, RunMode};
 use crate::facts::layout::is_of_words;
 use crate::terms::column::Column;
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     pub fn method(
         &mut self,
         object: &'a Expr,
@@ -33,7 +34,7 @@ impl<'a> Machine<'a> {
                     // Not the words at that address: others lie there, in an order of their own.
                     index.push(self.told_by_types([&expr.ty]));
                 }
-                self.note_access(resource, &index, &Column::ZERO, false);
+                O::accessed_device(self, resource, &index, &Column::ZERO, false);
                 let value = (0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
                     .collect();
@@ -44,7 +45,7 @@ impl<'a> Machine<'a> {
                 let mut texel = self.eval(at)?;
                 texel.pop();
                 index.extend(texel);
-                self.note_access(resource, &index, &Column::ZERO, false);
+                O::accessed_device(self, resource, &index, &Column::ZERO, false);
                 let value = (0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
                     .collect();
@@ -54,7 +55,7 @@ impl<'a> Machine<'a> {
                 index.extend(self.eval(at)?);
                 let ty = &value.ty;
                 let mut value = self.eval(value)?;
-                self.note_access(resource, &index, &Column::ZERO, true);
+                O::accessed_device(self, resource, &index, &Column::ZERO, true);
                 if !is_of_words(self.shader, ty) {
                     // Which bytes its components are is not followed: only the same store leaves the same.
                     value.push(self.told_by_types([ty]));
@@ -87,7 +88,7 @@ impl<'a> Machine<'a> {
             }
             _ => {
                 if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
-                    if self.served.is_some() {
+                    if self.mode == RunMode::LaneByLane {
                         return Self::stop("a counter within an atomic", expr.span);
                     }
                     let cell = Cell {

@@ -1,14 +1,21 @@
-//! A thread group that runs, symbolically: [`machine`] has its state, the others what statements, expressions and
-//! accesses do to it.
+//! The thread group: its state, and how a run of it begins and ends.
+//!
+//! All threads run side by side: a statement runs once for all active threads. Conditions on known values split the
+//! threads; a condition that is not known runs both arms and joins what they leave with a select, and what is written
+//! to memory meanwhile carries the condition as its guard. A loop whose condition is not known is not followed: what
+//! it may write becomes a term of all it may read ([`Op::Havoc`]), which is sound because a loop is a deterministic
+//! function of what it reads.
 
 pub(crate) mod access;
 pub(crate) mod assign;
 pub(crate) mod assumed_barriers;
+pub(crate) mod assumptions;
 pub(crate) mod atomic;
 pub(crate) mod atomic_history;
 pub(crate) mod buffer_tiles;
 pub(crate) mod call;
 pub(crate) mod control;
+pub(crate) mod data_dependent_races;
 pub(crate) mod device_order;
 pub(crate) mod divergence;
 pub(crate) mod eval;
@@ -18,10 +25,10 @@ pub(crate) mod host;
 pub(crate) mod intrinsic;
 pub(crate) mod loop_bounds;
 pub(crate) mod loop_uniformity;
-pub(crate) mod machine;
 pub(crate) mod may_happen_in_parallel;
 pub(crate) mod memory;
 pub(crate) mod method;
+mod observer;
 pub(crate) mod opaque;
 pub(crate) mod over_approximation;
 pub(crate) mod place;
@@ -31,4 +38,508 @@ pub(crate) mod transfer;
 pub(crate) mod undeclared;
 pub(crate) mod undef_flow;
 pub(crate) mod unknown;
-pub(crate) mod wave;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Span, Storage};
+
+use crate::exec::assumed_barriers::Supposed;
+use crate::exec::atomic_history::Steps;
+use crate::exec::buffer_tiles::Window;
+use crate::exec::device_order::Ordering;
+use crate::exec::divergence::Parting;
+use crate::exec::handle::Handle;
+use crate::exec::loop_bounds::Bound;
+use crate::exec::memory::{Shared, Site};
+pub(crate) use crate::exec::observer::{AtomicAccess, Observer};
+use crate::exec::over_approximation::Approximation;
+use crate::exec::position::Caller;
+use crate::exec::undef_flow::Suspect;
+use crate::facts::canonical_form::Meaning;
+use crate::facts::effects::EffectsCache;
+pub(crate) use crate::facts::layout::MAX_COMPONENTS;
+use crate::facts::reachable_globals::Named;
+use crate::finding::{Divergence, OutOfBounds, Point, Race, Stop, Uninitialised};
+use crate::terms::column::{Column, MAX_THREADS, Mask};
+use crate::terms::history::Ordered;
+use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Terms};
+use crate::waves::Waves;
+
+/// A write to a resource, in program order of its thread.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Write {
+    pub resource: Symbol,
+    /// Component within the element; for byte-address buffers the word after the address.
+    pub component: u32,
+    /// Added to the component where that depends on what is not known.
+    pub part: Value,
+    pub index: Box<[Value]>,
+    pub thread: u16,
+    pub guard: Value,
+    pub value: Value,
+    pub ordered: Ordered,
+}
+
+impl Write {
+    /// Where, whether and what is written.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.index.iter().chain([&self.part, &self.guard, &self.value])
+    }
+}
+
+/// Everything a statement can change.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub frame: Frame,
+    pub statics: BTreeMap<GlobalId, Vec<Column>>,
+    pub shared: Vec<Shared>,
+    pub writes: Rc<Vec<Write>>,
+    /// Counts what happened that another thread or the device could have had a part in.
+    pub events: u32,
+    /// What happened to device memory, in which order.
+    pub ordering: Ordering,
+    /// The condition under which the group has not left by a `return` that all its threads take or none: where it does not
+    /// hold, nobody reads any more what is in groupshared memory.
+    pub staying: Value,
+    /// What other groups may see meanwhile was written, or what may be that.
+    pub publishes: bool,
+    /// Passed without waiting that order device memory, and that order groupshared memory: by their numbers among the
+    /// terms.
+    pub fences: u32,
+    pub shared_fences: u32,
+    /// Atomics on groupshared memory.
+    pub steps: Rc<Vec<Steps>>,
+    /// Those of which the order in which they are served tells what they leave.
+    pub left: u32,
+    /// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
+    pub unended: Rc<FxHashSet<(Symbol, Value)>>,
+    pub active: Mask,
+    /// Threads that have not certainly left the kernel.
+    pub alive: Mask,
+    /// By thread: the condition under which it really is here.
+    pub guard: Column,
+    /// Barriers passed that order groupshared memory.
+    pub interval: u32,
+    /// The last of them, or the statement that holds it.
+    pub since: Option<Rc<Point>>,
+    /// Memory barriers passed at which no thread waits.
+    pub passed: Rc<Vec<Span>>,
+    pub epoch: u32,
+    /// Threads that may have waited for others in a loop since the last barrier.
+    pub waited: Mask,
+    pub exchanges: u32,
+    /// The guard at the last of these barriers.
+    pub barrier_guard: Value,
+    /// Barriers passed that order device memory, and the guard at the last of them.
+    pub device_interval: u32,
+    pub device_guard: Value,
+    /// A guard that holds for some inputs: that all threads have stayed, where not all need have.
+    pub assumed: Value,
+    /// Words of atoms for which it holds, in the first group.
+    pub stays: Rc<Vec<(u32, u32)>>,
+    /// Whether what happens here happens for certain is not known, up to the next barrier.
+    pub doubtful: bool,
+    /// All threads are taken to have stayed, though whether they can is not known: nothing is certain any more, but
+    /// what is proved holds wherever they do.
+    pub presumes: bool,
+}
+
+/// The variables of one call.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    pub function: FunctionId,
+    /// By local: its components.
+    pub locals: Vec<Vec<Column>>,
+    /// Parameters and variables that stand for a resource, or for one of an array of them.
+    pub aliases: BTreeMap<LocalId, Handle>,
+    pub result: Vec<Column>,
+    /// The guard at its entry: who leaves under the same one has not left before.
+    pub entered: Column,
+    /// Where threads left it. No thread leaves twice.
+    pub exits: Vec<Exit>,
+    pub depth: u32,
+    /// Where it was called; `None` for the entry point.
+    pub caller: Option<Rc<Caller>>,
+    pub loops: Vec<LoopState>,
+}
+
+/// Threads that leave a function before those that are left write on.
+#[derive(Clone)]
+pub(crate) struct Exit {
+    pub active: Mask,
+    pub guard: Column,
+    /// What its outputs hold then, and the statics that it may write.
+    pub outputs: Vec<(LocalId, Vec<Column>)>,
+    pub statics: Vec<(GlobalId, Vec<Column>)>,
+}
+
+#[derive(Clone)]
+pub(crate) struct LoopState {
+    /// The loop; `None` of a `switch`, which has the pass of the loop around.
+    pub span: Option<Span>,
+    pub breaks: Mask,
+    pub continues: Mask,
+    /// The guard at its entry: leaving it under another one cannot be followed.
+    pub guard: Column,
+    /// The same of the loop that a `continue` goes on with: of a `switch` that around it.
+    pub pass_guard: Column,
+    pub number: u32,
+    pub variable: Option<LocalId>,
+    /// Of many passes this one stands for any: who leaves it takes no further part.
+    pub is_any_pass: bool,
+}
+
+/// Why a run does not go on.
+pub(crate) enum Halt {
+    Stop(Stop),
+    /// The innermost loop cannot be followed.
+    LeaveLoop,
+}
+
+pub(crate) type Run<T> = Result<T, Halt>;
+
+/// An array, the place of a read of it, and in which interval it is made: a helper that is called again reads anew.
+pub(crate) type Read = (GlobalId, Span, u32);
+
+/// An array and two accesses to it.
+type Places = (GlobalId, Span, Span);
+
+/// What a run noticed on its way.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub races: Vec<Race>,
+    /// The array and the two places of each of `races`.
+    pub race_places: FxHashSet<Places>,
+    /// How often it was asked of two places whether what is written there differs.
+    pub asked: FxHashMap<Places, u32>,
+    /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
+    pub unproved: bool,
+    /// A name that may be a macro of anything, also of assignments to what is in reach of it.
+    pub open_name: Option<Span>,
+    /// As in [`Analysis`](crate::Analysis).
+    pub unsettled: FxHashSet<(Span, Span)>,
+    pub divergences: Vec<Divergence>,
+    pub out_of_bounds: Vec<OutOfBounds>,
+    pub uninitialised: Vec<Uninitialised>,
+    /// Bodies of loops that began a second pass.
+    pub repeated: FxHashSet<Span>,
+    /// A barrier was passed to which only some inputs lead.
+    pub guarded_barrier: bool,
+    pub used_waves: bool,
+}
+
+/// Why a run without steps left does not go on.
+pub(crate) const TOO_MANY_STEPS: &str = "the run takes too many steps";
+/// Statements a run may execute, times threads: about a fifth of a second.
+pub(crate) const BUDGET: u64 = 8_000_000;
+/// Atoms a run may make, with their arguments: about 80 MB.
+pub(crate) const MAX_WORK: usize = 1_500_000;
+/// Atoms that a first run may make before it leaves out what takes long ([`Machine::may_skim`]). With fewer, kernels were
+/// seen of which less is said then.
+pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 2;
+/// A statement counts for as many threads at least: to look at it takes its time.
+const LEAST_STEPS: usize = 16;
+const MAX_CALL_DEPTH: u32 = 32;
+
+/// What a run does where it cannot follow the text, and whom it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunMode {
+    /// What it cannot follow becomes a term of all that may have a part in it, or ends it.
+    Exact,
+    /// It goes on past that with all unknown that may have been written there ([`over_approximation`]): what it shows holds
+    /// whatever that does.
+    OverApproximate,
+    /// The lanes of one wave are served one after another, and memory that others may write is a resource.
+    LaneByLane,
+    /// On numbers for inputs: each access is told.
+    Numbers,
+}
+
+pub(crate) struct Machine<'a, O> {
+    pub shader: &'a Shader,
+    /// What it can come to of the shader's globals.
+    pub named: Vec<GlobalId>,
+    pub terms: &'a mut Terms,
+    pub group: [u32; 3],
+    pub lanes: usize,
+    pub all: Mask,
+    pub waves: Waves,
+    pub state: State,
+    pub report: Report,
+    pub effects: EffectsCache,
+    pub observer: O,
+    pub mode: RunMode,
+    /// In [`RunMode::OverApproximate`].
+    pub approximation: Approximation,
+    /// Long loops in which the threads do nothing together are not followed to their end.
+    pub skims: bool,
+    /// Where the steps or atoms do not suffice, the run goes on from there so, with more of them. What it came to before
+    /// holds, and a loop that it is in is left after the pass at hand, as any that takes long.
+    pub may_skim: bool,
+    /// Its terms are compared with another run's, or asked for what they are made of: what atomics find and leave are
+    /// terms of all that has a part in it.
+    pub keeps_steps: bool,
+    /// All of `SV_GroupID` is 0.
+    pub is_first_group: bool,
+    /// An element of groupshared memory was named that the group's number tells.
+    pub counts_by_group: bool,
+    /// Bounds of loops that are not known.
+    pub bounds: Vec<Bound>,
+    /// Reads of groupshared arrays of which one met a write that no barrier was seen to order it with.
+    pub unordered: BTreeSet<Read>,
+    /// A barrier that only some inputs lead to, behind which groupshared memory was touched.
+    pub ordered_by_chance: Option<Span>,
+    /// It was taken for granted that all threads reach a barrier.
+    pub presumed: bool,
+    /// Reads that are taken to find anything.
+    pub finds_anything: Option<&'a BTreeSet<Read>>,
+    /// Where `state.shared` holds cells of resources.
+    pub windows: Vec<Window>,
+    pub sites: Vec<Site>,
+    pub constants: FxHashMap<GlobalId, Vec<Column>>,
+    /// What statements that are not followed mean, by function and place.
+    pub meanings: FxHashMap<(FunctionId, Span), (Symbol, Rc<Meaning>)>,
+    /// The same of expressions that are not understood.
+    pub opaque_meanings: FxHashMap<*const Expr, Symbol>,
+    /// Of names that mean nothing: whether a declaration that could not be read may be theirs.
+    pub undeclared: FxHashMap<&'a str, bool>,
+    pub budget: u64,
+    /// Operands of `?:`, `&&` and `||` that it is in: whether these are evaluated depends on the language version.
+    pub arms: u32,
+    /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
+    pub max_work: usize,
+    /// The ways threads went that are not here, from the outermost branch on.
+    pub partings: Vec<Parting>,
+    /// The ways threads left the kernel.
+    pub exits: Vec<Parting>,
+    /// Atoms that stand for a value that was read and is undefined.
+    pub suspects: BTreeMap<u32, Suspect>,
+    /// Barriers that are supposed to be there.
+    pub supposed: Option<&'a Supposed>,
+}
+
+impl<'a, O: Observer> Machine<'a, O> {
+    /// A group about to enter `entry`, with so many steps to take. `None` where the function is no entry point, or its
+    /// group is empty or larger than D3D allows.
+    pub fn new(
+        shader: &'a Shader,
+        terms: &'a mut Terms,
+        entry: FunctionId,
+        waves: Waves,
+        budget: u64,
+    ) -> Option<Machine<'a, O>> {
+        let function = shader.functions.get(entry.0 as usize)?;
+        let group = function.group_size?;
+        let named = Named::by(shader, entry).ids(shader);
+        let shared = named
+            .iter()
+            .filter_map(|id| Some((*id, shader.globals.get(id.0 as usize)?)))
+            // Two threads may each have their own part of what is of a type that is not known.
+            .filter(|(_, global)| global.storage == Storage::Groupshared && shader.is_known(&global.ty))
+            .filter_map(|(id, global)| {
+                let cells = shader.components(&global.ty);
+                let array = terms.symbol(&global.name);
+                (1..=1 << 16).contains(&cells).then(|| {
+                    let cells = (0..cells as u32)
+                        .map(|index| terms.apply(Op::Uninitialised { array, index }, &[]))
+                        .collect();
+                    Shared::new(id, cells)
+                })
+            })
+            .collect();
+        Machine::with(shader, terms, (entry, group), (named, shared), waves, budget)
+    }
+
+    /// The threads of one wave about to run a statement of a function that comes to these globals, with no groupshared
+    /// memory.
+    pub fn of_wave(
+        shader: &'a Shader,
+        terms: &'a mut Terms,
+        (function, named): (FunctionId, &Named),
+        wave: Waves,
+    ) -> Option<Machine<'a, O>> {
+        let lanes = u32::try_from(wave.place.len()).ok()?;
+        Machine::with(
+            shader,
+            terms,
+            (function, [lanes, 1, 1]),
+            (named.ids(shader), Vec::new()),
+            wave,
+            BUDGET,
+        )
+    }
+
+    fn with(
+        shader: &'a Shader,
+        terms: &'a mut Terms,
+        (function, group): (FunctionId, [u32; 3]),
+        (named, shared): (Vec<GlobalId>, Vec<Shared>),
+        waves: Waves,
+        budget: u64,
+    ) -> Option<Machine<'a, O>> {
+        let threads = group
+            .iter()
+            .try_fold(1u32, |product, size| product.checked_mul(*size))?;
+        let lanes = usize::try_from(threads)
+            .ok()
+            .filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
+        terms.note_inputs(shader, &named);
+        let all = Mask::first(lanes);
+        let state = State {
+            frame: Frame::new(function, 0, Column::Uniform(Value::TRUE)),
+            statics: BTreeMap::new(),
+            shared,
+            writes: Rc::default(),
+            events: 0,
+            ordering: Ordering::default(),
+            staying: Value::TRUE,
+            publishes: false,
+            fences: 0,
+            shared_fences: 0,
+            steps: Rc::default(),
+            left: 0,
+            unended: Rc::default(),
+            active: all,
+            alive: all,
+            guard: Column::Uniform(Value::TRUE),
+            interval: 0,
+            since: None,
+            passed: Rc::default(),
+            epoch: 0,
+            waited: Mask::EMPTY,
+            exchanges: 0,
+            barrier_guard: Value::TRUE,
+            device_interval: 0,
+            device_guard: Value::TRUE,
+            assumed: Value::TRUE,
+            stays: Rc::default(),
+            doubtful: false,
+            presumes: false,
+        };
+        Some(Machine {
+            shader,
+            named,
+            terms,
+            group,
+            lanes,
+            all,
+            waves,
+            state,
+            report: Report::default(),
+            effects: EffectsCache::default(),
+            observer: O::default(),
+            mode: RunMode::Exact,
+            approximation: Approximation::default(),
+            skims: false,
+            may_skim: false,
+            keeps_steps: false,
+            is_first_group: false,
+            counts_by_group: false,
+            bounds: Vec::new(),
+            unordered: BTreeSet::new(),
+            ordered_by_chance: None,
+            presumed: false,
+            finds_anything: None,
+            windows: Vec::new(),
+            sites: Vec::new(),
+            constants: FxHashMap::default(),
+            meanings: FxHashMap::default(),
+            opaque_meanings: FxHashMap::default(),
+            undeclared: FxHashMap::default(),
+            budget,
+            arms: 0,
+            max_work: MAX_WORK,
+            partings: Vec::new(),
+            exits: Vec::new(),
+            suspects: BTreeMap::new(),
+            supposed: None,
+        })
+    }
+
+    /// Runs the entry point to its end.
+    pub fn run(&mut self) -> Option<Stop> {
+        let shader = self.shader;
+        let entry = self.state.frame.function;
+        let function = shader.functions.get(entry.0 as usize)?;
+        let body = function.body.as_ref()?;
+        self.bind_parameters(function);
+        match self.block(body) {
+            Ok(()) => {
+                self.report_data_dependent_races();
+                None
+            }
+            Err(Halt::Stop(stop)) => Some(stop),
+            Err(Halt::LeaveLoop) => Some(Stop {
+                reason: "a jump out of a loop that is not followed".to_owned(),
+                span: function.span,
+            }),
+        }
+    }
+
+    pub fn over_approximates(&self) -> bool {
+        self.mode == RunMode::OverApproximate
+    }
+
+    pub fn function(&self) -> Option<&'a Function> {
+        self.shader.functions.get(self.state.frame.function.0 as usize)
+    }
+
+    pub fn stop<T>(reason: &str, span: Span) -> Run<T> {
+        Err(Halt::Stop(Stop {
+            reason: reason.to_owned(),
+            span,
+        }))
+    }
+
+    pub fn spend(&mut self, span: Span) -> Run<()> {
+        if self.is_exhausted() {
+            if !std::mem::take(&mut self.may_skim) {
+                return Self::stop(TOO_MANY_STEPS, span);
+            }
+            self.skims = true;
+            self.budget = self.budget.max(BUDGET / 2);
+            self.max_work = MAX_WORK;
+        }
+        self.budget = self.budget.saturating_sub(self.lanes.max(LEAST_STEPS) as u64);
+        Ok(())
+    }
+
+    /// Whether no step is left.
+    pub fn is_exhausted(&self) -> bool {
+        self.budget < self.lanes as u64 || self.terms.work() > self.max_work
+    }
+}
+
+impl State {
+    /// The barrier interval that the array's accesses are in.
+    pub fn interval_of(&self, array: &Shared) -> u32 {
+        if array.on_device {
+            self.device_interval
+        } else {
+            self.interval
+        }
+    }
+}
+
+impl Frame {
+    pub fn new(id: FunctionId, depth: u32, entered: Column) -> Frame {
+        Frame {
+            function: id,
+            locals: Vec::new(),
+            aliases: BTreeMap::new(),
+            result: Vec::new(),
+            entered,
+            exits: Vec::new(),
+            depth,
+            caller: None,
+            loops: Vec::new(),
+        }
+    }
+
+    pub fn may_call(&self) -> bool {
+        self.depth < MAX_CALL_DEPTH
+    }
+}

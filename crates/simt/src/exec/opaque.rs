@@ -2,9 +2,10 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Span, Type};
 
-use crate::exec::machine::{Machine, Run};
+use crate::exec::Observer;
 use crate::exec::place::{Place, Root, is_resource};
 use crate::exec::transfer::resource_name;
+use crate::exec::{Machine, Run};
 use crate::facts::calls::{Unknown, is_name, is_read, status_argument};
 use crate::facts::canonical_form::{Meaning, is_told};
 use crate::facts::naming_heuristics::{is_named_as_macro, is_variable};
@@ -22,7 +23,7 @@ fn is_of_constants(object: &Expr, text: &str) -> bool {
     is_constants && matches!(object.kind, ExprKind::Global(_)) && is_variable(text)
 }
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// Something not understood: a term of its text and operands, which it may also have written to.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
         if let Some(value) = self.supposed(expr) {
@@ -34,7 +35,7 @@ impl<'a> Machine<'a> {
         if let Some(element) = self.undeclared_element(operands, expr)? {
             return Ok(element);
         }
-        if self.claims.is_none() && self.is_stored_to(expr) {
+        if !self.over_approximates() && self.is_stored_to(expr) {
             return Ok(self.not_known(1));
         }
         if is_name(self.shader, expr) && is_named_as_macro(expr.span.slice(&self.shader.text)) {
@@ -42,17 +43,11 @@ impl<'a> Machine<'a> {
         }
         // Perhaps one thread of a wave does what such a macro is given.
         let is_macro = Unknown::of(self.shader, expr).is_some_and(|unknown| unknown.is_macro);
-        let before = self.claims.as_ref().is_some_and(|claims| claims.in_macro);
-        self.set_in_macro(before || is_macro);
+        let before = self.approximation.in_macro;
+        self.approximation.in_macro |= is_macro;
         let given = self.opaque_of(None, operands, expr);
-        self.set_in_macro(before);
+        self.approximation.in_macro = before;
         given
-    }
-
-    fn set_in_macro(&mut self, in_macro: bool) {
-        if let Some(claims) = &mut self.claims {
-            claims.in_macro = in_macro;
-        }
     }
 
     /// The same, of an object besides the operands, whose place was looked up already.
@@ -72,7 +67,7 @@ impl<'a> Machine<'a> {
             self.barrier(expr.span, Intrinsic::GroupMemoryBarrierWithGroupSync)?;
         }
         let text = String::from_utf8_lossy(text).into_owned();
-        if self.claims.is_some()
+        if self.over_approximates()
             && let [object] = operands
             && is_of_constants(object, &text)
         {
@@ -138,12 +133,12 @@ impl<'a> Machine<'a> {
             };
             is_partly_known |= self.shader.holds_resource(&operand.ty);
             is_partly_known |= match &operand.ty {
-                _ if self.claims.is_some() => value.len() < self.parts(&operand.ty),
+                _ if self.over_approximates() => value.len() < self.parts(&operand.ty),
                 Type::Unknown => value.is_empty(),
                 ty => !self.shader.is_known(ty),
             };
             // It may hold afterwards what it holds now.
-            let tells = self.claims.is_some() && value.iter().any(|column| self.may_tell_threads(column));
+            let tells = self.over_approximates() && value.iter().any(|column| self.may_tell_threads(column));
             columns.extend(value);
             if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
                 parts.push(operand);
@@ -165,15 +160,15 @@ impl<'a> Machine<'a> {
         for column in &columns {
             // Given together with a resource, it may say where in it.
             if may_be_kept {
-                self.uses_as_place(column);
+                O::uses_as_place(self, column);
             } else {
-                self.uses(column);
+                O::uses(self, column);
             }
         }
-        let call = Unknown::of(self.shader, expr).filter(|_| self.claims.is_none());
-        let has_nothing = self.claims.is_some() && columns.is_empty();
+        let call = Unknown::of(self.shader, expr).filter(|_| !self.over_approximates());
+        let has_nothing = self.over_approximates() && columns.is_empty();
         let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
-        if !is_guess || self.claims.is_none() && !is_name(self.shader, expr) {
+        if !is_guess || !self.over_approximates() && !is_name(self.shader, expr) {
             named.push(self.operands_meaning(operands, expr));
             is_partly_known |= !is_told(self.shader, expr);
         }
@@ -190,7 +185,8 @@ impl<'a> Machine<'a> {
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
             let threads = || self.state.active.threads();
-            self.note_leftovers(
+            O::gives(
+                self,
                 columns
                     .iter()
                     .flat_map(|column| threads().map(|thread| column.at(thread))),
@@ -216,7 +212,7 @@ impl<'a> Machine<'a> {
             all = self.call_unknown(text, &all, is_macro);
         }
         let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
-        let may_tell = self.claims.is_some()
+        let may_tell = self.over_approximates()
             && match &expr.kind {
                 ExprKind::Method { .. } => false,
                 ExprKind::Opaque(operands) => {
@@ -277,7 +273,7 @@ impl<'a> Machine<'a> {
     /// Number of values that one of `ty` is followed by. One of a type that is not known is followed in a run for claims
     /// only: elsewhere equal terms would say that two such values are equal, of whatever types they are.
     pub fn parts(&self, ty: &Type) -> usize {
-        if self.claims.is_some() {
+        if self.over_approximates() {
             self.shader.parts(ty)
         } else {
             self.shader.components(ty)
@@ -344,7 +340,7 @@ impl<'a> Machine<'a> {
         (place, span): (&Place, Span),
         is_guess: bool,
     ) -> Run<()> {
-        if self.claims.is_some() && is_guess {
+        if self.over_approximates() && is_guess {
             let text = format!("argument {argument} of {}", self.terms.name(text));
             let text = self.terms.symbol(&text);
             let changed = self.term_of(text, all, place.components.len());
@@ -367,7 +363,7 @@ impl<'a> Machine<'a> {
     /// A value of type `from` that is to be kept as one of a type that is not known: in one term, from which all that is
     /// ever read of it follows.
     pub fn as_unknown(&mut self, value: Vec<Column>, from: &Type) -> Vec<Column> {
-        if self.claims.is_none() || value.len() == 1 && *from == Type::Unknown {
+        if !self.over_approximates() || value.len() == 1 && *from == Type::Unknown {
             return value;
         }
         self.made_of(&format!("of {from:?}"), &value, 1)
@@ -380,13 +376,13 @@ impl<'a> Machine<'a> {
 
     /// What is made of values in a way that is told by a text.
     fn made_of(&mut self, text: &str, values: &[Column], count: usize) -> Vec<Column> {
-        if self.claims.is_none() || values.is_empty() {
+        if !self.over_approximates() || values.is_empty() {
             return self.not_known(count);
         }
         let all = self.as_one(values);
         if count > MAX_COUNT || !self.is_data(&all) && !self.is_named(&all) {
             // Whatever becomes of it.
-            self.uses(&all);
+            O::uses(self, &all);
             return self.not_known(count);
         }
         let text = self.terms.symbol(text);
@@ -425,7 +421,7 @@ impl<'a> Machine<'a> {
         }
         let old = self.load(&place, whole.span);
         // Whatever is read of it from here on may be just what was written.
-        let may_tell = self.claims.is_some() && {
+        let may_tell = self.over_approximates() && {
             let mut written: Vec<Column> = columns.clone();
             if operator == "=" {
                 written.extend_from_slice(value);
@@ -438,7 +434,7 @@ impl<'a> Machine<'a> {
         columns.extend(old);
         columns.extend_from_slice(value);
         for column in &columns {
-            self.uses(column);
+            O::uses(self, column);
         }
         let text = target.span.slice(&self.shader.text);
         let text = format!("{} {operator}", String::from_utf8_lossy(text));

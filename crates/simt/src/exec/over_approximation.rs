@@ -5,17 +5,42 @@
 //! left out may have written anything to what it names, and what it wrote may tell one thread from the others: nothing is
 //! shown by it.
 
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{
     BinaryOp, Case, Expr, ExprKind, GlobalId, LocalId, Loop, Scalar, Span, Stmt, StmtKind, Storage,
 };
 
-use crate::detect::atomics::contention::Sites;
+use crate::exec::Observer;
 use crate::exec::loop_uniformity::Uniformity;
-use crate::exec::machine::{Halt, LoopState, Machine, Run};
+use crate::exec::{Halt, LoopState, Machine, Run};
 use crate::facts::effects::Effects;
 use crate::terms::column::{Column, Mask};
 use crate::terms::fold;
-use crate::terms::taint::Source;
+use crate::terms::source::Source;
+
+/// What a run that goes on past what it cannot follow knows of that.
+#[derive(Default)]
+pub(crate) struct Approximation {
+    /// Statements with an atomic in them were not looked at, in some pass or call.
+    pub misses: bool,
+    /// Where an atomic's cell is looked up: the names that no file declares in it ([`crate::exec::undeclared`]).
+    pub supposed: Option<BTreeSet<String>>,
+    /// Of such names those to which something was stored.
+    pub stored: BTreeSet<String>,
+    /// Something is looked up that is given to a macro of which nothing is known.
+    pub in_macro: bool,
+    /// How many statements around stand for several: passes of loops that may be any, cases that may be taken; and how many
+    /// of these have a barrier.
+    pub standing_for_several: u32,
+    pub several_with_barriers: u32,
+    /// The intervals in which groupshared arrays are accessed plainly, and the first access; `None` where statements that were
+    /// not run may access them.
+    pub plain: FxHashMap<(GlobalId, u32), Option<Span>>,
+    /// The first barrier that was passed to which perhaps not all inputs lead, or the statement that holds it.
+    pub open_barrier: Option<Span>,
+}
 
 /// Where a statement began.
 pub(crate) struct Whereabouts {
@@ -24,7 +49,7 @@ pub(crate) struct Whereabouts {
     loops: usize,
 }
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
     /// count no more: what they showed holds for these passes only. Gives the variables that may tell the threads apart
     /// after the loop.
@@ -33,11 +58,9 @@ impl<'a> Machine<'a> {
         statement: &'a Stmt,
         l: &'a Loop,
         begun: &[Vec<Column>],
-        so_far: Sites,
+        so_far: O::Seen,
     ) -> Vec<LocalId> {
-        if let Some(claims) = &mut self.claims {
-            claims.go_back(so_far);
-        }
+        self.observer.go_back(so_far);
         let effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
@@ -80,7 +103,7 @@ impl<'a> Machine<'a> {
         let untested = l.condition.as_ref().filter(|_| !l.tests_first);
         let mut aside = untested.into_iter().chain(&l.step);
         if halted || aside.any(|expr| self.effects.of_expression(self.shader, expr).atomic) {
-            self.miss_claims(&effects);
+            self.miss(&effects);
         }
         untold
     }
@@ -113,7 +136,7 @@ impl<'a> Machine<'a> {
         let mut columns = locals
             .filter_map(|local| self.state.frame.locals.get(local.0 as usize))
             .flatten();
-        columns.any(|column| self.facts(column).is_some_and(|(_, facts)| facts.slots != 0))
+        columns.any(|column| O::is_made_of_slots(self, column))
     }
 
     pub fn leave_untold(&mut self, locals: &[LocalId]) {
@@ -128,16 +151,15 @@ impl<'a> Machine<'a> {
 
     /// Statements that are not followed, with what they do: all that they write is unknown from here on.
     pub fn pass_unfollowed(&mut self, effects: &Effects, span: Span) -> Run<()> {
-        self.uses_in(effects);
+        O::uses_in(self, effects);
         if effects.opaque {
             return Self::stop("a loop or switch that is not understood", span);
         }
         self.forget(effects, |machine, _| machine.unknown());
         self.state.interval += u32::from(effects.barrier);
-        if let Some(claims) = &mut self.claims {
-            // Not all ways through them need lead to it.
-            claims.open_barrier = claims.open_barrier.or(effects.barrier.then_some(span));
-        }
+        // Not all ways through them need lead to it.
+        let open = &mut self.approximation.open_barrier;
+        *open = open.or(effects.barrier.then_some(span));
         if effects.leaves {
             self.may_have_left(Self::unknown);
         }
@@ -153,7 +175,7 @@ impl<'a> Machine<'a> {
     pub fn some_element(&mut self, columns: &[Column], base: &Column) -> Column {
         let active = self.state.active;
         for column in columns {
-            self.uses(column);
+            O::uses(self, column);
         }
         if base.uniform(active).is_some() && columns.iter().all(|column| column.uniform(active).is_some()) {
             return Column::Uniform(self.terms.fresh());
@@ -173,24 +195,25 @@ impl<'a> Machine<'a> {
         self.statement(&l.body)
     }
 
+    /// Statements of these effects are not looked at, or not to their end.
+    pub fn miss(&mut self, effects: &Effects) {
+        self.approximation.misses |= effects.atomic || effects.opaque;
+    }
+
     fn stand_for_several(&mut self, effects: &Effects, more: i32) {
-        if let Some(claims) = &mut self.claims {
-            claims.standing_for_several = claims.standing_for_several.saturating_add_signed(more);
-            let with_barriers = if effects.barrier { more } else { 0 };
-            claims.several_with_barriers = claims.several_with_barriers.saturating_add_signed(with_barriers);
-        }
+        let known = &mut self.approximation;
+        known.standing_for_several = known.standing_for_several.saturating_add_signed(more);
+        let with_barriers = if effects.barrier { more } else { 0 };
+        known.several_with_barriers = known.several_with_barriers.saturating_add_signed(with_barriers);
     }
 
     /// Takes notice of plain accesses that statements with these effects may make between the same barriers.
     fn note_not_run(&mut self, effects: &Effects, span: Span) {
         let interval = self.state.interval;
-        if let Some(claims) = &mut self.claims {
-            let arrays = effects.shared_read.union(&effects.shared_written);
-            claims
-                .plain
-                .extend(arrays.map(|array| ((*array, interval), None)));
-            claims.open_barrier = claims.open_barrier.or(effects.barrier.then_some(span));
-        }
+        let known = &mut self.approximation;
+        let arrays = effects.shared_read.union(&effects.shared_written);
+        known.plain.extend(arrays.map(|array| ((*array, interval), None)));
+        known.open_barrier = known.open_barrier.or(effects.barrier.then_some(span));
     }
 
     /// The last barrier before an access at `place`, if not all inputs that lead to the access lead to it.
@@ -202,16 +225,15 @@ impl<'a> Machine<'a> {
 
     /// The same of one that is made.
     pub fn note_plain(&mut self, array: GlobalId, site: u32) {
-        if self.claims.is_none() {
+        if !self.over_approximates() {
             return;
         }
         let place = self.sites.get(site as usize).map(|site| site.span);
         let open = place.and_then(|place| self.open_barrier_before(place));
         let interval = self.state.interval;
-        if let Some(claims) = &mut self.claims {
-            claims.open_barrier = claims.open_barrier.or(open);
-            claims.plain.entry((array, interval)).or_insert(place);
-        }
+        let known = &mut self.approximation;
+        known.open_barrier = known.open_barrier.or(open);
+        known.plain.entry((array, interval)).or_insert(place);
     }
 
     /// Runs each case of a switch for its claims, as if the threads took it whose values may be its label.
@@ -236,7 +258,7 @@ impl<'a> Machine<'a> {
             let halted = self.block(&case.body).is_err();
             self.stand_for_several(&effects, -1);
             if halted {
-                self.miss_claims(&effects);
+                self.miss(&effects);
             }
             self.state = before;
         }
@@ -262,7 +284,7 @@ impl<'a> Machine<'a> {
         let mut effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
-        self.miss_claims(&effects);
+        self.miss(&effects);
         if effects.opaque {
             let locals = self.state.frame.locals.len();
             effects.written = (0..).take(locals).map(LocalId).collect();
@@ -271,7 +293,7 @@ impl<'a> Machine<'a> {
             effects.statics = self.state.statics.keys().copied().collect();
             effects.shared_written = self.state.shared.iter().map(|array| array.global).collect();
         }
-        self.uses_in(&effects);
+        O::uses_in(self, &effects);
         self.note_not_run(&effects, statement.span);
         self.forget(&effects, |machine, _| machine.unknown_by_thread());
         if effects.leaves {

@@ -2,8 +2,8 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
 
-use crate::exec::buffer_tiles::Size;
-use crate::exec::machine::{MAX_COMPONENTS, Machine, Run};
+use crate::exec::Observer;
+use crate::exec::{MAX_COMPONENTS, Machine, Run};
 use crate::terms::column::Column;
 use crate::terms::value::{Op, Value};
 
@@ -104,7 +104,25 @@ pub(crate) fn index_outside(base: u32) -> i32 {
     (base << 1).cast_signed() >> 1
 }
 
-impl<'a> Machine<'a> {
+/// What is loaded or stored at an index.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub elements: u32,
+    /// Of each of them.
+    pub components: u32,
+}
+
+impl Size {
+    /// One element.
+    pub fn element(components: u32) -> Size {
+        Size {
+            elements: 1,
+            components,
+        }
+    }
+}
+
+impl<'a, O: Observer> Machine<'a, O> {
     /// The place an expression names; its value where it names none.
     pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
         let mut place = self.named_place(expr)?;
@@ -146,7 +164,7 @@ impl<'a> Machine<'a> {
                     Storage::Groupshared => Root::Shared(*global),
                     Storage::Static => Root::Static(*global),
                     // A `static`, which stands for another one: whatever it was given last.
-                    Storage::Resource if declared.init.is_some() && self.claims.is_none() => {
+                    Storage::Resource if declared.init.is_some() && !self.over_approximates() => {
                         self.some_resource(&declared.ty)
                     }
                     Storage::Resource => Root::Device {
@@ -172,7 +190,7 @@ impl<'a> Machine<'a> {
                     None => self.named_place(base)?,
                 };
                 let index_value = self.eval(index)?;
-                if index_value.is_empty() && self.claims.is_some() {
+                if index_value.is_empty() && self.over_approximates() {
                     return Self::stop("an index that is not understood", expr.span);
                 }
                 // Which of an array of resources is part of the index too.
@@ -297,7 +315,7 @@ impl<'a> Machine<'a> {
             _ => {
                 let value = self.eval(expr)?;
                 match &expr.ty {
-                    Type::Resource(..) if self.claims.is_some() && value.is_empty() => {
+                    Type::Resource(..) if self.over_approximates() && value.is_empty() => {
                         Ok(whole(self.some_resource(&expr.ty)))
                     }
                     _ => Ok(Place::of_value(value)),

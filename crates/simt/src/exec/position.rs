@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{FunctionId, LocalId, Span};
 
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::finding::{Around, Iteration, NamedValue, Point};
 
 /// Kept at each access: names are looked up where it is told.
@@ -30,7 +30,7 @@ struct Pass {
     variable: Option<(FunctionId, LocalId, u32)>,
 }
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     pub fn position(&self) -> Position {
         let frame = &self.state.frame;
         let passes = frame.loops.iter().filter_map(|around| {

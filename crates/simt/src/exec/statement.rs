@@ -4,22 +4,22 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, LocalId, Span, Stmt, StmtKind, Type};
 
-use crate::detect::collectives::candidate_search::Trail;
+use crate::exec::Observer;
 use crate::exec::divergence::Parting;
-use crate::exec::machine::{Halt, MAX_COMPONENTS, Machine, Run};
+use crate::exec::{Halt, MAX_COMPONENTS, Machine, Run};
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::{Op, Value};
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// Runs the statements of a block, then looks for constructs among them.
     pub fn block(&mut self, statements: &'a [Stmt]) -> Run<()> {
-        let mut trail = Trail::default();
+        let mut trail = O::Trail::default();
         let result = self.statements(statements, &mut trail);
-        self.probe(statements, trail);
+        O::after_block(self, statements, trail);
         result
     }
 
-    fn statements(&mut self, statements: &'a [Stmt], trail: &mut Trail) -> Run<()> {
+    fn statements(&mut self, statements: &'a [Stmt], trail: &mut O::Trail) -> Run<()> {
         let body = self.function().and_then(|function| function.body.as_deref());
         let is_outermost =
             self.state.frame.depth == 0 && body.is_some_and(|body| std::ptr::eq(body, statements));
@@ -30,14 +30,10 @@ impl<'a> Machine<'a> {
             if is_outermost {
                 self.note_staying();
             }
-            self.leave_trail(statements, index, trail);
-            if self.ladders.is_some() {
-                self.try_ladder(statements, index);
-            }
-            let Some(before) = self.claims.is_some().then(|| self.whereabouts()) else {
+            O::before_statement(self, statements, index, trail);
+            let Some(before) = self.over_approximates().then(|| self.whereabouts()) else {
                 self.statement(statement)?;
-                self.mark_leftovers(statement);
-                if self.prober.is_done(self.state.frame.function, statement.span) {
+                if O::after_statement(self, statement) {
                     return Self::stop("nothing more is asked of it", statement.span);
                 }
                 continue;
@@ -64,7 +60,7 @@ impl<'a> Machine<'a> {
         self.spend(statement.span)?;
         self.suppose_before(statement.span)?;
         if let StmtKind::Expr(expr) | StmtKind::Declare { init: Some(expr), .. } = &statement.kind
-            && self.claims.is_none()
+            && !self.over_approximates()
             && self.effects.hangs_on_order(self.shader, expr)
         {
             return self.havoc(std::slice::from_ref(statement), statement.span);
@@ -137,9 +133,9 @@ impl<'a> Machine<'a> {
         let missing = count.saturating_sub(value.len());
         value.extend(self.not_known(missing));
         for lost in value.iter().skip(count) {
-            self.uses(lost);
+            O::uses(self, lost);
         }
-        self.notice(local, &value);
+        O::assigned(self, local, &value);
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
             for (component, new) in slot.iter_mut().zip(value) {
@@ -223,7 +219,7 @@ impl<'a> Machine<'a> {
 
     /// Active threads for which `condition` is true, false, unknown.
     pub fn split(&self, condition: &Column) -> (Mask, Mask, Mask) {
-        self.uses(condition);
+        O::uses(self, condition);
         let active = self.state.active;
         if let Column::Uniform(value) = condition {
             return match value {
@@ -310,7 +306,7 @@ impl<'a> Machine<'a> {
                 gone.insert(thread);
             }
             self.state.alive = self.state.alive.without(gone);
-            if !self.prober.is_probing() {
+            if !self.observer.is_trying() {
                 self.exits.push(Parting {
                     span,
                     elsewhere: gone,
@@ -341,8 +337,8 @@ impl<'a> Machine<'a> {
             .uniform(state.alive)
             .filter(|_| state.active == state.alive);
         let Some(guard) = guard.cloned().or_else(|| self.assume_all_stay(span)) else {
-            if let Some(claims) = &mut self.claims {
-                claims.open_barrier.get_or_insert(span);
+            if self.over_approximates() {
+                self.approximation.open_barrier.get_or_insert(span);
                 // Which threads wait here is no matter to the claims after it.
                 self.state.interval += 1;
                 self.state.since = Some(Rc::new(self.point(span)));
@@ -371,8 +367,7 @@ impl<'a> Machine<'a> {
             // It synchronises the threads, but promises nothing about groupshared memory.
             state.epoch += 1;
         }
-        self.prober.at_barrier(span, orders_device);
-        self.observe_partial_results();
+        O::passed_barrier(self, span, orders_device);
         Ok(())
     }
 }

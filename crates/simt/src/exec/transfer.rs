@@ -5,11 +5,13 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 
+use crate::exec::Observer;
+use crate::exec::RunMode;
 use crate::exec::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
-use crate::exec::machine::{Machine, Run, Write};
 use crate::exec::place::{Place, Root, index_outside};
 use crate::exec::undef_flow;
 use crate::exec::undef_flow::Suspect;
+use crate::exec::{Machine, Run, Write};
 use crate::terms::column::Column;
 use crate::terms::history::Step;
 use crate::terms::value::{Op, Value};
@@ -18,7 +20,7 @@ use crate::terms::{Symbol, Terms};
 /// Parts of a value that are made up where it is not known to which element it goes: each may change any.
 const MAX_MISSING: usize = 64;
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// The values in a place.
     pub fn load(&mut self, place: &Place, span: Span) -> Vec<Column> {
         match &place.root {
@@ -40,7 +42,7 @@ impl Machine<'_> {
             }
             Root::Value(columns) => self.gather(columns, place),
             Root::Unknown => {
-                self.uses_as_place(&place.base);
+                O::uses_as_place(self, &place.base);
                 self.not_known(place.components.len())
             }
             Root::Uniform(global) => {
@@ -57,7 +59,7 @@ impl Machine<'_> {
                     .collect()
             }
             Root::Device { resource, index } => {
-                self.note_access(*resource, index, &place.base, false);
+                O::accessed_device(self, *resource, index, &place.base, false);
                 let components = place.components.iter();
                 components
                     .map(|component| self.load_part(*resource, index, &place.base, component))
@@ -68,7 +70,7 @@ impl Machine<'_> {
 
     /// A component of what the host sets. One that nobody knows which it is is equal to that of the same place.
     fn load_uniform(&mut self, global: GlobalId, base: &Column, component: u32) -> Column {
-        self.uses_as_place(base);
+        O::uses_as_place(self, base);
         let declared = self.shader.globals.get(global.0 as usize);
         let name = declared.map_or("", |declared| &declared.name);
         let name = self.terms.symbol(name);
@@ -106,7 +108,7 @@ impl Machine<'_> {
         let known = |thread: usize| part.at(thread).known();
         let parts: Option<BTreeSet<u32>> = self.state.active.threads().map(known).collect();
         let parts = parts.filter(|_| !self.is_written(resource))?;
-        self.uses_as_place(part);
+        O::uses_as_place(self, part);
         let read: BTreeMap<u32, Column> = parts
             .into_iter()
             .map(|part| {
@@ -146,7 +148,7 @@ impl Machine<'_> {
 
     /// Components of a variable at an offset that may differ by thread.
     fn gather(&mut self, columns: &[Column], place: &Place) -> Vec<Column> {
-        self.uses_as_place(&place.base);
+        O::uses_as_place(self, &place.base);
         place
             .components
             .iter()
@@ -163,7 +165,7 @@ impl Machine<'_> {
                         .threads()
                         .all(|thread| place.base.at(thread).known().is_some())
                 };
-                if self.claims.is_some() && !is_known(self) {
+                if self.over_approximates() && !is_known(self) {
                     return self.some_element(columns, &place.base);
                 }
                 let lanes = self.lanes;
@@ -186,13 +188,13 @@ impl Machine<'_> {
     }
 
     pub fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
-        if self.served.is_some() {
+        if self.mode == RunMode::LaneByLane {
             // Memory that others may write meanwhile: as a resource.
             return self.load_device(global, std::slice::from_ref(base), component);
         }
-        self.prober.accessed();
+        O::accessed(self);
         self.note_plain(global, site);
-        self.uses_as_place(base);
+        O::uses_as_place(self, base);
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return self.not_known(1).pop().unwrap_or(Column::ZERO);
         };
@@ -204,9 +206,9 @@ impl Machine<'_> {
                 let cell = known.map(|base| base.saturating_add(component) as usize);
                 cell.map_or(cells, |cell| cells.get(cell..=cell).unwrap_or_default())
             });
-            self.note_leftovers(found);
+            O::gives(self, found);
             // A construct that makes one is not free of races, whatever it makes of the rest.
-            self.report.unproved |= self.prober.is_probing();
+            self.report.unproved |= self.observer.is_trying();
             return self.not_known(1).pop().unwrap_or(Column::ZERO);
         }
         let (active, interval) = (self.state.active, self.state.interval_of(array));
@@ -220,7 +222,7 @@ impl Machine<'_> {
         let own_name = declared.map(|declared| self.terms.symbol(&declared.name));
         let touches = self.touches(site, on_device);
         let mut reads = Vec::new();
-        let is_recorded = self.recorder.is_some();
+        let is_recorded = self.mode == RunMode::Numbers;
         let index = base;
         let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
@@ -264,7 +266,7 @@ impl Machine<'_> {
             value.clone()
         });
         for read in reads {
-            self.record(global, read, None);
+            O::accessed_cell(self, global, read, None);
         }
         for (value, thread, cell) in suspects {
             let suspect = Suspect {
@@ -277,8 +279,8 @@ impl Machine<'_> {
             self.suspect(&value, suspect);
         }
         if let Some(base) = anywhere {
-            self.note_leftovers(self.state.shared[number].cells());
-            self.note_leftovers(active.threads().map(|thread| index.at(thread)));
+            O::gives(self, self.state.shared[number].cells());
+            O::gives(self, active.threads().map(|thread| index.at(thread)));
             self.counts_by_group |= self.terms.is_of_group(&base);
             may_meet_writes |= self.state.shared[number].may_be_written_in(interval);
             self.state.shared[number].blur(interval);
@@ -289,7 +291,7 @@ impl Machine<'_> {
             self.leave_unsettled(site, site);
         }
         for (conflict, value) in conflicts {
-            self.note_forgotten([&value]);
+            O::forgets(self, [&value]);
             self.conflict(global, conflict, None);
         }
         values
@@ -304,7 +306,7 @@ impl Machine<'_> {
 
     pub fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
         for column in index {
-            self.uses_as_place(column);
+            O::uses_as_place(self, column);
         }
         let writable = self.is_written(resource);
         let name = self.terms.symbol(resource_name(self.shader, resource));
@@ -344,7 +346,7 @@ impl Machine<'_> {
         }
         // What is of a type that is not known keeps nothing; whatever becomes of it.
         for lost in values.iter().skip(place.components.len()) {
-            self.uses(lost);
+            O::uses(self, lost);
         }
         match &place.root {
             Root::Local(local) => {
@@ -381,7 +383,7 @@ impl Machine<'_> {
                 Ok(())
             }
             Root::Device { resource, index } => {
-                self.note_access(*resource, index, &place.base, true);
+                O::accessed_device(self, *resource, index, &place.base, true);
                 if place.components.len() == 0 && !values.is_empty() {
                     // Of a type that is not known: what it becomes may be anything.
                     let unknown = self.not_known(1).pop().unwrap_or(Column::ZERO);
@@ -400,7 +402,7 @@ impl Machine<'_> {
     }
 
     fn scatter(&mut self, columns: &mut [Column], place: &Place, values: &[Column]) {
-        self.uses_as_place(&place.base);
+        O::uses_as_place(self, &place.base);
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         for (component, value) in place.components.iter().zip(values) {
             if let Column::Uniform(Value::Known(base)) = &place.base {
@@ -412,13 +414,16 @@ impl Machine<'_> {
             let unknown = active
                 .threads()
                 .filter(|thread| place.base.at(*thread).known().is_none());
-            self.note_leftovers(unknown.flat_map(|thread| [place.base.at(thread), value.at(thread)]));
+            O::gives(
+                self,
+                unknown.flat_map(|thread| [place.base.at(thread), value.at(thread)]),
+            );
             for (index, column) in columns.iter_mut().enumerate() {
                 let old = column.clone();
                 let unknown = active
                     .threads()
                     .filter(|thread| place.base.at(*thread).known().is_none());
-                self.note_forgotten(unknown.map(|thread| old.at(thread)));
+                O::forgets(self, unknown.map(|thread| old.at(thread)));
                 *column = Column::from_fn(lanes, |thread| {
                     if !active.contains(thread) {
                         return old.at(thread).clone();
@@ -444,17 +449,17 @@ impl Machine<'_> {
         value: &Column,
         site: u32,
     ) {
-        if self.served.is_some() {
+        if self.mode == RunMode::LaneByLane {
             return self.store_device(global, std::slice::from_ref(base), component, value);
         }
-        self.prober.accessed();
+        O::accessed(self);
         self.note_plain(global, site);
-        self.uses_as_place(base);
-        self.uses_as_place(value);
+        O::uses_as_place(self, base);
+        O::uses_as_place(self, value);
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return;
         };
-        self.note_order(None, std::iter::once(base), value);
+        O::stored(self, None, std::iter::once(base), value);
         let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
@@ -462,7 +467,7 @@ impl Machine<'_> {
         let mut conflicts = Vec::new();
         let touches = self.touches(site, on_device);
         let mut writes = Vec::new();
-        let is_recorded = self.recorder.is_some();
+        let is_recorded = self.mode == RunMode::Numbers;
         let mut is_outside = false;
         let mut outside = None;
         let mut forgotten = Vec::new();
@@ -505,7 +510,7 @@ impl Machine<'_> {
         if let Some(base) = &anywhere {
             self.counts_by_group |= self.terms.is_of_group(base);
             // Nothing in the array is known any more, whatever else was written there.
-            if !self.leftovers.is_empty() {
+            if self.observer.follows_results() {
                 forgotten = cells.to_vec();
             }
             cells.fill_with(|| self.terms.fresh());
@@ -514,8 +519,8 @@ impl Machine<'_> {
             let given = given
                 .into_iter()
                 .flat_map(|column| active.threads().map(|thread| column.at(thread)));
-            self.note_leftovers(given);
-            self.note_forgotten(&forgotten);
+            O::gives(self, given);
+            O::forgets(self, &forgotten);
             unproved = true;
         }
         if anywhere.is_some() || is_outside {
@@ -529,10 +534,10 @@ impl Machine<'_> {
             self.leave_unsettled(site, site);
         }
         for (cell, touch, change) in writes {
-            self.record(global, (cell, touch), Some(change));
+            O::accessed_cell(self, global, (cell, touch), Some(change));
         }
         for (conflict, values) in conflicts {
-            self.note_forgotten(&values);
+            O::forgets(self, &values);
             self.conflict(global, conflict, Some(&values));
         }
     }
@@ -551,10 +556,10 @@ impl Machine<'_> {
         value: &Column,
     ) {
         for column in index.iter().chain([part, value]) {
-            self.uses_as_place(column);
+            O::uses_as_place(self, column);
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
-        self.note_order(Some(name), index.iter().chain([part]), value);
+        O::stored(self, Some(name), index.iter().chain([part]), value);
         // A load after this store is not one before it.
         self.record_device_event(Step::Store(name, component));
         let state = &mut self.state;

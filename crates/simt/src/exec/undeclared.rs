@@ -10,12 +10,13 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, ExprKind, Shader};
 
+use crate::exec::Observer;
 use crate::exec::atomic::Cell;
-use crate::exec::control;
 use crate::exec::handle::{FROM_HEAP, is_heap};
-use crate::exec::machine::{Machine, Run};
 use crate::exec::opaque::MAX_COUNT;
 use crate::exec::place::{Components, Place, Root};
+use crate::exec::{Machine, Run};
+use crate::exec::{RunMode, control};
 use crate::facts::calls::{after, atomic_method};
 use crate::facts::naming_heuristics::{
     is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
@@ -25,7 +26,7 @@ use crate::terms::column::Column;
 /// Characters of a statement that are looked at.
 const MAX_CALL: usize = 1000;
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// The place that an atomic is made on, and what was supposed of it.
     pub fn cell(&mut self, target: &'a Expr) -> Run<(Place, BTreeSet<String>)> {
         self.supposing((Some(target), &[]), |machine| {
@@ -49,8 +50,8 @@ impl<'a> Machine<'a> {
     /// any buffer. What all of them read may still be another one for each.
     pub fn undeclared_element(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
         let [object, at] = operands else { return Ok(None) };
-        let is_element = self.claims.is_some()
-            && self.served.is_none()
+        let is_element = self.over_approximates()
+            && self.mode != RunMode::LaneByLane
             && self.is_undeclared_variable(object)
             && matches!(after(self.shader, object, expr), Some([b'[', ..]))
             && !self.is_left_in(object)
@@ -79,9 +80,7 @@ impl<'a> Machine<'a> {
     /// Whether threads may find there what they left themselves.
     fn is_left_in(&self, object: &Expr) -> bool {
         let name = undeclared_name(self.shader, object);
-        let stored = self.claims.as_ref().map(|claims| &claims.stored);
-        name.zip(stored)
-            .is_some_and(|(name, stored)| stored.contains(name))
+        name.is_some_and(|name| self.approximation.stored.contains(name))
     }
 
     /// Whether nothing in the text says that a name is something of each thread's own: what it is called, a declaration
@@ -110,7 +109,7 @@ impl<'a> Machine<'a> {
         let Some(name) = undeclared_name(self.shader, root(target)) else {
             return Ok(false);
         };
-        if !is_named_as_variable(name) || self.claims.is_none() || self.served.is_some() {
+        if !is_named_as_variable(name) || !self.over_approximates() {
             return Ok(false);
         }
         let mut index = Vec::new();
@@ -118,9 +117,7 @@ impl<'a> Machine<'a> {
         if !self.as_supposed(names, |machine| machine.undeclared_cell(target, &mut index))? {
             return Ok(false);
         }
-        if let Some(claims) = &mut self.claims {
-            claims.stored.insert(name.to_owned());
-        }
+        self.approximation.stored.insert(name.to_owned());
         for value in value {
             self.store_device(FROM_HEAP, &index, 0, value);
         }
@@ -135,7 +132,7 @@ impl<'a> Machine<'a> {
         look_up: impl FnOnce(&mut Self) -> Run<T>,
     ) -> Run<(T, BTreeSet<String>)> {
         let mut names = BTreeSet::new();
-        let may_suppose = self.claims.is_some() && self.served.is_none();
+        let may_suppose = self.over_approximates();
         let exprs = place.into_iter().chain(indices).enumerate();
         let exprs = exprs.map(|(number, expr)| (expr, number == 0 && place.is_some()));
         let mut exprs = exprs.take_while(|_| may_suppose);
@@ -151,19 +148,15 @@ impl<'a> Machine<'a> {
         names: BTreeSet<String>,
         look_up: impl FnOnce(&mut Self) -> Run<T>,
     ) -> Run<T> {
-        if let Some(claims) = &mut self.claims {
-            claims.supposed = (!names.is_empty()).then_some(names);
-        }
+        self.approximation.supposed = (!names.is_empty()).then_some(names);
         let found = look_up(self);
-        if let Some(claims) = &mut self.claims {
-            claims.supposed = None;
-        }
+        self.approximation.supposed = None;
         found
     }
 
     /// What a method gives that makes an atomic on an object that no file declares. `None` if it is none.
     pub fn undeclared_method(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
-        let Some((object, arguments)) = operands.split_first().filter(|_| self.claims.is_some()) else {
+        let Some((object, arguments)) = operands.split_first().filter(|_| self.over_approximates()) else {
             return Ok(None);
         };
         let Some(name) = atomic_method(self.shader, expr) else {
@@ -222,7 +215,7 @@ impl<'a> Machine<'a> {
 
     /// The one value of a name that no file declares, where it is supposed to have one.
     pub fn supposed(&mut self, name: &Expr) -> Option<Vec<Column>> {
-        let supposed = self.claims.as_ref()?.supposed.as_ref()?;
+        let supposed = self.approximation.supposed.as_ref()?;
         let text = undeclared_name(self.shader, name)?;
         supposed.contains(text).then(|| vec![self.named_once(name)])
     }
@@ -245,11 +238,7 @@ impl<'a> Machine<'a> {
 
     /// Whether an expression names an element or a part of something that no file declares; with what tells which.
     fn undeclared_cell(&mut self, expr: &'a Expr, index: &mut Vec<Column>) -> Run<bool> {
-        if self
-            .claims
-            .as_ref()
-            .is_none_or(|claims| claims.supposed.is_none())
-        {
+        if self.approximation.supposed.is_none() {
             return Ok(false);
         }
         if undeclared_name(self.shader, expr).is_some() {

@@ -7,7 +7,7 @@
 
 use shaderlint_hlsl::{GlobalId, Span, Type};
 
-use crate::exec::machine::Machine;
+use crate::exec::{Machine, Observer};
 use crate::finding::{Access, OutOfBounds, Uninitialised};
 use crate::terms::column::Column;
 use crate::terms::operator::Operator;
@@ -35,11 +35,11 @@ pub(crate) enum Cell {
 /// As many are remembered: each is a finding of its own at most.
 const MAX_SUSPECTS: usize = 64;
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// Whether what is read now may be remembered: nothing was met so far that may have written in a way that is not
     /// known.
     pub fn remembers_reads(&self) -> bool {
-        !self.prober.is_probing()
+        !self.observer.is_trying()
             && !self.state.doubtful
             && self.state.epoch == 0
             && self.suspects.len() < MAX_SUSPECTS
@@ -56,7 +56,7 @@ impl Machine<'_> {
 
     /// The threads store this to a resource.
     pub fn look_for_undefined(&mut self, index: &[Column], value: &Column, span: Span) {
-        if self.suspects.is_empty() || self.state.doubtful || self.prober.is_probing() {
+        if self.suspects.is_empty() || self.state.doubtful || self.observer.is_trying() {
             return;
         }
         let state = &self.state;

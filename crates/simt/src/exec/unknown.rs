@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, expressions};
 
+use crate::exec::Observer;
 use crate::exec::handle::FROM_HEAP;
-use crate::exec::machine::{Machine, Run};
 use crate::exec::memory::Shared;
 use crate::exec::transfer::resource_name;
 use crate::exec::undeclared::{root, undeclared_name};
+use crate::exec::{Machine, Run};
 use crate::facts::calls::{Unknown, after};
 use crate::facts::canonical_form::is_told;
 use crate::facts::naming_heuristics::is_named_as_variable;
@@ -17,7 +18,7 @@ use crate::terms::column::Column;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, fold};
 
-impl<'a> Machine<'a> {
+impl<'a, O: Observer> Machine<'a, O> {
     /// An assignment to an element or a part of something that no file declares and that is named like a variable. `None` if
     /// it is to something else.
     ///
@@ -58,7 +59,7 @@ impl<'a> Machine<'a> {
             given = self.not_known(1);
         }
         for column in &given {
-            self.uses(column);
+            O::uses(self, column);
         }
         // What is called like a variable may be a macro all the same.
         self.state.epoch += 1;
@@ -96,13 +97,13 @@ impl<'a> Machine<'a> {
     /// partial result: that a call could name them is not to say that it does.
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
         let mut reach = self.reach(is_macro);
-        if !self.leftovers.is_empty() {
+        if self.observer.follows_results() {
             let arrays = self
                 .state
                 .shared
                 .iter()
                 .filter(|array| reach.contains(&array.global));
-            self.note_forgotten(arrays.flat_map(Shared::cells));
+            O::forgets(self, arrays.flat_map(Shared::cells));
             reach.clear();
         }
         self.write_unknown(text, all, &reach)
@@ -141,7 +142,7 @@ impl<'a> Machine<'a> {
             // No variable is a statement: whatever it is called, it is a macro.
             self.report.open_name.get_or_insert(expr.span);
         }
-        if self.claims.is_none() {
+        if !self.over_approximates() {
             if let Some(Unknown { is_macro }) = by_name {
                 let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text));
                 let text = self.terms.symbol(&text);

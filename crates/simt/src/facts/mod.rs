@@ -2,7 +2,6 @@
 
 pub(crate) mod calls;
 pub(crate) mod canonical_form;
-pub(crate) mod coverage;
 pub(crate) mod differing_statements;
 pub(crate) mod effects;
 pub(crate) mod evaluation_order;
@@ -11,6 +10,5 @@ pub(crate) mod layout;
 pub(crate) mod naming_heuristics;
 pub(crate) mod paths;
 pub(crate) mod reachable_globals;
-pub(crate) mod shuffle_prefilter;
 pub(crate) mod stable;
 pub(crate) mod stretch;

@@ -1,21 +1,24 @@
 //! What a run computes on: values as terms over atoms, and what is asked of them.
 //!
-//! [`value`] has the terms, and [`fold`] makes them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
+//! [`value`] has the terms, [`normal_form`] and [`fold`] make them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
 //! a term was made is told by [`taint`] (which atomics had a part in it), [`shape`] (of data, and in which way),
 //! [`rounding`] (in which order floats were combined) and [`packed16`] (of which halves of words). [`sample`] computes
 //! terms for inputs, and [`formula`] shows them to people. Nothing in here knows of a thread group that runs.
 //!
 //! In this file are the atoms: what each stands for, so that the same operation on equal operands is the same atom.
 
+pub(crate) mod affine;
 pub(crate) mod column;
 pub(crate) mod fold;
 pub(crate) mod formula;
 pub(crate) mod history;
+mod normal_form;
 pub(crate) mod operator;
 pub(crate) mod packed16;
 pub(crate) mod rounding;
 pub(crate) mod sample;
 pub(crate) mod shape;
+pub(crate) mod source;
 mod stable_vec;
 pub(crate) mod taint;
 pub(crate) mod value;

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::facts::naming_heuristics::{is_variable, may_name_one};
-use crate::terms::taint::Source;
+use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
 

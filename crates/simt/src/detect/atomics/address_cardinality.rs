@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, Scalar, UnaryOp};
 
-use crate::exec::machine::Machine;
+use crate::detect::Detectors;
+use crate::exec::Machine;
 use crate::terms::column::Column;
 use crate::terms::operator::Operator;
 use crate::terms::sample::Sample;
@@ -23,7 +24,7 @@ type Bins = BTreeSet<u32>;
 
 /// The number of cells that the active threads' atomics may go to, if these are few and shared by at least two threads
 /// each on average. `cells` is the number of elements there are in groupshared memory.
-pub(crate) fn few(machine: &Machine<'_>, address: &[Column], cells: Option<u32>) -> Option<u32> {
+pub(crate) fn few(machine: &Machine<'_, Detectors>, address: &[Column], cells: Option<u32>) -> Option<u32> {
     let active = machine.state.active;
     let mut varying = address.iter().filter(|column| column.uniform(active).is_none());
     let column = varying.next()?;

@@ -6,7 +6,7 @@
 //! wave that are at one statement may make their atomics there right after each other, in the order of their lanes, and
 //! this is what one atomic does that adds what they all add: the first of them finds what it finds, each of the others
 //! that and what the lanes before it add (`WavePrefixSum`; "active lanes with smaller index", learn.microsoft.com), and
-//! the cell is left as they would leave it. [`crate::compare::atomic_refinement`] proves that of the very text that is to stand there.
+//! the cell is left as they would leave it. [`crate::detect::atomics::refinement`] proves that of the very text that is to stand there.
 //!
 //! Which lanes take part is what the wave intrinsics tell at run time: those that are active, in a branch those that
 //! took it. For the rest the following has to be shown, and is shown here:
@@ -26,13 +26,13 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Storage,
-    Type, UnaryOp, expressions,
+    Type, expressions,
 };
 
 use crate::exec::atomic::combining;
 use crate::exec::handle::is_heap;
 use crate::facts::effects::EffectsCache;
-use crate::finding::{Cells, Claim, Found, NotCombined, Parts, Quantity};
+use crate::finding::{Cells, Claim, Found, NotCombined, Parts};
 
 /// An atomic's call, taken apart.
 #[derive(Clone, Copy)]
@@ -211,23 +211,6 @@ fn in_parentheses(text: &[u8], mut span: Span) -> Span {
 
 fn is_word(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(Scalar::Int | Scalar::Uint))
-}
-
-/// How an amount is written.
-pub(crate) fn quantity(expr: &Expr) -> Quantity {
-    match &expr.kind {
-        ExprKind::Literal(_) => Quantity::Figures,
-        // A conversion that nobody wrote.
-        ExprKind::Cast(inner) if inner.span == expr.span => quantity(inner),
-        ExprKind::Unary(UnaryOp::Negate, operand) if quantity(operand) == Quantity::Figures => {
-            Quantity::Figures
-        }
-        ExprKind::Local(_) => Quantity::Variable,
-        ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) if quantity(base) == Quantity::Variable => {
-            Quantity::Variable
-        }
-        _ => Quantity::Expression,
-    }
 }
 
 /// The statement that is the claim's call and nothing else, with the loops and switches around it. What stands in a

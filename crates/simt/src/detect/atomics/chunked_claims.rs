@@ -8,13 +8,15 @@
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
+use crate::detect::Detectors;
 use crate::detect::atomics::contention::Claims;
-use crate::exec::machine::{BUDGET, MAX_WORK, Machine};
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::exec::over_approximation::Approximation;
+use crate::exec::{BUDGET, MAX_WORK, Machine};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::finding::Claim;
 use crate::terms::Terms;
 use crate::terms::column::Mask;
+use crate::waves::{LaneMap, WAVE_SIZES, Waves};
 
 /// Threads of a part: whole waves of any size but the largest, of which no more is asked than of others.
 const PART: usize = 64;
@@ -31,22 +33,26 @@ pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Opt
     }
     let mut terms = Terms::default();
     let mut claims = Claims::in_parts();
+    let mut approximation = Approximation::default();
     for part in 0..parts {
         terms.clear();
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-        let mut machine = Machine::new(shader, &mut terms, entry, waves, BUDGET)?;
+        let mut machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET)?;
         let threads = Mask::first(((part + 1) * PART).min(lanes)).without(Mask::first(part * PART));
         machine.state.active = threads;
         machine.state.alive = threads;
         machine.max_work = ALL_WORK / parts;
-        machine.claims = Some(claims);
+        machine.look_for_claims();
+        machine.observer.claims = Some(claims);
+        machine.approximation = approximation;
         if machine.run().is_some() || machine.is_exhausted() {
             return None;
         }
-        claims = machine.claims.take()?;
+        claims = machine.observer.claims.take()?;
         claims.end_part();
+        approximation = std::mem::take(&mut machine.approximation);
     }
-    Some(claims.finish((shader, entry), true))
+    Some(claims.finish((shader, entry), &approximation, true))
 }
 
 /// Whether no thread sees what others do.

@@ -16,19 +16,19 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
+use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
-use crate::compare::service_order::Order;
-use crate::detect::atomics::{address_cardinality, aggregation, chunked_claims};
-use crate::exec::machine::{BUDGET, Machine, TOO_MANY_STEPS};
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::detect::Detectors;
+use crate::detect::atomics::service_order::Order;
+use crate::detect::atomics::{address_cardinality, aggregation};
+use crate::exec::over_approximation::Approximation;
+use crate::exec::{AtomicAccess, Machine};
 use crate::facts::calls::Atomic;
 use crate::facts::effects::Effects;
-use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined, Quantity, Stop};
-use crate::terms::Terms;
+use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined};
 use crate::terms::column::{Column, Mask};
-use crate::terms::taint::{Facts, Mark, Source};
+use crate::terms::source::{Mark, Source};
+use crate::terms::taint::Facts;
 use crate::terms::value::Value;
 
 /// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.
@@ -44,24 +44,7 @@ pub(crate) struct Claims {
     /// By bit: what was found there was made into an address or kept; anything depends on it.
     slots: Cell<u64>,
     used: Cell<u64>,
-    /// Statements with an atomic in them were not looked at, in some pass or call.
-    pub misses: bool,
     pub order: Order,
-    /// Where an atomic's cell is looked up: the names that no file declares in it ([`crate::exec::undeclared`]).
-    pub supposed: Option<BTreeSet<String>>,
-    /// Of such names those to which something was stored.
-    pub stored: BTreeSet<String>,
-    /// Something is looked up that is given to a macro of which nothing is known.
-    pub in_macro: bool,
-    /// How many statements around stand for several: passes of loops that may be any, cases that may be taken; and how many
-    /// of these have a barrier.
-    pub standing_for_several: u32,
-    pub several_with_barriers: u32,
-    /// The intervals in which groupshared arrays are accessed plainly, and the first access; `None` where statements that were
-    /// not run may access them.
-    pub plain: FxHashMap<(GlobalId, u32), Option<Span>>,
-    /// The first barrier that was passed to which perhaps not all inputs lead, or the statement that holds it.
-    pub open_barrier: Option<Span>,
     /// In runs of one part of the group after another ([`super::chunked_claims`]): the threads of those that ended, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }
@@ -82,97 +65,6 @@ pub(crate) struct Site {
     /// Its groupshared array, and the intervals in which it was met.
     array: Option<GlobalId>,
     intervals: BTreeSet<u32>,
-}
-
-/// An atomic that the active threads are about to make.
-pub(crate) struct AtomicAccess<'m> {
-    pub name: &'m str,
-    /// What tells the cell from others of its resource or array.
-    pub address: &'m [Column],
-    pub amount: &'m [Column],
-    pub quantity: Quantity,
-    /// What it finds is stored over what it leaves, or beside it.
-    pub undoes: bool,
-    /// What is taken for one thing in all threads, in its address.
-    pub supposed: &'m BTreeSet<String>,
-    /// Elements of the groupshared array; `None` on the device.
-    pub cells: Option<u32>,
-    pub array: Option<GlobalId>,
-    pub place: Span,
-    pub span: Span,
-}
-
-/// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
-/// of 4 is one of any wave. Also where the run had to stop early, if it is not known what was left.
-pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Vec<Claim>, Option<Stop>) {
-    let mut claims: Vec<Claim> = Vec::new();
-    let mut early = None;
-    let mut budget = BUDGET;
-    let mut terms = Terms::default();
-    let allowed = shader
-        .functions
-        .get(entry.0 as usize)
-        .and_then(|function| function.wave_size);
-    let is_allowed = |size: &u32| allowed.is_none_or(|(least, most)| (least..=most).contains(size));
-    for (number, wave_size) in WAVE_SIZES.into_iter().filter(is_allowed).enumerate() {
-        terms.clear();
-        let waves = Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
-            return (claims, early);
-        };
-        machine.claims = Some(Claims::default());
-        let stopped = machine.run();
-        // A pass that may be any ends with the steps, and nobody is told.
-        let stopped = stopped.or_else(|| {
-            let span = machine.is_exhausted().then_some(machine.function()?.name_span)?;
-            Some(Stop {
-                reason: TOO_MANY_STEPS.to_owned(),
-                span,
-            })
-        });
-        budget = machine.budget;
-        let uses_waves = machine.report.used_waves;
-        let seen = machine.claims.take().unwrap_or_default();
-        let seen = seen.finish((shader, entry), stopped.is_none());
-        if number == 0 {
-            claims = seen;
-            early = stopped;
-            if let Some(found) = early
-                .as_ref()
-                .and_then(|_| chunked_claims::claims(shader, entry, group))
-            {
-                // Of those with other addresses less is known there.
-                claims.retain(|claim| found.iter().all(|other| other.span != claim.span));
-                claims.extend(found);
-                claims.sort_by_key(|claim| claim.span);
-                early = None;
-            }
-        } else {
-            let same = |a: &Claim, b: &Claim| {
-                (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
-            };
-            claims.retain_mut(|claim| {
-                let Some(other) = seen.iter().find(|other| same(claim, other)) else {
-                    return false;
-                };
-                if let Err(why) = other.parts {
-                    claim.parts = Err(why);
-                }
-                // Which threads come to it may depend on the waves.
-                claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
-                claim.has_known_cell &= other.has_known_cell;
-                if claim.meanwhile == Meanwhile::Atomics {
-                    claim.meanwhile = other.meanwhile;
-                }
-                claim.lanes = claim.lanes.max(other.lanes);
-                true
-            });
-        }
-        if !uses_waves || claims.is_empty() {
-            break;
-        }
-    }
-    (claims, early)
 }
 
 impl Claims {
@@ -216,9 +108,14 @@ impl Claims {
     }
 
     /// The claims, in order of their text. `is_complete` if the run went to its end.
-    pub fn finish(mut self, (shader, entry): (&Shader, FunctionId), is_complete: bool) -> Vec<Claim> {
+    pub fn finish(
+        mut self,
+        (shader, entry): (&Shader, FunctionId),
+        around: &Approximation,
+        is_complete: bool,
+    ) -> Vec<Claim> {
         let sites = std::mem::take(&mut self.sites);
-        let is_all = is_complete && !self.misses;
+        let is_all = is_complete && !around.misses;
         let sites = sites.into_iter().filter(|(_, site)| !site.is_spread);
         let mut claims: Vec<Claim> = sites
             .filter_map(|(key, site)| {
@@ -238,8 +135,8 @@ impl Claims {
                 let mut intervals = site.intervals.iter();
                 let plain = site
                     .array
-                    .and_then(|array| intervals.find_map(|interval| self.plain.get(&(array, *interval))));
-                claim.meanwhile = match (plain, self.open_barrier) {
+                    .and_then(|array| intervals.find_map(|interval| around.plain.get(&(array, *interval))));
+                claim.meanwhile = match (plain, around.open_barrier) {
                     _ if !is_all || claim.meanwhile == Meanwhile::Unknown => Meanwhile::Unknown,
                     (_, Some(barrier)) => Meanwhile::Unreached(barrier),
                     (Some(place), None) => Meanwhile::Plain(*place),
@@ -257,7 +154,7 @@ impl Claims {
     }
 }
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// Notes an atomic; where the value that it finds comes from.
     pub fn meet_atomic(&mut self, met: &AtomicAccess<'_>) -> Source {
         for amount in met.amount {
@@ -266,7 +163,7 @@ impl Machine<'_> {
             self.note_leftovers(threads.map(|thread| amount.at(thread)));
         }
         let key = (self.state.frame.function, met.span);
-        let Some(claims) = &mut self.claims else {
+        let Some(claims) = &mut self.observer.claims else {
             return Source::UNKNOWN;
         };
         let mark = claims.mark(key);
@@ -286,19 +183,14 @@ impl Machine<'_> {
             return source;
         };
         // A counter that its own old values are stored into counts nothing.
-        if let Some(claims) = self
-            .claims
-            .as_mut()
-            .filter(|claims| claims.in_macro || met.undoes)
-        {
-            claims.sites.entry(key).or_default().is_spread = true;
+        let site = claims.sites.entry(key).or_default();
+        if self.approximation.in_macro || met.undoes {
+            site.is_spread = true;
             return source;
         }
-        if let Some(claims) = self.claims.as_mut().filter(|_| !is_one) {
-            claims.sites.entry(key).or_default().varies = true;
-        }
+        site.varies |= !is_one;
         self.note_address(key, met.address, is_one);
-        if let Some(claims) = &mut self.claims {
+        if let Some(claims) = &mut self.observer.claims {
             let site = claims.sites.entry(key).or_default();
             site.threads = site.threads.or(active);
         }
@@ -315,10 +207,19 @@ impl Machine<'_> {
         } else {
             None
         };
-        let site = self.claims.as_ref().and_then(|claims| claims.sites.get(&key));
+        let site = self
+            .observer
+            .claims
+            .as_ref()
+            .and_then(|claims| claims.sites.get(&key));
         let is_known = site.is_some_and(|site| site.claim.is_some());
         if cells.is_some() && (lanes < MIN_LANES || !(is_known || self.several_of_a_wave())) {
-            if let Some(claims) = self.claims.as_mut().filter(|claims| claims.counted.is_some()) {
+            if let Some(claims) = self
+                .observer
+                .claims
+                .as_mut()
+                .filter(|claims| claims.counted.is_some())
+            {
                 // Too few in this part: who they are among all is not known.
                 claims.sites.entry(key).or_default().is_spread = true;
             }
@@ -326,16 +227,16 @@ impl Machine<'_> {
         }
         let is_certain = active == self.all && self.state.guard == Column::Uniform(Value::TRUE);
         let open = self.open_barrier_before(met.span);
-        let Some(claims) = &mut self.claims else {
+        let Some(claims) = &mut self.observer.claims else {
             return source;
         };
-        claims.open_barrier = claims.open_barrier.or(open);
-        let meanwhile = if claims.several_with_barriers == 0 {
+        self.approximation.open_barrier = self.approximation.open_barrier.or(open);
+        let meanwhile = if self.approximation.several_with_barriers == 0 {
             Meanwhile::Atomics
         } else {
             Meanwhile::Unknown
         };
-        let has_known_cell = claims.standing_for_several == 0 && is_at_number;
+        let has_known_cell = self.approximation.standing_for_several == 0 && is_at_number;
         let site = claims.sites.entry(key).or_default();
         site.array = met.array;
         site.intervals.insert(self.state.interval);
@@ -384,7 +285,7 @@ impl Machine<'_> {
         let active = self.state.active;
         let is_in_loop = is_one && !self.state.frame.loops.is_empty();
         let is_asked = |claims: &&mut Claims| claims.counted.is_some() || is_in_loop;
-        let Some(claims) = self.claims.as_mut().filter(is_asked) else {
+        let Some(claims) = self.observer.claims.as_mut().filter(is_asked) else {
             return;
         };
         let known = address.iter().map(|column| column.uniform(active).cloned());
@@ -408,7 +309,13 @@ impl Machine<'_> {
             None => Amount::Known(1),
             Some(Some(Value::Known(word))) => Amount::Known(word.cast_signed()),
             // In runs of parts, of one of them.
-            Some(Some(_)) if self.claims.as_ref().is_none_or(|claims| claims.counted.is_none()) => {
+            Some(Some(_))
+                if self
+                    .observer
+                    .claims
+                    .as_ref()
+                    .is_none_or(|claims| claims.counted.is_none()) =>
+            {
                 Amount::Uniform
             }
             Some(Some(_)) => Amount::Varying,
@@ -416,16 +323,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Elements of type `ty` that a groupshared variable holds.
-    pub fn elements(&self, array: GlobalId, ty: &Type) -> u32 {
-        let global = self.shader.globals.get(array.0 as usize);
-        let all = global.map_or(0, |global| self.shader.components(&global.ty));
-        u32::try_from(all / self.shader.components(ty).max(1)).unwrap_or(u32::MAX)
-    }
-
     /// What values depend on, in a run that has met an atomic.
     pub fn facts(&self, column: &Column) -> Option<(&Claims, Facts)> {
-        let claims = self.claims.as_ref().filter(|claims| !claims.numbers.is_empty())?;
+        let claims = self
+            .observer
+            .claims
+            .as_ref()
+            .filter(|claims| !claims.numbers.is_empty())?;
         let facts = match column {
             Column::Uniform(value) => self.terms.facts(value),
             Column::Lanes(_) => {
@@ -453,20 +357,13 @@ impl Machine<'_> {
 
     /// Statements of these effects depend on what they read.
     pub fn uses_in(&self, effects: &Effects) {
-        if self.claims.is_none() {
+        if self.observer.claims.is_none() {
             return;
         }
         let read = effects.read.difference(&effects.declared);
         let locals = read.filter_map(|local| self.state.frame.locals.get(local.0 as usize));
         for column in locals.chain(self.state.statics.values()).flatten() {
             self.uses(column);
-        }
-    }
-
-    /// Statements of these effects are not looked at for claims, or not to their end.
-    pub fn miss_claims(&mut self, effects: &Effects) {
-        if let Some(claims) = &mut self.claims {
-            claims.misses |= effects.atomic || effects.opaque;
         }
     }
 }

@@ -4,3 +4,86 @@ pub(crate) mod address_cardinality;
 pub(crate) mod aggregation;
 pub(crate) mod chunked_claims;
 pub(crate) mod contention;
+pub(crate) mod refinement;
+pub(crate) mod service_order;
+
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::detect::Detectors;
+use crate::exec::{BUDGET, Machine, TOO_MANY_STEPS};
+use crate::finding::{Claim, Meanwhile, Stop};
+use crate::terms::Terms;
+use crate::waves::{LaneMap, WAVE_SIZES, Waves};
+
+/// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
+/// of 4 is one of any wave. Also where the run had to stop early, if it is not known what was left.
+pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Vec<Claim>, Option<Stop>) {
+    let mut claims: Vec<Claim> = Vec::new();
+    let mut early = None;
+    let mut budget = BUDGET;
+    let mut terms = Terms::default();
+    let allowed = shader
+        .functions
+        .get(entry.0 as usize)
+        .and_then(|function| function.wave_size);
+    let is_allowed = |size: &u32| allowed.is_none_or(|(least, most)| (least..=most).contains(size));
+    for (number, wave_size) in WAVE_SIZES.into_iter().filter(is_allowed).enumerate() {
+        terms.clear();
+        let waves = Waves::new(group, wave_size, LaneMap::Linear);
+        let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, budget) else {
+            return (claims, early);
+        };
+        machine.look_for_claims();
+        let stopped = machine.run();
+        // A pass that may be any ends with the steps, and nobody is told.
+        let stopped = stopped.or_else(|| {
+            let span = machine.is_exhausted().then_some(machine.function()?.name_span)?;
+            Some(Stop {
+                reason: TOO_MANY_STEPS.to_owned(),
+                span,
+            })
+        });
+        budget = machine.budget;
+        let uses_waves = machine.report.used_waves;
+        let seen = machine.observer.claims.take().unwrap_or_default();
+        let seen = seen.finish((shader, entry), &machine.approximation, stopped.is_none());
+        if number == 0 {
+            claims = seen;
+            early = stopped;
+            if let Some(found) = early
+                .as_ref()
+                .and_then(|_| chunked_claims::claims(shader, entry, group))
+            {
+                // Of those with other addresses less is known there.
+                claims.retain(|claim| found.iter().all(|other| other.span != claim.span));
+                claims.extend(found);
+                claims.sort_by_key(|claim| claim.span);
+                early = None;
+            }
+        } else {
+            let same = |a: &Claim, b: &Claim| {
+                (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
+            };
+            claims.retain_mut(|claim| {
+                let Some(other) = seen.iter().find(|other| same(claim, other)) else {
+                    return false;
+                };
+                if let Err(why) = other.parts {
+                    claim.parts = Err(why);
+                }
+                // Which threads come to it may depend on the waves.
+                claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
+                claim.has_known_cell &= other.has_known_cell;
+                if claim.meanwhile == Meanwhile::Atomics {
+                    claim.meanwhile = other.meanwhile;
+                }
+                claim.lanes = claim.lanes.max(other.lanes);
+                true
+            });
+        }
+        if !uses_waves || claims.is_empty() {
+            break;
+        }
+    }
+    (claims, early)
+}

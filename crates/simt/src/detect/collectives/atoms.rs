@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{GlobalId, LocalId};
 
-use crate::exec::machine::Machine;
+use crate::detect::Detectors;
+use crate::exec::Machine;
 use crate::facts::effects::Effects;
 use crate::facts::layout::Layout;
 use crate::finding::Elements;
@@ -76,7 +77,7 @@ impl Layouts {
     }
 }
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// How the arrays' cells are seen, if elements are counted along `axis`.
     pub fn layouts(&self, touched: &BTreeSet<GlobalId>, axis: u8) -> Layouts {
         let layout =

@@ -10,15 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind};
 
+use crate::detect::Detectors;
 use crate::detect::collectives::atoms::{Freeing, Layouts, Twin};
 use crate::detect::collectives::executed::Executed;
-use crate::detect::collectives::partial_result_taint::Places;
 use crate::detect::collectives::partial_results::Watch;
-use crate::exec::machine::{MAX_WORK, Machine, Report, State};
+use crate::detect::coverage::{Missed, runs_once};
 use crate::exec::memory::Shared;
-use crate::facts::coverage::{Missed, runs_once};
+use crate::exec::{MAX_WORK, Machine, Report, State};
 use crate::facts::effects::Effects;
-use crate::finding::{Collective, Elements, Kind, Obstacle};
+use crate::finding::leftovers::Places;
+use crate::finding::{Amid, Collective, Elements, Kind, Obstacle};
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::terms::{Needs, Terms};
@@ -305,14 +306,14 @@ impl Prober {
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Machine<'a, Detectors> {
     /// About to run the statement at `index` of a block: notes what is needed should a construct start there.
     pub fn leave_trail(&mut self, statements: &'a [Stmt], index: usize, trail: &mut Trail) {
-        if !self.prober.enabled || self.prober.is_probing() {
+        if !self.observer.prober.enabled || self.observer.prober.is_probing() {
             return;
         }
-        self.prober.tick += 1;
-        trail.ticks.push(self.prober.tick);
+        self.observer.prober.tick += 1;
+        trail.ticks.push(self.observer.prober.tick);
         let Some((first, rest)) = statements.get(index..).and_then(<[Stmt]>::split_first) else {
             return;
         };
@@ -320,18 +321,18 @@ impl<'a> Machine<'a> {
         // guard the first barrier assumes that they are ([`Machine::assume_all_stay`]).
         let everyone = self.state.active == self.all && self.state.alive == self.all;
         let key = (self.state.frame.function, first.span);
-        let awaits = !self.prober.awaited.is_empty();
-        match self.prober.awaited.get_mut(&(key.0, key.1.start)) {
+        let awaits = !self.observer.prober.awaited.is_empty();
+        match self.observer.prober.awaited.get_mut(&(key.0, key.1.start)) {
             Some(is_met) => *is_met = true,
             // Nothing that another run did not find is asked for.
             None if awaits => return,
             None => {}
         }
-        if self.prober.tried.contains(&key) && !self.is_to_be_retried(key, everyone) {
+        if self.observer.prober.tried.contains(&key) && !self.is_to_be_retried(key, everyone) {
             return;
         }
-        let is_hopeless = self.prober.hopeless.contains(&key);
-        if !everyone || is_hopeless || self.prober.tried.len() >= MAX_PROBES {
+        let is_hopeless = self.observer.prober.hopeless.contains(&key);
+        if !everyone || is_hopeless || self.observer.prober.tried.len() >= MAX_PROBES {
             return;
         }
         let mut of_one = |statement| {
@@ -353,7 +354,7 @@ impl<'a> Machine<'a> {
             trail.barrier += 1;
         }
         if trail.barrier == statements.len() || trail.barrier - index >= MAX_STATEMENTS {
-            self.prober.hopeless.insert(key);
+            self.observer.prober.hopeless.insert(key);
             return;
         }
         let mut effects: Vec<Effects> = Vec::new();
@@ -367,7 +368,7 @@ impl<'a> Machine<'a> {
             effects.push(of_one);
         }
         if self.could_be_a_collective(&effects) {
-            self.prober.tried.insert(key);
+            self.observer.prober.tried.insert(key);
             let mut state = self.state.clone();
             state.guard = Column::Uniform(Value::TRUE);
             // What comes here has passed the last barrier, unless that is one that only some inputs lead to.
@@ -383,8 +384,28 @@ impl<'a> Machine<'a> {
                 effects,
             });
         } else {
-            self.prober.hopeless.insert(key);
+            self.observer.prober.hopeless.insert(key);
         }
+    }
+
+    /// The collectives that the run found, which `stopped` early if it names the entry point: seen through windows, those
+    /// that only a window shows.
+    pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
+        let mut found = self.observer.prober.finish(self.shader, stopped);
+        for collective in &mut found {
+            collective.presumes |= self.presumed;
+            collective.amid = collective.amid.or(self.ordered_by_chance.map(Amid::Barrier));
+        }
+        if self.windows.is_empty() {
+            return found;
+        }
+        found.retain_mut(|collective| {
+            let extents = self.window_extents(&collective.arrays, stopped.is_none());
+            collective.windows = extents.unwrap_or_default();
+            collective.rewrite = Err(Obstacle::SomeRuns);
+            !collective.windows.is_empty()
+        });
+        found
     }
 
     /// What was found of a statement that runs once more holds for this run too if the same is known. Else it is tried
@@ -392,16 +413,29 @@ impl<'a> Machine<'a> {
     fn is_to_be_retried(&mut self, key: Key, everyone: bool) -> bool {
         let (terms, state) = (&*self.terms, &self.state);
         let still_holds = |found: &Found| everyone && found.entry.is_as_before(terms, state);
-        let Some(at) = self.prober.found.iter().position(|found| found.key == key) else {
+        let Some(at) = self
+            .observer
+            .prober
+            .found
+            .iter()
+            .position(|found| found.key == key)
+        else {
             return false;
         };
-        if still_holds(&self.prober.found[at]) {
-            self.prober.found[at].again.push(self.prober.tick);
+        if still_holds(&self.observer.prober.found[at]) {
+            self.observer.prober.found[at]
+                .again
+                .push(self.observer.prober.tick);
             return false;
         }
-        let known = self.prober.found.swap_remove(at);
-        let times = self.prober.retried.get(&key).map_or(0, |retried| retried.times);
-        self.prober.retried.insert(
+        let known = self.observer.prober.found.swap_remove(at);
+        let times = self
+            .observer
+            .prober
+            .retried
+            .get(&key)
+            .map_or(0, |retried| retried.times);
+        self.observer.prober.retried.insert(
             key,
             Retried {
                 collective: known.collective,
@@ -422,7 +456,7 @@ impl<'a> Machine<'a> {
         for start in starts.into_iter().rev() {
             let tick = |index: usize| ticks.get(index).copied().unwrap_or(u64::MAX);
             let started = tick(start.index);
-            let found = self.prober.found.iter();
+            let found = self.observer.prober.found.iter();
             let scans = found.filter(|inner| inner.collective.kind != Kind::Reduction);
             let end = scans
                 .flat_map(Found::times)
@@ -445,7 +479,7 @@ impl<'a> Machine<'a> {
             else {
                 continue;
             };
-            if let Some(retried) = self.prober.retried.get(&start.key) {
+            if let Some(retried) = self.observer.prober.retried.get(&start.key) {
                 if !is_same(&retried.collective, &collective) {
                     continue;
                 }
@@ -456,11 +490,20 @@ impl<'a> Machine<'a> {
             let ended = tick(start.index + length);
             let is_inside = |tick: u64| tick >= started && tick < ended;
             if collective.kind != Kind::Reduction {
-                self.prober.found.retain(|found| !is_inside(found.started));
-            } else if self.prober.found.iter().any(|found| found.times().any(is_inside)) {
+                self.observer
+                    .prober
+                    .found
+                    .retain(|found| !is_inside(found.started));
+            } else if self
+                .observer
+                .prober
+                .found
+                .iter()
+                .any(|found| found.times().any(is_inside))
+            {
                 continue;
             }
-            self.prober.found.push(Found {
+            self.observer.prober.found.push(Found {
                 collective,
                 key: start.key,
                 entry: Entry::new(self.terms, &start.state, &effects[..length], twins),
@@ -523,7 +566,7 @@ impl<'a> Machine<'a> {
                         from_last,
                     };
                     let tried = self.try_candidate((statements, effects, &all), layouts, freeing);
-                    self.prober.watch = None;
+                    self.observer.prober.watch = None;
                     tried
                 };
                 let (mut found, has_choice) = attempt(false);
@@ -549,13 +592,13 @@ impl<'a> Machine<'a> {
         layouts: Layouts,
         freeing: Freeing,
     ) -> (Option<Candidate>, bool) {
-        self.prober.watch = self.watch(&layouts, &all.written);
-        if self.prober.watch.is_none() {
+        self.observer.prober.watch = self.watch(&layouts, &all.written);
+        if self.observer.prober.watch.is_none() {
             return (None, false);
         }
         let atoms = self.free(layouts, all, freeing);
         let has_choice = atoms.has_choice;
-        if let Some(watch) = &mut self.prober.watch {
+        if let Some(watch) = &mut self.observer.prober.watch {
             watch.first = atoms.first;
         }
         let mut best: Option<(Collective, usize)> = None;

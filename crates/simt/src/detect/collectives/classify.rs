@@ -3,16 +3,17 @@
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{GlobalId, Scalar};
 
+use crate::detect::Detectors;
 use crate::detect::collectives::atoms::Atoms;
 use crate::detect::collectives::executed::Executed;
-use crate::detect::collectives::partial_result_taint::{Leftovers, Place, Places};
 use crate::detect::collectives::partial_results::{Row, Watch, borrowed, row_length};
 use crate::detect::collectives::pattern;
 use crate::detect::collectives::pattern::Scan;
-use crate::detect::collectives::result_merging::Several;
-use crate::exec::machine::Machine;
+use crate::detect::collectives::result_merging::{Pattern, Several};
+use crate::exec::Machine;
 use crate::exec::memory::Shared;
 use crate::facts::effects::Effects;
+use crate::finding::leftovers::{Leftovers, Place, Places};
 use crate::finding::{Collective, Elements, Kind, Obstacle, Shape};
 use crate::terms::Term;
 use crate::terms::operator::Operator;
@@ -22,30 +23,7 @@ use crate::terms::value::Value;
 /// Atoms that are looked at to tell which values a total went into.
 const MAX_MADE_OF: usize = 1 << 16;
 
-/// What the candidate left somewhere.
-pub(crate) struct Pattern {
-    pub kind: Kind,
-    pub reversed: bool,
-    pub operator: Operator,
-    pub element: Scalar,
-    pub first: u32,
-    pub count: u32,
-    pub segment: u32,
-    pub input: Elements,
-    pub output: Elements,
-    /// What all its elements come to.
-    pub total: Value,
-}
-
-impl Pattern {
-    /// Whether this is what the other is, of the same elements.
-    pub fn is_result_of(&self, other: &Pattern) -> bool {
-        (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
-            && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
-    }
-}
-
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// What the places hold after the candidate's statements, if it has a name. How code can take their place is worked out for those
     /// that are wanted, by their kind and the number of their elements.
     pub fn classify(
@@ -54,7 +32,7 @@ impl Machine<'_> {
         (ran, effects): (Executed<'_>, &Effects),
         is_wanted: &dyn Fn(Kind, u32) -> bool,
     ) -> Option<Collective> {
-        let watch = self.prober.watch.take()?;
+        let watch = self.observer.prober.watch.take()?;
         let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
             &[None, Some(Half::High), Some(Half::Low)]
         } else {
@@ -63,7 +41,7 @@ impl Machine<'_> {
         let collective = halves
             .iter()
             .find_map(|half| self.classify_watched((&watch, *half), atoms, (ran, effects), is_wanted));
-        self.prober.watch = Some(watch);
+        self.observer.prober.watch = Some(watch);
         collective
     }
 
@@ -287,7 +265,7 @@ impl Machine<'_> {
     }
 }
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
     fn stores_a_part(&self, watch: &Watch, range: (Operator, u32, u32)) -> bool {
         let writes = self.state.writes.iter().skip(watch.writes_before);

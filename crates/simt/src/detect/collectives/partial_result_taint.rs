@@ -20,65 +20,22 @@
 
 use std::cell::Cell;
 
-use shaderlint_hlsl::{Direction, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, Type};
+use shaderlint_hlsl::{Direction, Function, FunctionId, GlobalId, Shader, Span, Stmt, Type};
 
-use crate::analyze::Seen;
+use crate::detect::Detectors;
+use crate::exec::assumptions::Assumptions;
 use crate::exec::loop_bounds::{Bound, assume};
-use crate::exec::machine::{Machine, Write};
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::exec::{Machine, Write};
+use crate::finding::leftovers::{Leftovers, Places};
 use crate::finding::{Collective, Kind};
 use crate::terms::Terms;
 use crate::terms::column::Column;
-use crate::terms::taint::{Mark, Source};
+use crate::terms::source::{Mark, Source};
 use crate::terms::value::{Op, Value};
+use crate::waves::{LaneMap, WAVE_SIZES, Waves};
 
 /// As many as there are marks.
 const MAX_MARKS: usize = 64;
-
-/// Places that a construct leaves something in.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
-    /// Groupshared variables and their words.
-    pub cells: Vec<(GlobalId, u32)>,
-    /// Variables, their components and threads.
-    pub registers: Vec<(LocalId, u32, u32)>,
-}
-
-/// One of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
-    Cell(GlobalId, u32),
-    Register(LocalId, u32, u32),
-}
-
-impl Places {
-    pub fn add(&mut self, place: Place) {
-        match place {
-            Place::Cell(global, cell) => self.cells.push((global, cell)),
-            Place::Register(local, component, thread) => self.registers.push((local, component, thread)),
-        }
-    }
-
-    pub fn append(&mut self, mut other: Places) {
-        self.cells.append(&mut other.cells);
-        self.registers.append(&mut other.registers);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.cells.is_empty() && self.registers.is_empty()
-    }
-}
-
-/// What a construct leaves.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Leftovers {
-    /// The last statement of the construct.
-    pub last: Span,
-    /// Of a reduction: where partial results are.
-    pub parts: Places,
-    /// Where the result is, and what is made of it by then; none where the last statement may have used it itself.
-    pub result: Places,
-}
 
 /// What is marked in a run, and what became of it.
 #[derive(Default)]
@@ -131,7 +88,7 @@ impl Marking {
 pub(crate) fn withdraw_unused(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
-    (seen, given): (Seen<'_>, Option<(&[Bound], u32)>),
+    (seen, given): (Assumptions<'_>, Option<(&[Bound], u32)>),
     collectives: &mut Vec<Collective>,
     budget: &mut u64,
 ) {
@@ -170,11 +127,11 @@ pub(crate) fn withdraw_unused(
         None => terms.clear(),
     }
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-    let Some(mut machine) = Machine::new(shader, terms, entry, waves, *budget) else {
+    let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves, *budget) else {
         return;
     };
     seen.by(&mut machine);
-    machine.leftovers = marking;
+    machine.observer.leftovers = marking;
     machine.keeps_steps = true;
     if given.is_some() {
         machine.max_work = machine.max_work.saturating_add(machine.terms.work());
@@ -182,7 +139,7 @@ pub(crate) fn withdraw_unused(
     let is_whole = machine.run().is_none();
     *budget = machine.budget;
     let used = machine.used_marks(function, is_whole);
-    let placed = machine.leftovers.placed;
+    let placed = machine.observer.leftovers.placed;
     let is_in = |mark: Option<Mark>, marks: u64| mark.is_some_and(|mark| marks & mark.bit() != 0);
     let mut marks = marks.into_iter();
     collectives.retain(|_| {
@@ -192,20 +149,20 @@ pub(crate) fn withdraw_unused(
     });
 }
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// Something that is not followed depends on these values.
     pub fn note_leftovers<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
-        if !self.leftovers.is_empty() {
-            let used = &self.leftovers.used;
+        if !self.observer.leftovers.is_empty() {
+            let used = &self.observer.leftovers.used;
             used.set(used.get() | self.marks(values));
         }
     }
 
     /// The run takes these values for anything from here on, and sees no uses of them any more.
     pub fn note_forgotten<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
-        if !self.leftovers.is_empty() {
-            let used = &self.leftovers.used;
-            used.set(used.get() | self.marks(values) & self.leftovers.results);
+        if !self.observer.leftovers.is_empty() {
+            let used = &self.observer.leftovers.used;
+            used.set(used.get() | self.marks(values) & self.observer.leftovers.results);
         }
     }
 
@@ -225,7 +182,7 @@ impl Machine<'_> {
     /// The marks that reach an output of the entry point, in a run that went to its end or had to stop.
     fn used_marks(&self, function: &Function, is_whole: bool) -> u64 {
         let of_writes = self.marks(self.state.writes.iter().flat_map(Write::values));
-        let mut used = self.leftovers.used.get() | of_writes;
+        let mut used = self.observer.leftovers.used.get() | of_writes;
         let mut used_results = 0;
         let locals = &self.state.frame.locals;
         let has_outputs = !self.state.writes.is_empty() || used != 0;
@@ -260,19 +217,19 @@ impl Machine<'_> {
             // What it is for is not seen.
             used_results = u64::MAX;
         }
-        used | used_results & self.leftovers.results
+        used | used_results & self.observer.leftovers.results
     }
 
     /// After a statement: if a construct ends with it, what it leaves is anything from here on. It is made of what it was
     /// made of, the results of other constructs among it.
     pub fn mark_leftovers(&mut self, statement: &Stmt) {
         let function = self.state.frame.function;
-        let marked = &self.leftovers.marked;
+        let marked = &self.observer.leftovers.marked;
         let ended = marked
             .iter()
             .filter(|marked| marked.function == function && marked.last == statement.span);
         for Marked { places, mark, .. } in ended.cloned().collect::<Vec<_>>() {
-            self.leftovers.placed |= mark.bit();
+            self.observer.leftovers.placed |= mark.bit();
             self.state.events += 1;
             let op = Op::AtomicResult {
                 event: self.state.events,

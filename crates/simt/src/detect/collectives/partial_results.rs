@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, LocalId, Scalar, Span, Type};
 
+use crate::detect::Detectors;
 use crate::detect::collectives::atoms::Layouts;
 use crate::detect::collectives::pattern;
-use crate::exec::machine::Machine;
+use crate::exec::Machine;
 use crate::facts::layout::{Layout, MAX_WIDTH};
 use crate::finding::Elements;
 use crate::terms::column::Column;
@@ -46,7 +47,7 @@ pub(crate) struct Watch {
     pub settled: bool,
 }
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// Ready to watch a candidate that touches arrays of these layouts and writes these variables.
     pub fn watch(&self, layouts: &Layouts, written: &BTreeSet<LocalId>) -> Option<Watch> {
         let function = self.function()?;
@@ -151,7 +152,7 @@ impl Machine<'_> {
 
     /// A variable is given another value: what was noticed of it is no more.
     pub fn forget_noticed(&mut self, local: LocalId) {
-        if let Some(watch) = self.prober.watch.as_mut() {
+        if let Some(watch) = self.observer.prober.watch.as_mut() {
             watch.noticed.retain(
                 |(place, ..)| !matches!(place, Elements::OneRegister { local: other, .. } if *other == local),
             );
@@ -162,7 +163,7 @@ impl Machine<'_> {
     /// another value in each pass.
     pub fn notice_expression(&mut self, expr: &Expr, value: &[Column]) {
         let loops = self.state.frame.loops.len();
-        let watch = self.prober.watch.as_ref();
+        let watch = self.observer.prober.watch.as_ref();
         if watch.is_some_and(|watch| watch.loops < loops) {
             return;
         }
@@ -174,7 +175,7 @@ impl Machine<'_> {
     }
 
     fn notice_at(&mut self, ty: &Type, value: &[Column], place: impl Fn(Option<u8>, u32) -> Elements) {
-        let Some(watch) = self.prober.watch.as_mut() else {
+        let Some(watch) = self.observer.prober.watch.as_mut() else {
             return;
         };
         let (Some(scalar), true) = (ty.scalar(), watch.depth == self.state.frame.depth) else {
@@ -194,7 +195,7 @@ impl Machine<'_> {
 
     /// Notes how far partial results have grown.
     pub fn observe_partial_results(&mut self) {
-        let Some(mut watch) = self.prober.watch.take() else {
+        let Some(mut watch) = self.observer.prober.watch.take() else {
             return;
         };
         let halved = self.terms.has_halves(watch.first).then(|| {
@@ -228,7 +229,7 @@ impl Machine<'_> {
         if window > watch.windows.last().copied().unwrap_or(1) {
             watch.windows.push(window);
         }
-        self.prober.watch = Some(watch);
+        self.observer.prober.watch = Some(watch);
     }
 }
 

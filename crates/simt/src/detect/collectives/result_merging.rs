@@ -1,10 +1,34 @@
 //! Several results of the same statements: those of a vector's components, and those of other elements or by another
 //! operator.
 
-use shaderlint_hlsl::{FunctionId, Shader, Type};
+use shaderlint_hlsl::{FunctionId, Scalar, Shader, Type};
 
-use crate::detect::collectives::classify::Pattern;
-use crate::finding::{Beside, Elements};
+use crate::finding::{Beside, Elements, Kind};
+use crate::terms::operator::Operator;
+use crate::terms::value::Value;
+
+/// What the candidate left somewhere.
+pub(crate) struct Pattern {
+    pub kind: Kind,
+    pub reversed: bool,
+    pub operator: Operator,
+    pub element: Scalar,
+    pub first: u32,
+    pub count: u32,
+    pub segment: u32,
+    pub input: Elements,
+    pub output: Elements,
+    /// What all its elements come to.
+    pub total: Value,
+}
+
+impl Pattern {
+    /// Whether this is what the other is, of the same elements.
+    pub fn is_result_of(&self, other: &Pattern) -> bool {
+        (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
+            && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
+    }
+}
 
 /// What belongs to one of the patterns that statements leave.
 pub(crate) struct Several {

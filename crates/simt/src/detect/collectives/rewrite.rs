@@ -6,10 +6,11 @@ use shaderlint_hlsl::{
     Direction, ExprKind, GlobalId, LocalId, Scalar, Span, Stmt, StmtKind, Type, expressions,
 };
 
+use crate::detect::Detectors;
 use crate::detect::collectives::executed::Executed;
 use crate::detect::collectives::partial_results::Watch;
+use crate::exec::Machine;
 use crate::exec::control::root;
-use crate::exec::machine::Machine;
 use crate::exec::memory::Shared;
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::stable::Stable;
@@ -17,7 +18,7 @@ use crate::finding::{Beside, Elements, LastStep, Left, Obstacle, Rewrite, StepEd
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// What code in the place of the statements has to know. `also` are other places of the result in `output`, and `beside` are the
     /// further results; `total` is what all elements of a scan come to, `None` for a reduction. The statements of `last` have run
     /// since.

@@ -25,19 +25,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Version};
 
-use crate::compare::wave_sensitivity;
+use crate::detect::Detectors;
 use crate::detect::collectives::pattern;
+use crate::detect::coverage::Missed;
 use crate::detect::shuffles::lanes::{Lanes, Pattern, register};
-use crate::exec::machine::{BUDGET, MAX_COMPONENTS, Machine, Run};
-use crate::exec::wave::{WAVE_SIZES, Waves};
-use crate::facts::coverage::Missed;
+use crate::detect::shuffles::prefilter::{Key, effects_of_ladder, starts};
+use crate::exec::{BUDGET, MAX_COMPONENTS, Machine, Run};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::layout::Layout;
-use crate::facts::shuffle_prefilter::{Key, effects_of_ladder, starts};
 use crate::finding::{Elements, Kind, WaveLadder};
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
+use crate::waves::{WAVE_SIZES, Waves, maps};
 
 /// Statements tried as a ladder's first, per run.
 const MAX_STARTS: usize = 64;
@@ -123,7 +123,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
     let sizes = WAVE_SIZES
         .into_iter()
         .filter(|size| (least..=most).contains(size));
-    let maps = wave_sensitivity::maps(group).iter();
+    let maps = maps(group).iter();
     // `[WaveSize(32, 4)]` allows none.
     let Some(least_lanes) = sizes.clone().next().map(least_lanes) else {
         return Vec::new();
@@ -147,10 +147,10 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
         }
         seen.push(waves.clone());
         terms.clear();
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
+        let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, budget) else {
             return Vec::new();
         };
-        machine.ladders = Some(Ladders {
+        machine.observer.ladders = Some(Ladders {
             wanted: std::mem::take(&mut wanted),
             ..Ladders::default()
         });
@@ -158,7 +158,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
             runs.stopped.push(number);
         }
         budget = machine.budget;
-        let mut ladders = machine.ladders.take().unwrap_or_default();
+        let mut ladders = machine.observer.ladders.take().unwrap_or_default();
         wanted = std::mem::take(&mut ladders.wanted);
         runs.add(ladders, number, size);
         wanted.retain(|key| !runs.is_lost(*key, entry) && !runs.is_fruitless(*key));
@@ -272,14 +272,14 @@ impl Start {
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Machine<'a, Detectors> {
     /// About to run the statement at `index` of a block: tries it as a ladder's first.
     pub fn try_ladder(&mut self, statements: &'a [Stmt], index: usize) {
         let Some(first) = statements.get(index) else {
             return;
         };
         let key = (self.state.frame.function, first.span);
-        let ladders = self.ladders.as_mut();
+        let ladders = self.observer.ladders.as_mut();
         let Some(ladders) = ladders.filter(|ladders| ladders.wanted.contains(&key)) else {
             return;
         };
@@ -293,21 +293,27 @@ impl<'a> Machine<'a> {
         if !start.failed {
             self.try_first(&statements[index..], &mut start);
         }
-        if let Some(ladders) = self.ladders.as_mut() {
+        if let Some(ladders) = self.observer.ladders.as_mut() {
             ladders.starts.insert(key, start);
         }
     }
 
     /// A read of other lanes is evaluated.
     pub fn note_lane_read(&mut self, in_arm: bool) {
-        if let Some(trial) = self.ladders.as_mut().and_then(|ladders| ladders.trial.as_mut()) {
+        if let Some(trial) = self
+            .observer
+            .ladders
+            .as_mut()
+            .and_then(|ladders| ladders.trial.as_mut())
+        {
             trial.reads += u32::from(!in_arm);
             trial.in_arm |= in_arm;
         }
     }
 
     fn is_trying_ladder(&self) -> bool {
-        self.ladders
+        self.observer
+            .ladders
             .as_ref()
             .is_some_and(|ladders| ladders.trial.is_some())
     }
@@ -343,7 +349,12 @@ impl<'a> Machine<'a> {
     /// The statements are not followed from here on.
     pub fn lose_ladders(&mut self, statements: &[Stmt]) {
         let function = self.state.frame.function;
-        if let Some(ladders) = self.ladders.as_mut().filter(|ladders| ladders.trial.is_none()) {
+        if let Some(ladders) = self
+            .observer
+            .ladders
+            .as_mut()
+            .filter(|ladders| ladders.trial.is_none())
+        {
             ladders.missed.note(self.shader, function, statements);
         }
     }
@@ -395,7 +406,7 @@ impl<'a> Machine<'a> {
         }
         let state = self.state.clone();
         let report = std::mem::take(&mut self.report);
-        if let Some(ladders) = self.ladders.as_mut() {
+        if let Some(ladders) = self.observer.ladders.as_mut() {
             ladders.trial = Some(Trial::default());
         }
         self.state.guard = Column::Uniform(Value::TRUE);
@@ -403,7 +414,11 @@ impl<'a> Machine<'a> {
         let found = self.run_trial(statements, &effects, &lanes);
         self.state = state;
         self.report = report;
-        let trial = self.ladders.as_mut().and_then(|ladders| ladders.trial.take());
+        let trial = self
+            .observer
+            .ladders
+            .as_mut()
+            .and_then(|ladders| ladders.trial.take());
         if start.states.is_empty() {
             start.results = found;
         } else {
@@ -488,7 +503,12 @@ impl<'a> Machine<'a> {
         let mut declared: BTreeSet<LocalId> = BTreeSet::new();
         let mut results = Vec::new();
         for (number, (statement, of_one)) in (1..).zip(statements.iter().zip(effects)) {
-            if let Some(trial) = self.ladders.as_mut().and_then(|ladders| ladders.trial.as_mut()) {
+            if let Some(trial) = self
+                .observer
+                .ladders
+                .as_mut()
+                .and_then(|ladders| ladders.trial.as_mut())
+            {
                 trial.number = number;
                 if number > 1 && of_one.reads_lanes() {
                     trial.inside.insert((number, (function, statement.span)));
@@ -515,7 +535,11 @@ impl<'a> Machine<'a> {
             let Some(result) = self.pattern(&written, lanes) else {
                 continue;
             };
-            let trial = self.ladders.as_ref().and_then(|ladders| ladders.trial.as_ref());
+            let trial = self
+                .observer
+                .ladders
+                .as_ref()
+                .and_then(|ladders| ladders.trial.as_ref());
             let (reads, in_arm) = trial.map_or((0, false), |trial| (trial.reads, trial.in_arm));
             results.push(Found {
                 number,

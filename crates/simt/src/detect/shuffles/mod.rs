@@ -2,3 +2,4 @@
 
 pub(crate) mod ladders;
 pub(crate) mod lanes;
+pub(crate) mod prefilter;

@@ -9,14 +9,16 @@
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
-use crate::analyze::Seen;
-use crate::exec::machine::{BUDGET, MAX_WORK, Machine};
+use crate::detect::Detectors;
+use crate::exec::RunMode;
+use crate::exec::assumptions::Assumptions;
 use crate::exec::memory::{Action, Meeting, Touch};
-use crate::exec::wave::Waves;
+use crate::exec::{BUDGET, MAX_WORK, Machine};
 use crate::finding::{Access, Race};
 use crate::terms::Terms;
 use crate::terms::sample::Inputs;
 use crate::terms::value::Value;
+use crate::waves::Waves;
 
 /// Inputs on which a kernel is run again.
 const MAX_REPLAYS: usize = 8;
@@ -38,10 +40,11 @@ struct Event {
     change: Option<[Value; 2]>,
 }
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// Keeps an access, if it is one that is recorded.
     pub fn record(&mut self, array: GlobalId, (cell, touch): (u32, Touch), change: Option<[Value; 2]>) {
-        let (Some(recorder), Some(site)) = (&mut self.recorder, self.sites.get(touch.site as usize)) else {
+        let (Some(recorder), Some(site)) = (&mut self.observer.recorder, self.sites.get(touch.site as usize))
+        else {
             return;
         };
         if let Some(events) = recorder.events.get_mut(&(array, site.span, touch.thread)) {
@@ -57,7 +60,7 @@ impl Machine<'_> {
     /// Whether this run had the two accesses as they are told of the race.
     fn bears_out(&self, race: &Race) -> bool {
         let events = |access: &Access| {
-            let recorder = self.recorder.as_ref()?;
+            let recorder = self.observer.recorder.as_ref()?;
             recorder.events.get(&place(race, access))
         };
         let is_it = |event: &&Event, access: &Access| {
@@ -104,7 +107,7 @@ pub(crate) fn borne_out(
     (shader, entry): (&Shader, FunctionId),
     terms: &mut Terms,
     waves: &Waves,
-    seen: Seen<'_>,
+    seen: Assumptions<'_>,
     races: Vec<Race>,
 ) -> Vec<Race> {
     let accesses = |race: &Race| [place(race, &race.first), place(race, &race.second)];
@@ -125,10 +128,11 @@ pub(crate) fn borne_out(
         tried.push(inputs.clone());
         terms.take_inputs(inputs);
         let max_work = terms.work().saturating_add(MAX_WORK);
-        if let Some(mut machine) = Machine::new(shader, terms, entry, waves.clone(), BUDGET) {
+        if let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves.clone(), BUDGET) {
             seen.by(&mut machine);
             machine.max_work = max_work;
-            machine.recorder = Some(recorder());
+            machine.mode = RunMode::Numbers;
+            machine.observer.recorder = Some(recorder());
             machine.run();
             for (race, is_borne_out) in races.iter().zip(&mut is_borne_out) {
                 *is_borne_out = *is_borne_out || machine.bears_out(race);
@@ -144,10 +148,11 @@ pub(crate) fn borne_out(
 #[cfg(test)]
 mod tests {
     use super::borne_out;
-    use crate::analyze::{Seen, analyze};
-    use crate::exec::wave::{LaneMap, Waves};
+    use crate::analyze::analyze;
+    use crate::exec::assumptions::Assumptions;
     use crate::finding::{Around, Race};
     use crate::terms::Terms;
+    use crate::waves::{LaneMap, Waves};
 
     /// A race whose read is in pass 2 of a loop and whose write is in pass 3.
     const KERNEL: &str = "RWStructuredBuffer<uint> Out; StructuredBuffer<uint> Src; groupshared uint g[64];\n\
@@ -167,7 +172,14 @@ mod tests {
             change(&mut race);
             let waves = Waves::new([64, 1, 1], 4, LaneMap::Linear);
             let terms = &mut Terms::default();
-            !borne_out((&shader, entry), terms, &waves, Seen::default(), vec![race]).is_empty()
+            !borne_out(
+                (&shader, entry),
+                terms,
+                &waves,
+                Assumptions::default(),
+                vec![race],
+            )
+            .is_empty()
         };
         let later = |around: &mut Vec<Around>| {
             for around in around {

@@ -27,6 +27,18 @@ pub(crate) fn is_group(size: [u32; 3]) -> bool {
     (1..=MAX_THREADS as u128).contains(&threads)
 }
 
+/// The packings of a group of more than one row.
+const MAPS_OF_ROWS: [LaneMap; 3] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads];
+
+/// The packings that a group of these sizes is run under.
+pub(crate) fn maps(group: [u32; 3]) -> &'static [LaneMap] {
+    if group[1] > 1 || group[2] > 1 {
+        &MAPS_OF_ROWS
+    } else {
+        &MAPS_OF_ROWS[..1]
+    }
+}
+
 impl LaneMap {
     /// The maps a proof "under any map" runs.
     pub const ALL: [LaneMap; 4] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads, LaneMap::Ragged(1)];

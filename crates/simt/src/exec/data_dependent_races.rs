@@ -7,14 +7,15 @@
 //! Where it goes must hang on what is read and nothing else: if the same data lead all threads to the same element, none of
 //! them keeps to elements of its own, as in `g[gi * 16 + key]`, which may be so that keys are less than 16.
 
-use crate::exec::machine::Machine;
+use crate::exec::Observer;
 use crate::exec::memory::{Conflict, DataDependent, Shared, Touches};
+use crate::exec::{Machine, RunMode};
 use crate::terms::column::Column;
 
 /// Threads of one access that are noted.
 const MAX_THREADS: usize = 3;
 
-impl Machine<'_> {
+impl<O: Observer> Machine<'_, O> {
     /// Notes threads that add to elements of an array that are not known.
     pub fn note_data_dependent(&mut self, number: usize, touches: Touches, base: &Column, component: u32) {
         if !self.tells_races() {
@@ -62,7 +63,7 @@ impl Machine<'_> {
 
     /// Whether this is a run whose races are told.
     fn tells_races(&self) -> bool {
-        !self.prober.is_probing() && self.claims.is_none() && self.served.is_none()
+        !self.observer.is_trying() && !self.over_approximates() && self.mode != RunMode::LaneByLane
     }
 
     fn conflict_of(&self, array: &Shared, led: &DataDependent) -> Option<Conflict> {

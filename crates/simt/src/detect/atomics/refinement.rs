@@ -25,12 +25,13 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
 
+use crate::detect::Detectors;
 use crate::detect::atomics::aggregation::{block_of, statement_at};
+use crate::exec::RunMode;
 use crate::exec::atomic::combining;
 use crate::exec::handle::from_heap;
-use crate::exec::machine::{Halt, Machine, Run, State};
 use crate::exec::transfer::resource_name;
-use crate::exec::wave::{WAVE_SIZES, Waves};
+use crate::exec::{Halt, Machine, Run, State};
 use crate::facts::differing_statements::spelled;
 use crate::facts::effects::EffectsCache;
 use crate::facts::reachable_globals::Named;
@@ -40,6 +41,7 @@ use crate::terms::operator::Operator;
 use crate::terms::sample::SplitMix;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
+use crate::waves::{WAVE_SIZES, Waves};
 
 /// Components of variables that may take part.
 const MAX_FREE: usize = 64;
@@ -223,9 +225,11 @@ fn lane_by_lane(
 ) -> Result<Left, String> {
     let unfit = || "its variables are too many to follow".to_owned();
     let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
-    let of_wave = Machine::of_wave(shader, terms, (function, &scope.named[number]), wave.clone());
+    let of_wave =
+        Machine::<Detectors>::of_wave(shader, terms, (function, &scope.named[number]), wave.clone());
     let mut machine = of_wave.ok_or_else(unfit)?;
-    machine.served = Some(Served {
+    machine.mode = RunMode::LaneByLane;
+    machine.observer.served = Some(Served {
         cell: Some(cell.at(0).clone()),
         steps: Vec::new(),
     });
@@ -265,7 +269,7 @@ fn lane_by_lane(
     }
     let Machine {
         all,
-        served,
+        observer,
         mut state,
         ..
     } = machine;
@@ -278,7 +282,7 @@ fn lane_by_lane(
     let statics = statics.filter_map(|both| state.statics.remove(&both[number]));
     Ok(Left {
         is_plain,
-        served: served.unwrap_or_default(),
+        served: observer.served.unwrap_or_default(),
         statics: statics.collect(),
         state,
     })
@@ -317,7 +321,7 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
     Ok(())
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Machine<'a, Detectors> {
     /// Makes an atomic lane by lane; what each lane finds.
     pub fn serve(
         &mut self,
@@ -328,7 +332,8 @@ impl<'a> Machine<'a> {
     ) -> Run<Vec<Column>> {
         let cell_type = operands.first().and_then(|operand| operand.ty.scalar());
         let operator = cell_type.and_then(|ty| combining(name, ty));
-        let (Some(operator), [amount], Some(served)) = (operator, amount, self.served.as_mut()) else {
+        let (Some(operator), [amount], Some(served)) = (operator, amount, self.observer.served.as_mut())
+        else {
             return Self::stop("an atomic that does not combine one amount", expr.span);
         };
         let Some(mut cell) = served.cell.take() else {
@@ -349,7 +354,7 @@ impl<'a> Machine<'a> {
             let after = self.terms.combine(operator, &cell, amount.at(lane));
             found[lane] = std::mem::replace(&mut cell, after);
         }
-        if let Some(served) = self.served.as_mut() {
+        if let Some(served) = self.observer.served.as_mut() {
             served.cell = Some(cell);
         }
         Ok(vec![Column::Lanes(found.into())])

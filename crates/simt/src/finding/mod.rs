@@ -1,18 +1,20 @@
 //! What a run found out, in terms a rule can report.
 
+pub(crate) mod leftovers;
+
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Type};
+use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Type, UnaryOp};
 
-use crate::detect::collectives::partial_result_taint::Leftovers;
-use crate::exec::wave::LaneMap;
 use crate::facts::calls::Atomic;
+use crate::finding::leftovers::Leftovers;
 use crate::terms::Needs;
 use crate::terms::operator::Operator;
 use crate::terms::packed16::Half;
 use crate::terms::sample::Inputs;
+use crate::waves::LaneMap;
 
 /// What one entry point's run showed.
 #[derive(Clone, Debug, Default)]
@@ -802,4 +804,25 @@ pub enum Found {
     Slot,
     /// It decides something, or is used in a way that is not followed.
     Otherwise,
+}
+
+impl Quantity {
+    /// How an amount is written.
+    pub(crate) fn of(expr: &Expr) -> Quantity {
+        match &expr.kind {
+            ExprKind::Literal(_) => Quantity::Figures,
+            // A conversion that nobody wrote.
+            ExprKind::Cast(inner) if inner.span == expr.span => Quantity::of(inner),
+            ExprKind::Unary(UnaryOp::Negate, operand) if Quantity::of(operand) == Quantity::Figures => {
+                Quantity::Figures
+            }
+            ExprKind::Local(_) => Quantity::Variable,
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _)
+                if Quantity::of(base) == Quantity::Variable =>
+            {
+                Quantity::Variable
+            }
+            _ => Quantity::Expression,
+        }
+    }
 }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
-use crate::compare::counterexample::Affine;
-use crate::detect::atomics::contention::Claims;
-use crate::exec::machine::{BUDGET, Machine};
+use crate::detect::Detectors;
 use crate::exec::transfer::resource_name;
-use crate::exec::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
+use crate::exec::{BUDGET, Machine};
+use crate::terms::affine::Affine;
 use crate::terms::column::Column;
-use crate::terms::taint::Source;
+use crate::terms::source::Source;
 use crate::terms::{Symbol, Terms};
+use crate::waves::{LaneMap, WAVE_SIZES, Waves, is_group};
 
 /// The resources a run has written to, as far as atomics are concerned.
 #[derive(Default)]
@@ -91,14 +91,15 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
     };
     let mut terms = Terms::default();
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-    let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, BUDGET) else {
+    let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET) else {
         return Unordered::default();
     };
-    machine.claims = Some(Claims::default());
+    machine.look_for_claims();
     let stopped = machine.run();
     let is_followed = stopped.is_none() && !machine.is_exhausted();
-    let claims = machine.claims.take().unwrap_or_default();
-    let is_followed = is_followed && !claims.misses && !machine.state.ordering.observed.unfollowed;
+    let claims = machine.observer.claims.take().unwrap_or_default();
+    let is_followed =
+        is_followed && !machine.approximation.misses && !machine.state.ordering.observed.unfollowed;
     let order = claims.order;
     let named = |symbols: BTreeSet<Symbol>| -> BTreeSet<String> {
         let names = symbols
@@ -149,11 +150,11 @@ impl Order {
     }
 }
 
-impl Machine<'_> {
+impl Machine<'_, Detectors> {
     /// Elements are put where the device says.
     pub fn note_appended(&mut self, resource: GlobalId) {
         let name = self.terms.symbol(resource_name(self.shader, resource));
-        if let Some(claims) = &mut self.claims {
+        if let Some(claims) = &mut self.observer.claims {
             claims.order.unordered.insert(name, u32::MAX);
         }
     }
@@ -162,14 +163,14 @@ impl Machine<'_> {
     /// into does not bear its mark.
     pub fn note_found(&mut self, source: Source) {
         let is_told = matches!(source, Source::Counter(mark) | Source::Other(mark) if mark.bit() != 0);
-        if let Some(claims) = &mut self.claims {
+        if let Some(claims) = &mut self.observer.claims {
             claims.order.is_untold |= !is_told;
         }
     }
 
     /// Notes an access of a resource that is no atomic: a load, or a store.
     pub fn note_access(&mut self, resource: GlobalId, index: &[Column], part: &Column, is_store: bool) {
-        if self.claims.is_none() {
+        if self.observer.claims.is_none() {
             return;
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
@@ -185,7 +186,9 @@ impl Machine<'_> {
         };
         let places = active.threads().filter(|thread| !is_given(thread));
         let places: Vec<_> = places.map(|thread| (place(thread), thread as u16)).collect();
-        let Some(claims) = &mut self.claims else { return };
+        let Some(claims) = &mut self.observer.claims else {
+            return;
+        };
         let known = claims.order.places.entry(name).or_default();
         known.is_stored |= is_store;
         known.is_loaded |= !is_store;
@@ -199,7 +202,9 @@ impl Machine<'_> {
     /// Notes an atomic on a resource, or on a groupshared array.
     pub fn note_atomic(&mut self, memory: GlobalId, is_on_device: bool, name: &str) {
         let resource = self.terms.symbol(resource_name(self.shader, memory));
-        let Some(claims) = &mut self.claims else { return };
+        let Some(claims) = &mut self.observer.claims else {
+            return;
+        };
         if is_on_device {
             let known = claims.order.places.entry(resource).or_default();
             known.atomics = Some(Served::note(known.atomics.take(), name));
@@ -216,7 +221,7 @@ impl Machine<'_> {
         places: impl Iterator<Item = &'c Column>,
         value: &Column,
     ) {
-        if self.claims.is_none() {
+        if self.observer.claims.is_none() {
             return;
         }
         let (active, guard) = (self.state.active, self.state.guard.clone());
@@ -226,7 +231,7 @@ impl Machine<'_> {
         };
         let is_chosen = depends(&guard) || depends(value);
         let is_open = is_chosen || { places }.any(depends);
-        let Some(order) = self.claims.as_mut().map(|claims| &mut claims.order) else {
+        let Some(order) = self.observer.claims.as_mut().map(|claims| &mut claims.order) else {
             return;
         };
         if let Some(resource) = resource {

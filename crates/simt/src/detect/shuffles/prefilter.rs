@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{FunctionId, Shader, Span, Stmt, StmtKind, statements};
 
-use crate::facts::coverage::{body_of, reached};
+use crate::detect::coverage::{body_of, reached};
 use crate::facts::effects::{Effects, EffectsCache};
 
 /// Statements of one block that a ladder has at most.

@@ -1,0 +1,36 @@
+//! What a run takes to be so.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::GlobalId;
+
+use crate::exec::Observer;
+use crate::exec::assumed_barriers::Supposed;
+use crate::exec::{Machine, Read};
+
+/// What a run takes to be so.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Assumptions<'s> {
+    /// Resources that are seen through windows.
+    pub windows: &'s [(GlobalId, u32)],
+    /// It is the first group: where elements are counted by `SV_DispatchThreadID`, it is the only one.
+    pub is_first_group: bool,
+    /// Reads of groupshared memory that may find anything.
+    pub finds_anything: Option<&'s BTreeSet<Read>>,
+    /// Barriers that the kernel does not have.
+    pub supposed: Option<&'s Supposed>,
+    /// Nothing but defects is looked for.
+    pub defects_alone: bool,
+}
+
+impl<'s> Assumptions<'s> {
+    pub fn by<'m, O: Observer>(self, machine: &mut Machine<'m, O>)
+    where
+        's: 'm,
+    {
+        machine.open_windows(self.windows);
+        machine.is_first_group = self.is_first_group;
+        machine.finds_anything = self.finds_anything;
+        machine.supposed = self.supposed;
+    }
+}

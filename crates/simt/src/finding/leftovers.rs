@@ -1,0 +1,48 @@
+//! Where a construct leaves its result, and the partial results besides.
+
+use shaderlint_hlsl::{GlobalId, LocalId, Span};
+
+/// Places that a construct leaves something in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    /// Groupshared variables and their words.
+    pub cells: Vec<(GlobalId, u32)>,
+    /// Variables, their components and threads.
+    pub registers: Vec<(LocalId, u32, u32)>,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Cell(GlobalId, u32),
+    Register(LocalId, u32, u32),
+}
+
+impl Places {
+    pub fn add(&mut self, place: Place) {
+        match place {
+            Place::Cell(global, cell) => self.cells.push((global, cell)),
+            Place::Register(local, component, thread) => self.registers.push((local, component, thread)),
+        }
+    }
+
+    pub fn append(&mut self, mut other: Places) {
+        self.cells.append(&mut other.cells);
+        self.registers.append(&mut other.registers);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.registers.is_empty()
+    }
+}
+
+/// What a construct leaves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leftovers {
+    /// The last statement of the construct.
+    pub last: Span,
+    /// Of a reduction: where partial results are.
+    pub parts: Places,
+    /// Where the result is, and what is made of it by then; none where the last statement may have used it itself.
+    pub result: Places,
+}
