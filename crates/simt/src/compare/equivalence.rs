@@ -47,7 +47,7 @@ pub struct WaveRun {
 
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Bit for bit, for every input.
+    /// Bit for bit, for every input, if each float operation is made as it is written: both have the same ones.
     Equal,
     /// The same sums or products of floats, in another order.
     Reassociates,
@@ -228,9 +228,18 @@ fn compare_at(
     run(outcome, presumes)
 }
 
-/// What `precise` and `snorm` do not promise of equal results is not proved.
-fn as_written(terms: &Terms, shaders: [&Shader; 2], outcome: Outcome) -> Outcome {
+/// What `precise` and `snorm` do not promise of equal results is not proved. `values` are those that are left.
+fn as_written<'v>(
+    terms: &Terms,
+    shaders: [&Shader; 2],
+    mut values: impl Iterator<Item = &'v Value>,
+    outcome: Outcome,
+) -> Outcome {
     let [words, other_words] = shaders.map(Words::of);
+    let mut combines_floats = || {
+        let mut seen = FxHashSet::default();
+        values.any(|value| terms.combines_floats(value, &mut seen))
+    };
     let is_precise = !words.precise.is_empty() || !other_words.precise.is_empty();
     let why = match outcome {
         Outcome::Reassociates | Outcome::RoundsBeyond(_)
@@ -239,7 +248,10 @@ fn as_written(terms: &Terms, shaders: [&Shader; 2], outcome: Outcome) -> Outcome
             "floats are combined in another order, where `precise` is written"
         }
         // Elsewhere the compiler may make one operation of two.
-        Outcome::Reassociates | Outcome::RoundsBeyond(_) if words.precise != other_words.precise => {
+        Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)
+            if words.precise != other_words.precise
+                && (!matches!(outcome, Outcome::Equal) || combines_floats()) =>
+        {
             "floats are combined, and `precise` is not written of the same"
         }
         Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
@@ -456,7 +468,8 @@ pub(crate) fn compare_traces(
     left: &[Value],
 ) -> Outcome {
     let outcome = compare_writes(terms, shaders[0], traces, left);
-    as_written(terms, shaders, outcome)
+    let values = traces[1].writes.iter().flat_map(Write::values).chain(left);
+    as_written(terms, shaders, values, outcome)
 }
 
 fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left: &[Value]) -> Outcome {
@@ -495,10 +508,7 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left:
 /// What is stored in a resource may come back, and a load says nothing of how that was made: it is taken for such a value.
 /// What becomes of values that are `left` besides is not seen.
 fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> Outcome {
-    let mut exact = FxHashSet::default();
-    let mut inexact = writes
-        .iter()
-        .any(|write| terms.reassociated(&write.value, &mut exact));
+    let mut inexact = false;
     let left_out = terms.left_out();
     for doubt in Doubt::ALL {
         let Some(mut search) = terms.doubted(doubt) else {
@@ -652,7 +662,7 @@ fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<Numbers>> {
 impl Terms {
     /// Whether the value is a float sum or product of several parts, or made of one. Not looked at again is what was
     /// `seen` to be none.
-    fn reassociated(&self, value: &Value, seen: &mut FxHashSet<u32>) -> bool {
+    fn combines_floats(&self, value: &Value, seen: &mut FxHashSet<u32>) -> bool {
         let mut waiting = vec![value];
         while let Some(value) = waiting.pop() {
             let operator = match value {
