@@ -202,7 +202,7 @@ fn part(shader: &Shader, ty: &Type, component: Option<u8>) -> String {
                 let width = shader.components(&field.ty);
                 if component < width {
                     let rest = part(shader, &field.ty, u8::try_from(component).ok());
-                    return format!(".{}{rest}", field.name);
+                    return field.selector() + &rest;
                 }
                 component -= width;
             }
@@ -239,7 +239,7 @@ pub(crate) fn part_of(shader: &Shader, ty: &Type, component: usize) -> Option<Pa
             let part = part_of(shader, &field.ty, component - first)?;
             return Some(Part {
                 first: first + part.first,
-                name: format!(".{}{}", field.name, part.name),
+                name: field.selector() + &part.name,
                 ..part
             });
         }

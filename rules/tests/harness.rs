@@ -233,6 +233,28 @@ fn good_is_silent_under_every_rule() {
     }
 }
 
+/// HLSL names what a struct inherits as its own members, and not by the base.
+#[test]
+fn inherited_members_are_named_as_own_ones() {
+    let text = |own: &str| {
+        format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\nstruct A {{ uint k; }};\nstruct B : A {{ {own} }};\n\
+             groupshared B g[64];\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {{\n    g[gi].k = Src[gi];\n    \
+             GroupMemoryBarrierWithGroupSync();\n    for (uint s = 32; s > 0; s >>= 1) {{\n        \
+             if (gi < s) g[gi].k += g[gi + s].k;\n        GroupMemoryBarrierWithGroupSync();\n    }}\n    \
+             Out[gi] = g[0].k;\n}}\n"
+        )
+    };
+    let fixed = |own: &str| settle(text(own).as_bytes(), true, lint, |findings| findings);
+    let told = String::from_utf8_lossy(&fixed("uint q;").text).into_owned();
+    assert!(
+        told.contains("+= g[waveElement].k;") && told.contains("g[0].k = "),
+        "{told}"
+    );
+    // Which of two is meant is not followed.
+    assert_eq!(fixed("uint k;").fixed, [""; 0]);
+}
+
 #[test]
 fn fixed_files_are_clean_and_stay_so() {
     for rule in RULES {

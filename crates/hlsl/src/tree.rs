@@ -207,6 +207,19 @@ pub struct Field {
     pub ty: Type,
     /// The semantic after the colon, as written.
     pub semantic: Option<String>,
+    /// It holds what is inherited from the struct of this name.
+    pub is_base: bool,
+}
+
+impl Field {
+    /// What follows an object to name the field of it: nothing where its members are named as the object's own.
+    #[must_use]
+    pub fn selector(&self) -> String {
+        if self.is_base {
+            return String::new();
+        }
+        format!(".{}", self.name)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

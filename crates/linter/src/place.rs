@@ -231,8 +231,9 @@ fn block(text: &[u8], place: FileSpan, style: &Style<'_>, block: &str) -> FileEd
 /// The end of the line that holds `offset` if nothing but a `//` comment stands there, else `offset`.
 fn end_of_line(text: &[u8], offset: u32) -> u32 {
     let rest = text.get(offset as usize..).unwrap_or_default();
-    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // A `//` comment ends at a carriage return as well.
+    let mut lines = rest.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let line = lines.next().unwrap_or_default();
     let trimmed = line.trim_ascii();
     // A backslash at its end would draw the next line into the comment.
     let skippable = trimmed.is_empty() || (trimmed.starts_with(b"//") && !trimmed.ends_with(b"\\"));
@@ -321,6 +322,7 @@ mod tests {
         assert_eq!(at_semicolon("uint g[4]; // why\r\nx"), 7);
         assert_eq!(at_semicolon("uint g[4];"), 0);
         assert_eq!(at_semicolon("uint g[4]; uint h;\n"), 0);
+        assert_eq!(at_semicolon("uint g[4]; // why\r[numthreads(64, 1, 1)]\nx"), 7);
         assert_eq!(at_semicolon("uint g[4]; // goes on \\\nhere\n"), 0);
         assert_eq!(at_semicolon("uint g[4]; /* opens\n here */"), 0);
     }

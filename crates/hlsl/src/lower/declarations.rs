@@ -243,12 +243,14 @@ impl<'a> Lowering<'a> {
                 declared.init = value_of_member(node, declarator);
             }
             let (ty, mut init) = self.initialized(&declared);
-            if is_static && init.is_none() && node.kind() == "field_declaration" {
-                init = Some(self.value_elsewhere(&ty, declared.name_span));
-            }
             let mut inner = &ty;
             while let Type::Array(element, _) = inner {
                 inner = element;
+            }
+            // A resource that is assigned has no value before.
+            let is_elsewhere = node.kind() == "field_declaration" || matches!(inner, Type::Resource(..));
+            if is_static && init.is_none() && is_elsewhere {
+                init = Some(self.value_elsewhere(&ty, declared.name_span));
             }
             let storage = if matches!(inner, Type::Resource(..)) && !item.groupshared {
                 Storage::Resource

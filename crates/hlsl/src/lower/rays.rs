@@ -83,6 +83,7 @@ impl Lowering<'_> {
                     name: name.to_owned(),
                     ty,
                     semantic: None,
+                    is_base: false,
                 })
                 .into(),
             span: Span::default(),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashSet;
 use tree_sitter::Node;
 
 use super::constants::Constant;
@@ -155,6 +156,8 @@ impl<'a> Lowering<'a> {
         self.namespace = outer;
         self.open_structs.pop();
         self.hide_widths(&mut fields);
+        // Which of two members of one name is meant hangs on where it is named.
+        understood &= bases == 0 || self.have_own_names(&fields);
         let ty = self.declare_struct(node, name, fields, understood);
         if let Some(key) = instance {
             // Its methods may name it.
@@ -213,11 +216,30 @@ impl<'a> Lowering<'a> {
                         name: base.name.clone(),
                         ty,
                         semantic: None,
+                        is_base: true,
                     });
                 }
             }
         }
         known
+    }
+
+    /// Whether no two members of a struct, those that it inherits among them, have one name.
+    fn have_own_names(&self, fields: &[Field]) -> bool {
+        let mut names = FxHashSet::default();
+        let mut waiting: Vec<&Field> = fields.iter().collect();
+        while let Some(field) = waiting.pop() {
+            match (field.is_base, &field.ty) {
+                (true, Type::Struct(id)) => {
+                    let base = self.shader.structs.get(id.0 as usize);
+                    waiting.extend(base.into_iter().flat_map(|base| &base.fields));
+                }
+                // What has no name has been reported.
+                _ if !field.name.is_empty() && !names.insert(&field.name) => return false,
+                _ => {}
+            }
+        }
+        true
     }
 
     /// Adds a struct, unless it is too much of one.
@@ -307,6 +329,7 @@ impl<'a> Lowering<'a> {
                 name: String::new(),
                 ty: Type::Unknown,
                 semantic: None,
+                is_base: false,
             });
             return;
         }
@@ -332,6 +355,7 @@ impl<'a> Lowering<'a> {
                     name: String::from_utf8_lossy(declared.name).into_owned(),
                     ty: if bitfield { Type::Unknown } else { declared.ty },
                     semantic: self.semantic(declared.name_span),
+                    is_base: false,
                 });
             }
         }

@@ -12,7 +12,7 @@ use shaderlint_hlsl::{Function, FunctionId, Global, Shader, Span, Storage, Type}
 use shaderlint_simt::WAVE_SIZES;
 
 use self::blocks::Block;
-use self::marks::{Declarations, is_of_word, shown, small_numbers};
+use self::marks::{Declarations, is_of_word, shown, small_numbers, unlike_numbers};
 
 use super::pair::{Pair, reachable, reachable_text};
 use crate::kernel;
@@ -70,7 +70,7 @@ pub(super) fn check(flagged: &Unit, other: &Unit, pair: &Pair) -> Result<()> {
     }
     order_of_members(kernels)?;
     blocks_of_members(kernels, &pairs)?;
-    for pair in &pairs {
+    for pair in pairs.iter().filter(|pair| pair[0].storage == Storage::Uniform) {
         place_of_member(kernels, *pair)?;
     }
     meaning_of_words(kernels)?;
@@ -221,13 +221,12 @@ fn blocks_of_members<'a>(kernels: [&Kernel<'a>; 2], pairs: &[[&'a Global; 2]]) -
 /// What comes before a member in its constant buffer is as large in both: the same types, or what offsets make of it.
 fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> {
     let members = [0, 1].map(|which| {
-        let block = Block::of(kernels[which].shader, pair[which]);
-        block.map(|block| block.up_to(pair[which]))
+        let shader = kernels[which].shader;
+        match Block::of(shader, pair[which]) {
+            Some(block) => block.up_to(pair[which]),
+            None => blocks::without_block(shader, pair[which]),
+        }
     });
-    let [Some(first), Some(second)] = members else {
-        return Ok(());
-    };
-    let members = [first, second];
     let name = &pair[0].name;
     if [0, 1]
         .iter()
@@ -294,6 +293,14 @@ fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
             said,
         );
     }
+    let is_one_text = kernels[0].shader.text == kernels[1].shader.text;
+    if let Some([one, other]) = numbers
+        .iter()
+        .find_map(|numbers| unlike_numbers(numbers))
+        .filter(|_| !is_one_text)
+    {
+        bail!("`{one}` and `{other}` are not told apart: what each holds is the target's business");
+    }
     let marked = kernels.map(|kernel| {
         let texts = reachable_text(kernel.shader, kernel.entry);
         let words = texts
@@ -320,12 +327,15 @@ impl<'a> Kernel<'a> {
         };
         let is_given = |global: &&Global| matches!(global.storage, Storage::Resource | Storage::Uniform);
         let globals = shader.globals.iter().filter(is_given);
+        let own_name = |global: &Global| global.name.rsplit("::").next().map(ToOwned::to_owned);
         Kernel {
             path: kernel::path(unit),
             shader,
             entry,
             declarations: Declarations::new(shader),
-            used: globals.filter(|global| names(&global.name)).collect(),
+            used: globals
+                .filter(|global| own_name(global).is_some_and(|name| names(&name)))
+                .collect(),
         }
     }
 
@@ -455,6 +465,12 @@ fn layout(shader: &Shader, ty: &Type) -> String {
     match ty {
         Type::Struct(id) => {
             let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |of| &of.fields);
+            // How wide a bit field is, its text says.
+            let is_unknown = fields.iter().any(|field| field.ty == Type::Unknown);
+            if let Some(of) = shader.structs.get(id.0 as usize).filter(|_| is_unknown) {
+                let text = String::from_utf8_lossy(of.span.slice(&shader.text));
+                return text.split_whitespace().collect::<Vec<&str>>().join(" ");
+            }
             let fields: Vec<String> = fields.iter().map(|field| layout(shader, &field.ty)).collect();
             format!("{{{}}}", fields.join(", "))
         }

@@ -390,3 +390,58 @@ fn words_that_change_what_is_computed_are_written_alike() {
         "the number of `NonUniformResourceIndex` is 1 in a.hlsl, and 0 in b.hlsl",
     );
 }
+
+#[test]
+fn members_without_a_block_lie_at_the_same_places() {
+    let out = "RWStructuredBuffer<uint> Y;";
+    for (globals, change, expected) in [
+        (
+            "uint a; uint b; ",
+            ["uint a;", "static uint a;"],
+            "what comes before `b` in its constant buffer is Scalar(Uint) in a.hlsl, and nothing in b.hlsl",
+        ),
+        (
+            "uint a[3]; uint b; ",
+            ["a[3]", "a[2]"],
+            "what comes before `b` in its constant buffer is Scalar(Uint)[3] in a.hlsl, and Scalar(Uint)[2] in b.hlsl",
+        ),
+    ] {
+        differ(&format!("{globals}{out}"), "Y[id.x] = b;", change, expected);
+    }
+}
+
+#[test]
+fn what_stands_in_a_namespace_is_compared_as_well() {
+    differ(
+        "namespace N { StructuredBuffer<uint> B : register(t0); } RWStructuredBuffer<uint> Y;",
+        "Y[id.x] = N::B[id.x];",
+        ["register(t0)", "register(t1)"],
+        "`N::B` is `StructuredBuffer<uint> B : register(t0)` in a.hlsl, and `StructuredBuffer<uint> B : register(t1)` in b.hlsl",
+    );
+}
+
+#[test]
+fn widths_of_bit_fields_are_part_of_a_layout() {
+    let said = ["uint a : 20; uint c : 20;", "uint a : 8; uint c : 24;"].map(|fields| {
+        kernel(
+            &format!("struct S {{ {fields} uint d; }}; StructuredBuffer<S> B; RWStructuredBuffer<uint> Y;"),
+            "Y[id.x] = B[id.x].d;",
+        )
+    });
+    let said = of_two([&said[0], &said[1]]);
+    assert!(
+        said.contains("these are kernels of two interfaces: `B` is"),
+        "{said}"
+    );
+}
+
+#[test]
+fn small_floats_of_two_types_are_not_told_apart() {
+    let body = "half h = (half)X[id.x]; min16float m = (min16float)X[id.x]; Y[id.x] = h;";
+    let first = kernel(&format!("StructuredBuffer<float> X; {OUT}"), body);
+    let said = of_two([&first, &first.replace("Y[id.x] = h", "Y[id.x] = m")]);
+    assert_eq!(
+        said,
+        "2 error: `half` and `min16float` are not told apart: what each holds is the target's business\n"
+    );
+}

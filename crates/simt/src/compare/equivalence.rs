@@ -10,7 +10,7 @@
 //! That writes are the same ones in the same order of each thread does not say that barriers and fences order them alike:
 //! that is compared too, where this group or another one can tell ([`crate::exec::device_order`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -417,6 +417,51 @@ fn is_by_address(ty: &Type) -> bool {
     }
 }
 
+/// Whether threads of one group may store different components of one texel. A device loads such a texel and stores all of it
+/// ("typed UAV" stores have the mask xyzw: DXIL.rst, `BufferStore` and `TextureStore`), so what one of them stores another may
+/// undo; the writes that are compared are those of components.
+fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
+    let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
+    for write in writes {
+        of_resources.entry(write.resource).or_default().push(write);
+    }
+    of_resources.iter().any(|(resource, writes)| {
+        let Some(width) = texel_width(shader, terms.name(*resource)) else {
+            return false;
+        };
+        // By index and thread.
+        let mut stored: BTreeMap<Vec<Option<Affine>>, BTreeMap<u16, BTreeSet<u32>>> = BTreeMap::new();
+        for write in writes {
+            let index = write.index.iter().map(|index| terms.affine(index)).collect();
+            let components = stored.entry(index).or_default().entry(write.thread).or_default();
+            if write.part == Value::Known(0) {
+                components.insert(write.component);
+            }
+        }
+        let is_whole = |components: &BTreeSet<u32>| components.len() == usize::from(width);
+        stored.iter().any(|(index, threads)| {
+            let is_one_thread = threads.len() == 1 && index.iter().all(Option::is_some);
+            !is_one_thread && !threads.values().all(is_whole)
+        })
+    })
+}
+
+/// How many components a texel has of a resource of this name, if each has several and they are stored together.
+fn texel_width(shader: &Shader, name: &str) -> Option<u8> {
+    let global = shader.globals.iter().find(|global| global.name == name)?;
+    let mut ty = &global.ty;
+    while let Type::Array(element, _) = ty {
+        ty = element;
+    }
+    match ty {
+        Type::Resource(ResourceKind::RwBuffer | ResourceKind::RwTexture, Some(texel)) => match &**texel {
+            Type::Vector(_, width) if *width > 1 => Some(*width),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Whether a component of a resource's elements is a float.
 fn is_float(shader: &Shader, terms: &Terms, write: &Write) -> bool {
     let name = terms.name(write.resource);
@@ -467,6 +512,10 @@ pub(crate) fn compare_traces(
     traces: [&Trace; 2],
     left: &[Value],
 ) -> Outcome {
+    if (shaders.iter().zip(traces)).any(|(shader, trace)| parts_texels(shader, terms, &trace.writes)) {
+        let why = "a component of a texel is stored, which writes all of it, and other threads may write to that texel";
+        return Outcome::NotProved(why.to_owned());
+    }
     let outcome = compare_writes(terms, shaders[0], traces, left);
     let values = traces[1].writes.iter().flat_map(Write::values).chain(left);
     as_written(terms, shaders, values, outcome)

@@ -51,7 +51,7 @@ impl<O: Observer> Machine<'_, O> {
                         }
                         is_here
                     })?;
-                    name = format!("{name}.{}", field.name);
+                    name.push_str(&field.selector());
                     ty = &field.ty;
                 }
                 Type::Scalar(scalar) => return Some((name, *scalar)),

@@ -428,7 +428,7 @@ impl Search<'_> {
 
 /// Whether an operation on floats makes of numbers next to each other such numbers again.
 pub(crate) fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
-    const JUMPS: [&str; 16] = [
+    const JUMPS: [&str; 17] = [
         "floor",
         "ceil",
         "trunc",
@@ -445,6 +445,7 @@ pub(crate) fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
         "faceforward",
         "lit",
         "refract",
+        "atan2",
     ];
     match op {
         Op::Same => arguments.len() == 1,

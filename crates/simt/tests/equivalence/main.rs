@@ -1206,3 +1206,72 @@ fn an_index_into_a_vector_of_a_buffer_is_followed() {
     let written = said(["Y[gi] = W[gi][gi & 3];", "uint4 w = W[gi]; Y[gi] = w[gi & 3];"]);
     assert_ne!(written, "equal");
 }
+
+/// A `static` resource stands for the one that it was given last.
+#[test]
+fn a_static_resource_is_none_of_its_own() {
+    let of = |bodies: [&str; 2]| {
+        let [first, second] = bodies.map(|body| kernel("", "static RWStructuredBuffer<uint> P;", body));
+        words(&runs_of([&first, &second]))
+    };
+    for pair in [
+        [
+            "P = Y; P[id.x] = 1; Y[id.x] = 2;",
+            "P = Y; Y[id.x] = 2; P[id.x] = 1;",
+        ],
+        [
+            "P = Y; Y[id.x] = 1; Y[id.x + 1] = P[id.x];",
+            "Y[id.x] = 1; Y[id.x + 1] = P[id.x];",
+        ],
+    ] {
+        let said = of(pair);
+        assert!(said.starts_with("not proved"), "{pair:?}: {said}");
+    }
+}
+
+/// A store to one component of a texel loads the texel and stores all of it.
+#[test]
+fn components_of_a_texel_are_stored_by_one_thread() {
+    let of = |bodies: [&str; 2]| {
+        let [first, second] =
+            bodies.map(|body| kernel("", "RWBuffer<uint2> W; RWTexture2D<float4> T;", body));
+        words(&runs_of([&first, &second]))
+    };
+    let whole = "if ((gi & 1) == 0) W[gi / 2] = uint2(gi, gi + 1);";
+    for parts in [
+        "W[gi / 2][gi & 1] = gi;",
+        "if (gi & 1) W[gi / 2].y = gi; else W[gi / 2].x = gi;",
+    ] {
+        let said = of([parts, whole]);
+        assert!(
+            said.starts_with("not proved: a component of a texel"),
+            "{parts}: {said}"
+        );
+        let said = of([parts, parts]);
+        assert!(
+            said.starts_with("not proved: a component of a texel"),
+            "{parts}: {said}"
+        );
+    }
+    // Whoever stores all of it undoes nothing, nor does a thread that has the texel to itself.
+    for alone in [
+        whole,
+        "T[id.xy].x = 1;",
+        "T[id.xy].xyz = 1; T[id.xy].w = gi;",
+        "T[g.xy] = 3;",
+    ] {
+        assert_eq!(of([alone, alone]), "equal", "{alone}");
+    }
+}
+
+#[test]
+fn an_angle_jumps_where_its_sign_changes() {
+    let said = said([
+        "G[id.x] = atan2((F[0] + F[1]) + F[2], -1);",
+        "G[id.x] = atan2(F[0] + (F[1] + F[2]), -1);",
+    ]);
+    assert!(
+        said.starts_with("not proved: the order of float operations"),
+        "{said}"
+    );
+}

@@ -57,6 +57,16 @@ impl<'a> Block<'a> {
     }
 }
 
+/// The members that stand in no block, up to this one and with it: compilers make one constant buffer of them.
+pub(super) fn without_block<'a>(shader: &'a Shader, member: &Global) -> Vec<&'a Global> {
+    let members = shader.globals.iter().filter(|global| {
+        global.storage == Storage::Uniform && global.name_span.start <= member.name_span.start
+    });
+    members
+        .filter(|global| Block::of(shader, global).is_none())
+        .collect()
+}
+
 /// Whether one of these has a `packoffset`.
 pub(super) fn are_placed(shader: &Shader, members: &[&Global]) -> bool {
     members.iter().any(|member| is_placed(shader, member))

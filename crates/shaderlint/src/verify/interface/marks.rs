@@ -183,6 +183,25 @@ pub(super) fn small_numbers(text: &[u8]) -> Vec<&'static str> {
         .collect()
 }
 
+/// Two types of small numbers of one kind that are not the same, and that the engine takes for one.
+pub(super) fn unlike_numbers(names: &[&'static str]) -> Option<[&'static str; 2]> {
+    const KINDS: [&[&str]; 3] = [
+        &["half", "float16_t", "min16float", "min10float"],
+        &["int16_t", "min16int", "min12int"],
+        &["uint16_t", "min16uint"],
+    ];
+    KINDS.into_iter().find_map(|kind| {
+        let mut of_kind = names.iter().filter(|name| kind.contains(name));
+        let first = of_kind.next()?;
+        // Where there is `float16_t`, `half` is the same.
+        let is_other = |name: &&&str| {
+            let native = ["half", "float16_t"];
+            *name != first && !(native.contains(*name) && native.contains(first))
+        };
+        Some([*first, *of_kind.find(is_other)?])
+    })
+}
+
 pub(super) fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

@@ -383,8 +383,7 @@ impl Machine<'_, Detectors> {
                             }
                             here
                         })?;
-                    path.push('.');
-                    path.push_str(&field.name);
+                    path.push_str(&field.selector());
                     ty = &field.ty;
                 }
                 _ => return None,
