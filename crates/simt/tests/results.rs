@@ -58,6 +58,15 @@ const NOTHING: &[&str] = &[];
 fn a_total_that_reaches_no_output_is_none() {
     for (body, expected) in [
         ("UP if (gi == 0) Out[0] = g[63];", TOTAL),
+        // Overwritten under a condition that says which of two values is there.
+        (
+            "UP if (gi == 0) Out[0] = g[63]; SYNC; if (n) { g[gi] = gi; SYNC; Out[id.x] = g[63 - gi]; }",
+            TOTAL,
+        ),
+        (
+            "UP if (gi == 0) Out[0] = g[63]; SYNC; if (!(n > 3)) { g[gi] = gi; SYNC; Out[id.x] = g[63 - gi]; }",
+            TOTAL,
+        ),
         // Overwritten unread, whether or not the partial results are of use.
         (
             "UP if (gi == 63) g[63] = 0; SYNC; DOWN Out[id.x] = g[gi];",

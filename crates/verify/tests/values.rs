@@ -2,7 +2,9 @@
 
 mod support;
 
-use support::{check_lane, check_out, sample};
+use shaderlint_hlsl::Version;
+use shaderlint_verify::lower;
+use support::{check_kernel, check_lane, check_out, sample, shader};
 
 #[test]
 fn integer_operators() {
@@ -11,6 +13,11 @@ fn integer_operators() {
     check_lane("", "r = x * x;", |_, x| x.wrapping_mul(x));
     check_lane("", "r = x / (gi + 1);", |gi, x| x / (gi + 1));
     check_lane("", "r = x % (gi + 1);", |gi, x| x % (gi + 1));
+    let zero_or = |quotient: Option<u32>| quotient.unwrap_or(u32::MAX);
+    check_lane("", "r = x / (gi & 3);", |gi, x| zero_or(x.checked_div(gi & 3)));
+    check_lane("", "r = (uint2(x, x) % uint2(gi & 3, 1)).x;", |gi, x| {
+        zero_or(x.checked_rem(gi & 3))
+    });
     check_lane("", "r = (x & 0xff00) | (gi ^ 5) | ~x;", |gi, x| {
         (x & 0xff00) | (gi ^ 5) | !x
     });
@@ -337,6 +344,22 @@ fn the_arm_not_taken_is_not_evaluated() {
         "uint n = 1; r = (x & 1) ? (n = 5) + 1 : n++; r = r * 10 + n;",
         |_, x| if x & 1 == 1 { 65 } else { 12 },
     );
+}
+
+#[test]
+fn before_2021_all_operands_are_evaluated() {
+    let source = "StructuredBuffer<uint> In; RWStructuredBuffer<uint> Out;\n[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex) { uint all = WaveActiveSum(1u); uint n = gi % 4 == 0 ? WaveActiveSum(1u) : WaveActiveSum(1u); \
+         bool is_all = gi % 4 == 0 && WaveActiveSum(1u) == all; Out[gi] = In[0] * 0 + (n == all) * 2 + is_all; }\n";
+    let mut shader = shader(source);
+    shader.version = Some(Version::V2018);
+    let (entry, _) = shader.entry_points().next().unwrap();
+    let kernel = lower(&shader, entry).unwrap();
+    check_kernel(&kernel, &sample(), |_, out| {
+        for (gi, got) in out.iter().enumerate() {
+            assert_eq!(*got, if gi % 4 == 0 { 3 } else { 2 }, "thread {gi}");
+        }
+    });
 }
 
 #[test]

@@ -335,7 +335,7 @@ impl<'a> Measurement<'a> {
 /// The row of a system that could not be run.
 fn failed(system: &System, error: &RunError) -> Row {
     let outcome = match error {
-        RunError::NoSubgroups => Outcome::NotRun,
+        RunError::NoSubgroups | RunError::OtherWaves { .. } => Outcome::NotRun,
         _ => Outcome::Failed,
     };
     row(system, outcome, Some(&error.to_string()))

@@ -1,5 +1,7 @@
 //! What a run tells those who look at it. The machine executes and knows none of them.
 
+use std::collections::BTreeSet;
+
 use shaderlint_hlsl::{Expr, GlobalId, LocalId, Span, Stmt};
 
 use crate::exec::memory::Touch;
@@ -21,7 +23,7 @@ pub(crate) struct AtomicAccess<'m> {
     /// What it finds is stored over what it leaves, or beside it.
     pub undoes: bool,
     /// What is taken for one thing in all threads, in its address.
-    pub supposed: &'m std::collections::BTreeSet<String>,
+    pub supposed: &'m BTreeSet<String>,
     /// Elements of the groupshared array; `None` on the device.
     pub cells: Option<u32>,
     pub array: Option<GlobalId>,

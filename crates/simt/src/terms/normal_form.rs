@@ -255,16 +255,21 @@ impl Terms {
         }
     }
 
-    /// What `value` is if `condition` is known to hold: the taken arm of a select on it.
+    /// What `value` is if `condition` is known to hold: the taken arm of a select on it, or on what it negates
+    /// ([`Terms::select`] keeps no negated condition).
     pub fn assuming(&self, condition: &Value, value: &Value) -> Value {
-        if let Some(Term::Apply(Op::Select, arguments)) = self.single(value)
-            && let [on, then, _] = arguments
-            && on == condition
-        {
-            self.note_left_out(condition);
-            return then.clone();
-        }
-        value.clone()
+        let Some(Term::Apply(Op::Select, [on, then, otherwise])) = self.single(value) else {
+            return value.clone();
+        };
+        let taken = if on == condition {
+            then
+        } else if self.negated(condition) == Some(on) {
+            otherwise
+        } else {
+            return value.clone();
+        };
+        self.note_left_out(condition);
+        taken.clone()
     }
 
     pub fn not(&mut self, condition: &Value) -> Value {

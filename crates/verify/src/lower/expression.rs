@@ -160,7 +160,8 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Result<Value, LowerError> {
         let is_logical = matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
-        if is_logical && simplify(&left.ty) == Type::BOOL && !self.is_cheap(right) {
+        let is_lazy = !self.evaluates_all() && !self.is_cheap(right);
+        if is_logical && simplify(&left.ty) == Type::BOOL && is_lazy {
             let result = self.temporary(&Type::BOOL, span)?;
             let left = self.value(left)?;
             self.push(Statement::Store {
@@ -206,7 +207,8 @@ impl Body<'_, '_> {
         let test = self.value(condition)?;
         let is_simple = matches!(simplify(&expr.ty), Type::Scalar(_) | Type::Vector(..));
         let is_scalar = simplify(&condition.ty) == Type::BOOL;
-        if !is_scalar || (is_simple && self.is_cheap(yes) && self.is_cheap(no)) {
+        let is_eager = self.evaluates_all() || self.is_cheap(yes) && self.is_cheap(no);
+        if !is_scalar || is_simple && is_eager {
             let accept = self.value_as(yes, &expr.ty)?;
             let reject = self.value_as(no, &expr.ty)?;
             return Ok(Some(self.add(Expression::Select {
@@ -245,6 +247,12 @@ impl Body<'_, '_> {
         Ok(Some(self.add(Expression::Load {
             pointer: result.pointer,
         })))
+    }
+
+    /// Whether all operands of `&&`, `||` and `?:` are evaluated: before HLSL 2021, and only where that version is given.
+    fn evaluates_all(&self) -> bool {
+        let version = self.unit.shader.version;
+        version.is_some_and(|version| !version.is_like_cpp())
     }
 
     /// Whether evaluating `expr` needlessly costs little and does nothing: no memory but locals, no calls, no effects.

@@ -44,6 +44,8 @@ pub struct Lowered {
     pub bindings: Vec<Binding>,
     /// Whether the device needs subgroup operations.
     pub uses_subgroups: bool,
+    /// The least and the greatest size of waves that the kernel allows, by `[WaveSize]`.
+    pub wave_sizes: Option<(u32, u32)>,
     /// What was replaced by a hash of its arguments: samples of textures, functions without a body, code that could not be
     /// understood.
     pub replaced: BTreeSet<String>,

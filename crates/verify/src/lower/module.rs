@@ -152,6 +152,7 @@ pub(super) fn lower_entry(
         workgroup_size,
         bindings: unit.bindings,
         uses_subgroups: unit.reach.uses_waves,
+        wave_sizes: function.wave_size,
     })
 }
 

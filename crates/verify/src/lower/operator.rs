@@ -113,7 +113,34 @@ impl Body<'_, '_> {
         {
             return Err(LowerError::unsupported("a bit operator on floats", span));
         }
-        Ok(self.add(Expression::Binary { op, left, right }))
+        let result = self.add(Expression::Binary { op, left, right });
+        if scalar == Scalar::Uint && matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) {
+            return self.or_all_ones(result, right, &ty, span);
+        }
+        Ok(result)
+    }
+
+    /// A quotient or remainder of unsigned words. "Dividing by zero always produces 0xffffffff" for both (learn.microsoft.com,
+    /// *udiv*), where WGSL gives the dividend and 0.
+    fn or_all_ones(
+        &mut self,
+        result: Value,
+        divisor: Value,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        let zero = self.folded(ty, &[0], span)?;
+        let all_ones = self.folded(ty, &[u32::MAX], span)?;
+        let condition = self.add(Expression::Binary {
+            op: BinaryOperator::Equal,
+            left: divisor,
+            right: zero,
+        });
+        Ok(self.add(Expression::Select {
+            condition,
+            accept: all_ones,
+            reject: result,
+        }))
     }
 
     /// The right operand of `op` on a left one of type `ty`, ready for [`Self::binary`].

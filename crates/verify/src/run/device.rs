@@ -421,6 +421,12 @@ impl Device {
             if kernel.uses_subgroups && !self.info.has_subgroups {
                 return Err(RunError::NoSubgroups);
             }
+            let has = (self.info.wave_min, self.info.wave_max);
+            if let Some(asked) = kernel.wave_sizes.filter(|_| kernel.uses_subgroups)
+                && !(asked.0 <= has.0 && has.1 <= asked.1)
+            {
+                return Err(RunError::OtherWaves { has, asked });
+            }
             let wgsl = crate::wgsl(kernel, false).map_err(|error| RunError::Wgsl(error.to_string()))?;
             let read_only: Vec<bool> = kernel.bindings.iter().map(|b| !b.kind.is_writable()).collect();
             let (pipeline, layout) = self.pipeline(&wgsl, &read_only, mode)?;

@@ -35,6 +35,9 @@ pub const PATIENCE_S: u64 = 20;
 pub enum RunError {
     #[error("the adapter has no subgroup operations")]
     NoSubgroups,
+    /// Sizes of waves, as the least and the greatest.
+    #[error("the adapter has waves of {} lanes, and the kernel asks for {}", sizes(*has), sizes(*asked))]
+    OtherWaves { has: (u32, u32), asked: (u32, u32) },
     #[error("the adapter gave no device: {0}")]
     NoDevice(String),
     /// What wgpu or the driver said of the shader, the pipeline or a command.
@@ -61,6 +64,15 @@ pub enum RunError {
     /// wgpu panicked; the message is its own.
     #[error("wgpu failed: {0}")]
     Panicked(String),
+}
+
+/// Sizes of waves from the least to the greatest.
+fn sizes((least, most): (u32, u32)) -> String {
+    if least == most {
+        least.to_string()
+    } else {
+        format!("{least} to {most}")
+    }
 }
 
 /// Runs `inner`, turning a panic of wgpu's into an error.

@@ -123,13 +123,18 @@ pub fn words(bytes: &[u8]) -> Vec<u32> {
 /// `check`, beside what the device is.
 #[track_caller]
 pub fn check_out(source: &str, input: &[u32], check: impl Fn(&Device, &[u32])) {
-    let kernel = lowered(source);
+    check_kernel(&lowered(source), input, check);
+}
+
+/// The same of a kernel that was lowered.
+#[track_caller]
+pub fn check_kernel(kernel: &Lowered, input: &[u32], check: impl Fn(&Device, &[u32])) {
     for device in devices() {
         let mut plan = shaderlint_verify::run::InputPlan::default();
         plan.contents
             .insert("In".into(), input.iter().copied().map(f64::from).collect());
-        let inputs = make_inputs(&[&kernel], [1, 1, 1], &plan);
-        let out = execute(&device, &kernel, &inputs, [1, 1, 1]);
+        let inputs = make_inputs(&[kernel], [1, 1, 1], &plan);
+        let out = execute(&device, kernel, &inputs, [1, 1, 1]);
         check(&device, &out["Out"]);
     }
 }
