@@ -61,8 +61,8 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         take_confirmed(&mut analysis, found, &unordered);
     }
     if effects.device_barrier && effects.barrier && effects.device_observed {
-        let seen = through_windows(shader, entry, group);
-        let news = seen
+        let viewed = through_windows(shader, entry, group);
+        let news = viewed
             .into_iter()
             .filter(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
         let news: Vec<Collective> = news.collect();
@@ -84,12 +84,12 @@ pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Su
     };
     if is_group(group) {
         let effects = EffectsCache::default().of_function(shader, entry);
-        let seen = Assumptions {
+        let assuming = Assumptions {
             supposed,
             defects_alone: true,
             ..Assumptions::default()
         };
-        run(shader, entry, &effects, seen, &mut analysis);
+        run(shader, entry, &effects, assuming, &mut analysis);
     }
     analysis
 }
@@ -109,11 +109,11 @@ fn amid_unordered_reads(
         group_size: group,
         ..Analysis::default()
     };
-    let seen = Assumptions {
+    let assuming = Assumptions {
         finds_anything: Some(reads),
         ..Assumptions::default()
     };
-    run(shader, entry, effects, seen, &mut analysis);
+    run(shader, entry, effects, assuming, &mut analysis);
     analysis.collectives
 }
 
@@ -148,11 +148,11 @@ fn through_windows(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<C
         group_size: group,
         ..Analysis::default()
     };
-    let seen = Assumptions {
+    let assuming = Assumptions {
         windows: &resources,
         ..Assumptions::default()
     };
-    run(&shader, entry, &effects, seen, &mut analysis);
+    run(&shader, entry, &effects, assuming, &mut analysis);
     analysis.collectives
 }
 
@@ -162,11 +162,11 @@ fn run(
     shader: &Shader,
     entry: FunctionId,
     effects: &Effects,
-    seen: Assumptions<'_>,
+    assuming: Assumptions<'_>,
     analysis: &mut Analysis,
 ) -> BTreeSet<Read> {
     let mut unordered = BTreeSet::new();
-    let windows = seen.windows;
+    let windows = assuming.windows;
     let mut counts_by_group = false;
     let group = analysis.group_size;
     let mut uses_waves = false;
@@ -187,9 +187,9 @@ fn run(
         let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, budget) else {
             return unordered;
         };
-        seen.by(&mut machine);
+        assuming.by(&mut machine);
         machine.observer.prober.enabled =
-            !seen.defects_alone && (number == 0 || !analysis.collectives.is_empty());
+            !assuming.defects_alone && (number == 0 || !analysis.collectives.is_empty());
         machine.observer.prober.await_again(&analysis.collectives);
         machine.skims = skims;
         if number == 0 && windows.is_empty() {
@@ -222,24 +222,24 @@ fn run(
             let likely = machine.likely_bounds();
             let waves = machine.waves.clone();
             let races = report.races;
-            let witnessed = |terms: &mut Terms| borne_out((shader, entry), terms, &waves, seen, races);
+            let witnessed = |terms: &mut Terms| borne_out((shader, entry), terms, &waves, assuming, races);
             if !bounds.is_empty() && !uses_waves {
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
-                if !seen.defects_alone {
+                if !assuming.defects_alone {
                     analysis.collectives = instances(
                         (shader, entry, group),
                         &mut terms,
                         (bounds.clone(), likely),
-                        (seen, skims),
+                        (assuming, skims),
                         &mut budget,
                     );
                 }
                 terms.forget_assumptions();
                 analysis.races = witnessed(&mut terms);
-                if windows.is_empty() && seen.finds_anything.is_none() {
+                if windows.is_empty() && assuming.finds_anything.is_none() {
                     let mut races =
-                        races_in_passes((shader, entry, group), &mut terms, &bounds, (seen, skims));
+                        races_in_passes((shader, entry, group), &mut terms, &bounds, (assuming, skims));
                     races.retain(|race| analysis.races.iter().all(|known| !is_same_race(race, known)));
                     analysis.races.append(&mut races);
                 }
@@ -265,7 +265,7 @@ fn run(
             let unmet: Vec<(FunctionId, Span)> = unmet.map(|scan| (scan.function, scan.span)).collect();
             let collectives = machine.collectives(stopped.is_some().then_some(entry));
             let waves = machine.waves.clone();
-            let races = borne_out((shader, entry), &mut terms, &waves, seen, report.races);
+            let races = borne_out((shader, entry), &mut terms, &waves, assuming, report.races);
             let same_scan = |a: &Collective, b: &Collective| {
                 (a.span, a.function, a.kind, a.operator, a.half)
                     == (b.span, b.function, b.kind, b.operator, b.half)
@@ -310,12 +310,12 @@ fn run(
     withdraw_unused(
         (shader, entry, group),
         &mut terms,
-        (seen, None),
+        (assuming, None),
         &mut analysis.collectives,
         &mut budget,
     );
-    if counts_by_group && !seen.is_first_group && windows.is_empty() && analysis.collectives.is_empty() {
-        let of_first = in_first_group(shader, entry, effects, (seen, group));
+    if counts_by_group && !assuming.is_first_group && windows.is_empty() && analysis.collectives.is_empty() {
+        let of_first = in_first_group(shader, entry, effects, (assuming, group));
         analysis.collectives = of_first.collectives;
         let known = std::mem::take(&mut analysis.races);
         let news = of_first.races.into_iter();
@@ -327,9 +327,9 @@ fn run(
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
     if uses_waves
-        && !seen.defects_alone
+        && !assuming.defects_alone
         && windows.is_empty()
-        && seen.finds_anything.is_none()
+        && assuming.finds_anything.is_none()
         && effects.touches_shared()
         && !skims
     {
@@ -345,17 +345,17 @@ fn in_first_group(
     shader: &Shader,
     entry: FunctionId,
     effects: &Effects,
-    (seen, group): (Assumptions<'_>, [u32; 3]),
+    (assuming, group): (Assumptions<'_>, [u32; 3]),
 ) -> Analysis {
     let mut analysis = Analysis {
         group_size: group,
         ..Analysis::default()
     };
-    let seen = Assumptions {
+    let assuming = Assumptions {
         is_first_group: true,
-        ..seen
+        ..assuming
     };
-    run(shader, entry, effects, seen, &mut analysis);
+    run(shader, entry, effects, assuming, &mut analysis);
     let first = Instance::first_group();
     for found in &mut analysis.collectives {
         found.instances.insert(0, first.clone());
@@ -384,7 +384,7 @@ fn instances(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     (mut bounds, likely): (Vec<Bound>, Vec<u32>),
-    (seen, skims): (Assumptions<'_>, bool),
+    (assuming, skims): (Assumptions<'_>, bool),
     budget: &mut u64,
 ) -> Vec<Collective> {
     // Of long loops one instance may take all there is, and say no more than a shorter run would.
@@ -407,7 +407,7 @@ fn instances(
             let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves, left) else {
                 return Vec::new();
             };
-            seen.by(&mut machine);
+            assuming.by(&mut machine);
             machine.observer.prober.enabled = true;
             machine.skims = skims;
             machine.max_work = max_work;
@@ -423,7 +423,7 @@ fn instances(
             withdraw_unused(
                 (shader, entry, group),
                 terms,
-                (seen, Some((&bounds, number))),
+                (assuming, Some((&bounds, number))),
                 &mut found,
                 &mut left,
             );
@@ -456,7 +456,7 @@ fn races_in_passes(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     bounds: &[Bound],
-    (seen, skims): (Assumptions<'_>, bool),
+    (assuming, skims): (Assumptions<'_>, bool),
 ) -> Vec<Race> {
     let are_inputs = bounds.iter().all(|bound| loop_bounds::is_input(terms, bound));
     if !are_inputs || bounds.iter().all(|bound| !bound.has_barrier) {
@@ -472,7 +472,7 @@ fn races_in_passes(
         let given = loop_bounds::assume(terms, bounds, number);
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
         let mut machine = Machine::<Detectors>::new(shader, terms, entry, waves, BUDGET / 16)?;
-        seen.by(&mut machine);
+        assuming.by(&mut machine);
         machine.skims = skims;
         machine.max_work = max_work;
         let stopped = machine.run();
@@ -502,7 +502,7 @@ fn races_in_passes(
             terms.forget_assumptions();
             loop_bounds::assume(terms, bounds, number);
             let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-            return borne_out((shader, entry), terms, &waves, seen, races);
+            return borne_out((shader, entry), terms, &waves, assuming, races);
         }
         if repeats {
             break;

@@ -19,7 +19,7 @@ impl<'a> Lowering<'a> {
     /// Reports the words outside of bodies, and in attributes, that nothing declares.
     pub(super) fn tell_strangers(&mut self) {
         let misplaced: FxHashSet<usize> = self.lexed.misplaced.iter().copied().collect();
-        // A colon precedes a semantic, or a later part of a name, whose first part is looked at.
+        // A colon precedes a semantic, or a later part of a name; the check of the first part covers the name.
         let is_behind_colon = |at: &usize| at.checked_sub(1).is_some_and(|before| self.is_at(before, b':'));
         let outside = self.lexed.items.iter().flat_map(|item| self.outside(item));
         let mut outside: Vec<usize> = outside

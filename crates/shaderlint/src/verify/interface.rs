@@ -5,6 +5,7 @@
 mod blocks;
 mod marks;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use anyhow::{Result, bail};
@@ -26,6 +27,8 @@ struct Kernel<'a> {
     declarations: Declarations<'a>,
     /// What it names of all that is declared outside functions.
     used: Vec<&'a Global>,
+    /// The members that stand in no block, once they are asked for.
+    loose: OnceCell<Vec<&'a Global>>,
 }
 
 /// Fails with the first thing that the host would have to give the two in another way: threads, waves, buffers by their
@@ -224,7 +227,7 @@ fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> 
         let shader = kernels[which].shader;
         match Block::of(shader, pair[which]) {
             Some(block) => block.up_to(pair[which]),
-            None => blocks::without_block(shader, pair[which]),
+            None => kernels[which].loose_up_to(pair[which]),
         }
     });
     let name = &pair[0].name;
@@ -327,16 +330,25 @@ impl<'a> Kernel<'a> {
         };
         let is_given = |global: &&Global| matches!(global.storage, Storage::Resource | Storage::Uniform);
         let globals = shader.globals.iter().filter(is_given);
-        let own_name = |global: &Global| global.name.rsplit("::").next().map(ToOwned::to_owned);
         Kernel {
             path: kernel::path(unit),
             shader,
             entry,
             declarations: Declarations::new(shader),
             used: globals
-                .filter(|global| own_name(global).is_some_and(|name| names(&name)))
+                .filter(|global| global.name.rsplit("::").next().is_some_and(names))
                 .collect(),
+            loose: OnceCell::new(),
         }
+    }
+
+    /// The members that stand in no block, up to this one and with it.
+    fn loose_up_to(&self, member: &Global) -> Vec<&'a Global> {
+        let loose = self.loose.get_or_init(|| blocks::without_block(self.shader));
+        let before = loose.iter().copied();
+        before
+            .filter(|global| global.name_span.start <= member.name_span.start)
+            .collect()
     }
 
     fn named(&self, name: &str) -> Option<&'a Global> {

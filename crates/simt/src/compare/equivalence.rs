@@ -417,15 +417,11 @@ fn is_by_address(ty: &Type) -> bool {
     }
 }
 
-/// Whether threads of one group may store different components of one texel. A device loads such a texel and stores all of it
-/// ("typed UAV" stores have the mask xyzw: DXIL.rst, `BufferStore` and `TextureStore`), so what one of them stores another may
-/// undo; the writes that are compared are those of components.
+/// Whether threads of one group may store different components of one texel. A "store on typed uav must write to all four
+/// components of the UAV" (DXIL.rst, validation rules), so a compiler loads the texel and stores all of it, and one thread may
+/// undo what another one stored. The writes that are compared are those of components.
 fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
-    let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
-    for write in writes {
-        of_resources.entry(write.resource).or_default().push(write);
-    }
-    of_resources.iter().any(|(resource, writes)| {
+    by_resource(writes).iter().any(|(resource, writes)| {
         let Some(width) = texel_width(shader, terms.name(*resource)) else {
             return false;
         };
@@ -446,10 +442,18 @@ fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
     })
 }
 
+/// The writes to each resource, in their order.
+fn by_resource(writes: &[Write]) -> BTreeMap<Symbol, Vec<&Write>> {
+    let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
+    for write in writes {
+        of_resources.entry(write.resource).or_default().push(write);
+    }
+    of_resources
+}
+
 /// How many components a texel has of a resource of this name, if each has several and they are stored together.
 fn texel_width(shader: &Shader, name: &str) -> Option<u8> {
-    let global = shader.globals.iter().find(|global| global.name == name)?;
-    let mut ty = &global.ty;
+    let mut ty = declared_type(shader, name)?;
     while let Type::Array(element, _) = ty {
         ty = element;
     }
@@ -462,12 +466,14 @@ fn texel_width(shader: &Shader, name: &str) -> Option<u8> {
     }
 }
 
+fn declared_type<'s>(shader: &'s Shader, name: &str) -> Option<&'s Type> {
+    let global = shader.globals.iter().find(|global| global.name == name)?;
+    Some(&global.ty)
+}
+
 /// Whether a component of a resource's elements is a float.
 fn is_float(shader: &Shader, terms: &Terms, write: &Write) -> bool {
-    let name = terms.name(write.resource);
-    let mut ty = (shader.globals.iter())
-        .find(|global| global.name == name)
-        .map(|global| &global.ty);
+    let mut ty = declared_type(shader, terms.name(write.resource));
     while let Some(Type::Array(element, _) | Type::Resource(_, Some(element))) = ty {
         ty = Some(element);
     }
@@ -645,13 +651,7 @@ fn pairs<'w>(
     traces: [&Trace; 2],
     writes: [&'w [Write]; 2],
 ) -> Option<Vec<(&'w Write, &'w Write)>> {
-    let [expected, got] = writes.map(|writes| {
-        let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
-        for write in writes {
-            of_resources.entry(write.resource).or_default().push(write);
-        }
-        of_resources
-    });
+    let [expected, got] = writes.map(by_resource);
     if writes[0].len() != writes[1].len() || !expected.keys().eq(got.keys()) {
         return None;
     }

@@ -1,6 +1,6 @@
-//! What is looked for while a group runs: [`collectives`] over memory that it shares, [`shuffles`] between the lanes of a
-//! wave, and [`atomics`] that many threads make at once. Races and what else is wrong the run reports itself ([`crate::exec`]);
-//! [`witness`] replays them.
+//! The detectors that observe a run: [`collectives`] finds scans and reductions over groupshared memory, [`shuffles`] those
+//! between the lanes of a wave, and [`atomics`] contended atomics. The machine reports races and other defects itself
+//! ([`crate::exec`]); [`witness`] replays the races.
 
 pub(crate) mod atomics;
 pub(crate) mod collectives;
@@ -24,7 +24,7 @@ use crate::terms::column::Column;
 use crate::terms::source::Source;
 use crate::terms::value::Value;
 
-/// All who look at a run; those that it is not for are none, or empty.
+/// The state of all detectors. A detector that the run is not for has none, or an empty one.
 #[derive(Default)]
 pub(crate) struct Detectors {
     pub prober: Prober,
@@ -75,9 +75,7 @@ impl Observer for Detectors {
         trail: &mut Trail,
     ) {
         machine.leave_trail(statements, index, trail);
-        if machine.observer.ladders.is_some() {
-            machine.try_ladder(statements, index);
-        }
+        machine.try_ladder(statements, index);
     }
 
     fn after_statement(machine: &mut Machine<'_, Self>, statement: &Stmt) -> bool {

@@ -107,7 +107,7 @@ pub(crate) fn borne_out(
     (shader, entry): (&Shader, FunctionId),
     terms: &mut Terms,
     waves: &Waves,
-    seen: Assumptions<'_>,
+    assuming: Assumptions<'_>,
     races: Vec<Race>,
 ) -> Vec<Race> {
     let accesses = |race: &Race| [place(race, &race.first), place(race, &race.second)];
@@ -129,7 +129,7 @@ pub(crate) fn borne_out(
         terms.take_inputs(inputs);
         let max_work = terms.work().saturating_add(MAX_WORK);
         if let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves.clone(), BUDGET) {
-            seen.by(&mut machine);
+            assuming.by(&mut machine);
             machine.max_work = max_work;
             machine.mode = RunMode::Numbers;
             machine.observer.recorder = Some(recorder());

@@ -254,7 +254,7 @@ pub(crate) enum RunMode {
     OverApproximate,
     /// The lanes of one wave are served one after another, and memory that others may write is a resource.
     LaneByLane,
-    /// On numbers for inputs: each access is told.
+    /// Inputs are numbers, and the machine reports each access of a cell to the observer.
     Numbers,
 }
 

@@ -1,4 +1,4 @@
-//! What a run tells those who look at it. The machine executes and knows none of them.
+//! The events that a run reports to its observer. The machine knows no detector.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,8 @@ pub(crate) struct AtomicAccess<'m> {
     pub span: Span,
 }
 
-/// Whoever looks at a run. Each of these is told as it happens, and may run statements from there on a state of its own.
+/// Observes a run. The machine calls each method as the event happens; the observer may run statements from there, on a
+/// copy of the state.
 pub(crate) trait Observer: Default {
     /// What is kept from the statements of a block to its end.
     type Trail: Default;
@@ -40,11 +41,11 @@ pub(crate) trait Observer: Default {
 
     /// A candidate is being tried out: nothing is reported meanwhile.
     fn is_trying(&self) -> bool;
-    /// Whether constructs are looked for that need all threads at a barrier.
+    /// Whether the observer looks for constructs that need all threads at a barrier.
     fn awaits_constructs(&self) -> bool;
-    /// Whether it is asked what partial results are made into.
+    /// Whether the observer follows what the kernel makes of partial results.
     fn follows_results(&self) -> bool;
-    /// Whether ladders of lane reads are looked for.
+    /// Whether the observer looks for ladders of lane reads.
     fn awaits_lane_reads(&self) -> bool;
 
     /// The statement of this index is next.
@@ -75,12 +76,13 @@ pub(crate) trait Observer: Default {
     fn uses_in(machine: &Machine<'_, Self>, effects: &Effects);
     /// These values are given to something that is not followed, or decide something.
     fn gives<'v>(machine: &Machine<'_, Self>, values: impl IntoIterator<Item = &'v Value>);
-    /// The run forgets these values: what becomes of them is not seen.
+    /// The run forgets these values, and reports no later use of them.
     fn forgets<'v>(machine: &Machine<'_, Self>, values: impl IntoIterator<Item = &'v Value>);
 
     /// Groupshared memory is accessed.
     fn accessed(machine: &mut Machine<'_, Self>);
-    /// One thread accesses a cell: of a write, what was there and what it leaves. Told in [`RunMode::Numbers`] alone.
+    /// One thread accesses a cell; of a write, `change` has the old value and the new one. The machine reports this in
+    /// [`RunMode::Numbers`] alone.
     ///
     /// [`RunMode::Numbers`]: crate::exec::RunMode::Numbers
     fn accessed_cell(

@@ -29,7 +29,7 @@ pub(crate) struct Approximation {
     pub supposed: Option<BTreeSet<String>>,
     /// Of such names those to which something was stored.
     pub stored: BTreeSet<String>,
-    /// Something is looked up that is given to a macro of which nothing is known.
+    /// The run looks up an argument of a macro that nothing defines.
     pub in_macro: bool,
     /// How many statements around stand for several: passes of loops that may be any, cases that may be taken; and how many
     /// of these have a barrier.

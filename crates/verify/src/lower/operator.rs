@@ -120,8 +120,8 @@ impl Body<'_, '_> {
         Ok(result)
     }
 
-    /// A quotient or remainder of unsigned words. "Dividing by zero always produces 0xffffffff" for both (learn.microsoft.com,
-    /// *udiv*), where WGSL gives the dividend and 0.
+    /// A quotient or remainder of unsigned words. "Divide by zero returns 0xffffffff for both quotient and remainder"
+    /// (learn.microsoft.com, *udiv (sm4 - asm)*); WGSL gives the dividend and 0.
     fn or_all_ones(
         &mut self,
         result: Value,

@@ -57,13 +57,11 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The members that stand in no block, up to this one and with it: compilers make one constant buffer of them.
-pub(super) fn without_block<'a>(shader: &'a Shader, member: &Global) -> Vec<&'a Global> {
-    let members = shader.globals.iter().filter(|global| {
-        global.storage == Storage::Uniform && global.name_span.start <= member.name_span.start
-    });
+/// The members that stand in no block: compilers make one constant buffer of them.
+pub(super) fn without_block(shader: &Shader) -> Vec<&Global> {
+    let members = shader.globals.iter();
     members
-        .filter(|global| Block::of(shader, global).is_none())
+        .filter(|global| global.storage == Storage::Uniform && Block::of(shader, global).is_none())
         .collect()
 }
 

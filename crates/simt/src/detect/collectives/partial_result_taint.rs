@@ -88,7 +88,7 @@ impl Marking {
 pub(crate) fn withdraw_unused(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
-    (seen, given): (Assumptions<'_>, Option<(&[Bound], u32)>),
+    (assuming, given): (Assumptions<'_>, Option<(&[Bound], u32)>),
     collectives: &mut Vec<Collective>,
     budget: &mut u64,
 ) {
@@ -130,7 +130,7 @@ pub(crate) fn withdraw_unused(
     let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves, *budget) else {
         return;
     };
-    seen.by(&mut machine);
+    assuming.by(&mut machine);
     machine.observer.leftovers = marking;
     machine.keeps_steps = true;
     if given.is_some() {
