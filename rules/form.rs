@@ -28,20 +28,26 @@ pub(crate) struct WaveForm {
     pub maps: &'static [LaneMap],
 }
 
-/// The identity of an operator, as HLSL text of a type.
-pub(crate) fn neutral(operator: Operator, element: Scalar) -> &'static str {
-    match (operator, element) {
+/// The identity of an operator, as HLSL text of a type. One of a 16-bit float says its type: beside a `float` the other operand of
+/// `?:` would become one.
+pub(crate) fn neutral(operator: Operator, element: Scalar, ty: &str) -> String {
+    let of_float = |text: &str| match element {
+        Scalar::Half => format!("{ty}({text})"),
+        _ => text.to_owned(),
+    };
+    let text = match (operator, element) {
+        (Operator::FloatAdd, _) => return of_float("0.0"),
+        (Operator::FloatMul, _) => return of_float("1.0"),
+        (Operator::MinFloat, _) => return of_float("asfloat(0x7f800000u)"),
+        (Operator::MaxFloat, _) => return of_float("asfloat(0xff800000u)"),
         (Operator::Add | Operator::Or | Operator::Xor, Scalar::Int) => "0",
         (Operator::Mul, Scalar::Int) => "1",
         (Operator::Mul, _) => "1u",
-        (Operator::FloatAdd, _) => "0.0",
-        (Operator::FloatMul, _) => "1.0",
         (Operator::And, Scalar::Int) => "-1",
         (Operator::And | Operator::MinUint, _) => "0xffffffffu",
         (Operator::MinInt, _) => "2147483647",
         (Operator::MaxInt, _) => "int(0x80000000u)",
-        (Operator::MinFloat, _) => "asfloat(0x7f800000u)",
-        (Operator::MaxFloat, _) => "asfloat(0xff800000u)",
         (Operator::Add | Operator::Or | Operator::Xor | Operator::MaxUint, _) => "0u",
-    }
+    };
+    text.to_owned()
 }

@@ -335,7 +335,7 @@ fn by_one_wave(
                     "{} {} = {}",
                     part.ty,
                     part.total,
-                    neutral(part.operator, part.element)
+                    neutral(part.operator, part.element, &part.ty)
                 )
             }),
             index = rewrite.lane,
@@ -483,7 +483,7 @@ fn write(
     let ty = element_name(shader, reduction)?;
     let index = &rewrite.lane;
     let place = format!("{}[{}]", cell.array, cell.index);
-    let (owner, neutral) = (cell.owner, neutral(reduction.operator, reduction.element));
+    let (owner, neutral) = (cell.owner, neutral(reduction.operator, reduction.element, &ty));
     let mut form = WaveForm {
         block: String::new(),
         expanded: None,
@@ -717,7 +717,8 @@ fn own_elements(
                 after => format!("{name}[{index} + {after}]"),
             };
             if reduction.count < lanes {
-                let neutral = neutral(reduction.operator, reduction.element);
+                let ty = element_name(shader, reduction)?;
+                let neutral = neutral(reduction.operator, reduction.element, &ty);
                 let count = reduction.count;
                 return Some(format!("{index} < {count} ? {} : {neutral}", element(offset)));
             }

@@ -97,7 +97,7 @@ struct Text<'a> {
     active: &'static str,
     sign: &'static str,
     barrier: &'static str,
-    neutral: &'static str,
+    neutral: String,
     ty: String,
     is_inclusive: bool,
     /// The statements that store the total, as the file has them: what stands before the total, and what behind it.
@@ -184,6 +184,7 @@ impl<'a> Text<'a> {
             Some((text(whole.start, value.start)?, behind))
         });
         let stored = stored.collect::<Option<_>>()?;
+        let ty = element_name(context.shader, &scan)?;
         Some(Text {
             stored,
             context,
@@ -193,8 +194,8 @@ impl<'a> Text<'a> {
             active,
             sign,
             barrier: barrier_of(&scan),
-            neutral: neutral(scan.operator, scan.element),
-            ty: element_name(context.shader, &scan)?,
+            neutral: neutral(scan.operator, scan.element, &ty),
+            ty,
             is_inclusive: scan.kind == Kind::InclusiveScan,
             lanes: context.analysis.group_size.iter().product(),
             size: size_by_name(context, &scan).filter(|_| !has_literal_size(context)),
@@ -370,7 +371,7 @@ impl<'a> Text<'a> {
             wave, lane, first, ..
         } = names;
         let adds = results.iter().map(|(result, of)| {
-            let (sign, active, totals, neutral) = (of.sign, of.active, &of.totals, of.neutral);
+            let (sign, active, totals, neutral) = (of.sign, of.active, &of.totals, &of.neutral);
             format!(
                 "{result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n"
             )
