@@ -146,11 +146,14 @@ impl<'a> Configurations<'a> {
         self.noted(difference(&self.base, &defines), defines, made)
     }
 
-    /// All of a file but the default one, whatever its regions hold.
+    /// All of a file but the default one, whatever its regions hold. What the project defines, or `-D` does, is not taken for
+    /// something else to turn a region on: that is the build which is asked about.
     #[cfg(feature = "gpu")]
     pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
         let is_any = |_: &str, _: shaderlint_hlsl::FileSpan, _: &[u8]| true;
-        let is_build = |defines: &[Definition]| self.is_build(defines);
+        let is_build = |defines: &[Definition]| {
+            self.is_build(defines) && self.project.defines.iter().all(|one| defines.contains(one))
+        };
         let mut exploration = Exploration::new(&is_any, &is_build);
         exploration.note(&default.unit, &default.defines);
         let mut all: Vec<Configuration> = self.declared(&default.unit.text).collect();

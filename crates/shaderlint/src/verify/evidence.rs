@@ -103,6 +103,22 @@ pub(super) struct Proof {
     pub left_open: Option<&'static str>,
 }
 
+impl Proof {
+    /// In the maps that a group may be packed by, equal or equal up to the order of float operations.
+    pub fn holds(&self) -> bool {
+        let expected = self.maps.iter().filter(|row| row.is_expected);
+        expected
+            .flat_map(|row| &row.cells)
+            .all(|cell| cell.outcome.is_equal())
+    }
+
+    /// Equal up to that order, and not bit for bit.
+    pub fn is_up_to_order(&self) -> bool {
+        let mut cells = self.maps.iter().flat_map(|row| &row.cells);
+        self.holds() && cells.any(|cell| cell.outcome == CellOutcome::Reassociates)
+    }
+}
+
 /// One packing of threads into waves.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MapRow {
@@ -297,16 +313,14 @@ pub(super) fn verdict(
     devices: &[DeviceRow],
 ) -> Verdict {
     let say = |kind: VerdictKind, text: String| Verdict { kind, text };
-    let cells = || proof.maps.iter().flat_map(|row| &row.cells);
     let expected = || proof.maps.iter().filter(|row| row.is_expected);
-    let holds = expected().all(|row| row.cells.iter().all(|cell| cell.outcome.is_equal()));
+    let holds = proof.holds();
     let differing = devices.iter().find(|row| row.outcome == DeviceOutcome::Differs);
     let alike: Vec<&str> = (devices.iter())
         .filter(|row| row.outcome == DeviceOutcome::Alike)
         .map(|row| row.adapter.as_str())
         .collect();
-    let up_to_order = cells().any(|cell| cell.outcome == CellOutcome::Reassociates);
-    let order = if up_to_order {
+    let order = if proof.is_up_to_order() {
         ", up to the order of float operations"
     } else {
         ""

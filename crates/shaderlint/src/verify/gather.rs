@@ -184,7 +184,9 @@ fn runnable(
         .filter(|_| has_none)
         .zip(of_fixed)
         .map(|(of_flagged, of_fixed)| &of_flagged | &of_fixed);
-    trial.open = proof.left_open.map(str::to_owned).or_else(|| stand_ins(&trial));
+    trial.open = (proof.left_open.map(str::to_owned))
+        .or_else(|| stand_ins(&trial))
+        .or_else(|| magnified(&trial, proof));
     trial.depth = float_depth(&first);
     let textures: BTreeSet<&str> = (first.bindings.iter().chain(&second.bindings))
         .filter(|binding| binding.dimensions.is_some())
@@ -488,6 +490,13 @@ fn stand_ins(trial: &Trial) -> Option<String> {
     Some(format!(
         "{name} is a hash here, and may be alike where that is not"
     ))
+}
+
+/// Why floats may differ by more than sums round, of kernels that are equal up to the order of float operations.
+fn magnified(trial: &Trial, proof: &Proof) -> Option<String> {
+    let may_magnify = trial.flagged.may_magnify() || trial.fixed.may_magnify();
+    (proof.is_up_to_order() && may_magnify)
+        .then(|| "a quotient or a function may make more of how its operand rounds".to_owned())
 }
 
 /// How large these buffers and textures would have to be.

@@ -591,10 +591,9 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
     }
     // Given for all builds; defined in one configuration, and of no other matter.
     let default = ("#ifndef N\n#define N 3\n#endif", "Y[id.x] = N;");
-    assert_eq!(
-        verdict(default.0, default.1, &["-D", "N=4"]),
-        "; also without -D N"
-    );
+    assert_eq!(verdict(default.0, default.1, &["-D", "N=4"]), "");
+    let lanes = "Y[id.x] = 1;\n#if N == 4\nY[id.x] = 2;\n#endif";
+    assert_eq!(verdict("", lanes, &["-D", "N=3"]), "");
     let region = "Y[id.x] = 1;\n#ifdef FANCY\nY[id.x] = 2;\n#endif";
     assert_eq!(verdict("", region, &[]), "; also with -D FANCY=1");
     // Both together are not read.

@@ -69,6 +69,46 @@ impl Lowered {
         let mut types = self.module.types.iter();
         types.any(|(_, kind)| kind.inner.scalar_kind() == Some(naga::ScalarKind::Float))
     }
+
+    /// Whether the kernel divides, or takes a function of a number that may grow without bound where the number changes in its
+    /// last bit, such as a logarithm near 0. What two orders of a sum differ in is no measure of the result then.
+    #[must_use]
+    pub fn may_magnify(&self) -> bool {
+        use naga::{BinaryOperator as Binary, Expression, MathFunction as Math};
+        let functions = self.module.functions.iter().map(|(_, function)| function);
+        let entries = self.module.entry_points.iter().map(|entry| &entry.function);
+        functions.chain(entries).any(|function| {
+            let of = &function.expressions;
+            of.iter().any(|(_, expression)| match expression {
+                Expression::Binary {
+                    op: Binary::Divide | Binary::Modulo,
+                    right,
+                    ..
+                } => !matches!(of[*right], Expression::Literal(_)),
+                Expression::Math { fun, .. } => matches!(
+                    fun,
+                    Math::Tan
+                        | Math::Asin
+                        | Math::Acos
+                        | Math::Acosh
+                        | Math::Atanh
+                        | Math::Sinh
+                        | Math::Cosh
+                        | Math::Log
+                        | Math::Log2
+                        | Math::Exp
+                        | Math::Exp2
+                        | Math::Pow
+                        | Math::Sqrt
+                        | Math::InverseSqrt
+                        | Math::Normalize
+                        | Math::Length
+                        | Math::Distance
+                ),
+                _ => false,
+            })
+        })
+    }
 }
 
 /// A buffer the host binds. Layouts are WGSL's, not those of HLSL's packing rules: both kernels of a comparison go
