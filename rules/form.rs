@@ -3,6 +3,7 @@
 use shaderlint_hlsl::Scalar;
 use shaderlint_simt::{Collective, LaneMap, Operator};
 
+use crate::group_helper::Helper;
 use crate::totals::Totals;
 use crate::written::BARRIER;
 
@@ -24,8 +25,45 @@ pub(crate) struct WaveForm {
     pub expanded: Option<String>,
     /// Of each of its results.
     pub totals: Vec<Totals>,
+    /// A function that the block calls.
+    pub helper: Option<Helper>,
+    /// The block declares nothing: where it stands in another one, its braces may go.
+    pub is_flat: bool,
     /// The packings of threads into waves that it is right under.
     pub maps: &'static [LaneMap],
+}
+
+impl WaveForm {
+    /// A block that calls nothing of the file.
+    pub fn new(
+        block: String,
+        expanded: Option<String>,
+        totals: Vec<Totals>,
+        maps: &'static [LaneMap],
+    ) -> WaveForm {
+        WaveForm {
+            block,
+            expanded,
+            totals,
+            helper: None,
+            is_flat: false,
+            maps,
+        }
+    }
+
+    /// The block, and the function that it calls.
+    pub fn text(&self) -> String {
+        let helper = self.helper.iter().map(|helper| &*helper.text);
+        std::iter::once(&*self.block)
+            .chain(helper)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// How often a thread waits in it by this barrier.
+    pub fn barriers(&self, barrier: &str) -> usize {
+        self.text().matches(barrier).count()
+    }
 }
 
 /// The identity of an operator, as HLSL text of a type. One of a 16-bit float says its type: beside a `float` the other operand of

@@ -47,6 +47,7 @@ mod configuration;
 mod declaring;
 mod element;
 mod form;
+mod group_helper;
 mod lines;
 mod missing_barrier;
 mod moved;

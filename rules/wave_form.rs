@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{Intrinsic, Scalar, Shader, Span};
+use shaderlint_hlsl::{FunctionId, Intrinsic, Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, ShaderModel};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
@@ -28,6 +28,8 @@ pub(crate) struct Proved {
     pub fix: Fix,
     /// It is right only where waves hold consecutive threads.
     pub is_linear: bool,
+    /// How many barriers a thread passes in what took the ladder's place.
+    barriers: usize,
 }
 
 pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, Refusal> {
@@ -63,6 +65,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
             let expanded = expanded.replacen("{\n", &format!("{{\n{in_figures}"), 1);
             form.expanded = (index != in_figures || form.expanded.is_some()).then_some(expanded);
             form.block = form.block.replacen("{\n", &format!("{{\n{index}"), 1);
+            form.is_flat &= index.is_empty();
         }
         forms
     };
@@ -184,6 +187,12 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     let mut over = found.span;
     if let Some((whole, [before, behind])) = replaced(shader, found.span) {
         over = whole;
+        let is_flat = form.is_flat && stands_in_block(shader, found.function, whole);
+        if is_flat {
+            for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
+                *text = without_braces(text);
+            }
+        }
         for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
             text.insert_str(0, &before);
             if !behind.is_empty() {
@@ -218,21 +227,32 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         context.entry,
         found.function,
         whole,
-        (&form.block, !form.totals.is_empty()),
+        (&form.text(), !form.totals.is_empty()),
     );
     let is_as_one = context.analysis.divergences.is_empty();
     let has_floats = found.element == Scalar::Float || found.operators().any(Operator::is_on_floats);
+    let barriers = form.barriers(barrier_of(found));
     let mut edits = Vec::new();
-    if !form.totals.is_empty() {
-        let declared = |length: &dyn Fn(&Totals) -> String| {
+    let new_helper = form.helper.as_ref().filter(|helper| !helper.is_declared);
+    if !form.totals.is_empty() || new_helper.is_some() {
+        let of_others = new_helper.and_then(|helper| helper.totals_of(shader));
+        let at = of_others.map_or_else(|| totals_place(shader, found), |array| Some(At::After(array)));
+        let at = at.ok_or_else(no_place)?;
+        let totals = |length: &dyn Fn(&Totals) -> String| {
             let totals = form.totals.iter();
             let lines = totals.map(|totals| format!("{}[{}];", totals.declaration, length(totals)));
-            lines.collect::<Vec<_>>().join("\n")
+            lines.collect::<Vec<_>>()
         };
+        let mut in_file = totals(&|totals| totals.length.0.clone());
+        let mut in_figures = totals(&|totals| totals.length.1.to_string());
+        if let Some(helper) = new_helper {
+            in_file.push(helper.set_off(shader, at));
+            in_figures.push(helper.text.clone());
+        }
         edits.push(Edit {
-            at: totals_place(shader, found).ok_or_else(no_place)?,
-            text: declared(&|totals| totals.length.0.clone()),
-            expanded: Some(declared(&|totals| totals.length.1.to_string())),
+            at,
+            text: in_file.join("\n"),
+            expanded: Some(in_figures.join("\n")),
         });
     }
     edits.push(Edit {
@@ -265,6 +285,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     Ok(Proved {
         fix,
         is_linear: form.maps == [LaneMap::Linear],
+        barriers,
     })
 }
 
@@ -323,15 +344,12 @@ pub(crate) fn needs(found: &Collective, proved: &Proved, needed: ShaderModel) ->
     } else {
         ANY_BY_ONE_WAVE
     };
-    let barriers = barriers(found, &proved.fix);
+    let barriers = in_words(proved.barriers);
     format!("the wave form {barriers}needs shader model {needed} and {packing}")
 }
 
-/// Said of the barriers in a fix, with what comes after it.
-fn barriers(found: &Collective, fix: &Fix) -> String {
-    let barrier = barrier_of(found);
-    let edits = fix.edits.iter();
-    let barriers: usize = edits.map(|edit| edit.text.matches(barrier).count()).sum();
+/// Said of so many barriers, with what comes after it.
+fn in_words(barriers: usize) -> String {
     match barriers {
         0 => String::new(),
         1 => "passes one barrier instead; it ".to_owned(),
@@ -404,6 +422,31 @@ fn replaced(shader: &Shader, statements: Span) -> Option<(Span, [String; 2])> {
     Some((Span { end, ..whole }, [before?, behind?]))
 }
 
+/// Whether a statement of the function is one among others in braces, and several may take its place, with what they declare. In a
+/// `switch` a declaration may be jumped over.
+fn stands_in_block(shader: &Shader, function: FunctionId, statement: Span) -> bool {
+    let Some(function) = shader.functions.get(function.0 as usize) else {
+        return false;
+    };
+    let before = Span {
+        end: statement.start,
+        ..function.span
+    };
+    let before = without_comments(before.slice(&shader.text));
+    let is_of_switch = words(&before).any(|word| word == b"switch");
+    !is_of_switch && matches!(before.trim_ascii_end().last(), Some(b';' | b'{' | b'}'))
+}
+
+/// The statements of a block.
+fn without_braces(block: &str) -> String {
+    let inner = block
+        .strip_prefix("{\n")
+        .and_then(|block| block.strip_suffix("\n}"));
+    let lines = inner.unwrap_or(block).lines();
+    let lines = lines.map(|line| line.strip_prefix("    ").unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Why the file's text of the form may not be what was proved. The proof is about expanded text, but the file's is expanded
 /// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
 /// What is declared in a namespace would have to be qualified, which the form does not do; and `using` could bring in names.
@@ -431,6 +474,7 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
     }
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.iter().map(|totals| &totals.declaration);
-    let mut texts = std::iter::once(block).chain(declaration);
+    let helper = form.helper.iter().map(|helper| &helper.text);
+    let mut texts = std::iter::once(block).chain(declaration).chain(helper);
     texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
 }

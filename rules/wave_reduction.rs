@@ -355,12 +355,9 @@ fn by_one_wave(
         let _ = writeln!(end, "    {barrier}();");
     }
     end.push('}');
-    Some(WaveForm {
-        block: text(&count) + &end,
-        expanded: (!is_fixed).then(|| text(&reduction.count.to_string()) + &end),
-        totals: Vec::new(),
-        maps: &LaneMap::ALL,
-    })
+    let expanded = (!is_fixed).then(|| text(&reduction.count.to_string()) + &end);
+    let block = text(&count) + &end;
+    Some(WaveForm::new(block, expanded, Vec::new(), &LaneMap::ALL))
 }
 
 /// What a wave's lanes come to, of a value of each.
@@ -484,17 +481,13 @@ fn write(
     let index = &rewrite.lane;
     let place = format!("{}[{}]", cell.array, cell.index);
     let (owner, neutral) = (cell.owner, neutral(reduction.operator, reduction.element, &ty));
-    let mut form = WaveForm {
-        block: String::new(),
-        expanded: None,
-        totals: Vec::new(),
-        // Rows and quads of a group of one row are packed in order.
-        maps: if context.has_rows() {
-            &LaneMap::ALL
-        } else {
-            &[LaneMap::Linear, LaneMap::Ragged(1)]
-        },
+    // Rows and quads of a group of one row are packed in order.
+    let maps: &[LaneMap] = if context.has_rows() {
+        &LaneMap::ALL
+    } else {
+        &[LaneMap::Linear, LaneMap::Ragged(1)]
     };
+    let mut form = WaveForm::new(String::new(), None, Vec::new(), maps);
     let block = &mut form.block;
     if let Some(atomic) = atomic(reduction) {
         let text = |own: &str| {

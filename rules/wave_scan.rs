@@ -25,6 +25,8 @@
 //! Which form is offered for how many elements is what was measured (`docs/measurements.md`): an element a lane below 64
 //! elements, two from there, four from 128; one wave for 128 to 256 elements, where it beats every ladder.
 
+#[path = "wave_scan_helper.rs"]
+mod helper;
 #[path = "wave_scan_loops.rs"]
 mod loops;
 
@@ -79,7 +81,8 @@ pub(crate) fn forms(
     if context.has_rows() {
         return with(&|barriers| text.by_one_wave(barriers), &barriers);
     }
-    let mut forms = with(&|barriers| text.of_several(barriers), &barriers);
+    let mut forms = text.by_helper(&barriers);
+    forms.extend(with(&|barriers| text.of_several(barriers), &barriers));
     // A thread that takes its own element waits for nobody.
     barriers.retain(|barriers| !barriers.first || scan.reversed);
     forms.extend(with(&|barriers| text.of_one(barriers), &barriers));
@@ -397,12 +400,8 @@ impl<'a> Text<'a> {
             return None;
         }
         let (block, expanded) = self.written(|text| text.of_own(barriers))?;
-        Some(WaveForm {
-            block,
-            expanded,
-            totals: self.totals(self.lanes.div_ceil(4))?,
-            maps: &[LaneMap::Linear],
-        })
+        let totals = self.totals(self.lanes.div_ceil(4))?;
+        Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
     }
 
     fn of_own(&self, barriers: Barriers) -> Option<String> {
@@ -602,12 +601,8 @@ impl<'a> Text<'a> {
             let _ = writeln!(block, "    {} = {from};", self.own(output)?);
         }
         self.end(&mut block, barriers)?;
-        Some(WaveForm {
-            block,
-            expanded: None,
-            totals: self.totals(active.div_ceil(4))?,
-            maps: &[LaneMap::Linear],
-        })
+        let totals = self.totals(active.div_ceil(4))?;
+        Some(WaveForm::new(block, None, totals, &[LaneMap::Linear]))
     }
 
     /// The array through which the ladder's elements went, for elements that begin in registers, or are to end there.

@@ -45,12 +45,8 @@ impl Text<'_> {
             return None;
         }
         let (block, expanded) = self.written(|text| text.counted(few, barriers))?;
-        Some(WaveForm {
-            block,
-            expanded,
-            totals: self.totals(self.lanes.div_ceil(4))?,
-            maps: &[LaneMap::Linear],
-        })
+        let totals = self.totals(self.lanes.div_ceil(4))?;
+        Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
     }
 
     /// Vectors, more than there are threads: as many a lane as go into all.
@@ -66,12 +62,9 @@ impl Text<'_> {
             threads: active.to_string(),
             active,
         };
-        Some(WaveForm {
-            block: self.in_loops(&lane, barriers)?,
-            expanded: None,
-            totals: self.totals(active.div_ceil(4))?,
-            maps: &[LaneMap::Linear],
-        })
+        let block = self.in_loops(&lane, barriers)?;
+        let totals = self.totals(active.div_ceil(4))?;
+        Some(WaveForm::new(block, None, totals, &[LaneMap::Linear]))
     }
 
     /// The text for `few` elements a thread. A lane takes four where four divide the number of all, else `few`.
@@ -209,11 +202,6 @@ impl Text<'_> {
             ),
         );
         self.end(&mut block, barriers)?;
-        Some(WaveForm {
-            block,
-            expanded: None,
-            totals: Vec::new(),
-            maps: &LaneMap::ALL,
-        })
+        Some(WaveForm::new(block, None, Vec::new(), &LaneMap::ALL))
     }
 }

@@ -1085,7 +1085,7 @@ fn ladders_share_the_totals_if_these_are_free() {
     ] {
         assert_eq!(
             declared(&format!("{given}{twice}{more}")),
-            ["groupshared uint gWaveTotals[16];"]
+            ["groupshared uint gWaveTotals[64];"]
         );
     }
     // It needs more.
@@ -1093,8 +1093,8 @@ fn ladders_share_the_totals_if_these_are_free() {
     assert_eq!(
         declared(&text),
         [
-            "groupshared uint gWaveTotals2[16];",
-            "groupshared uint gWaveTotals[8];"
+            "groupshared uint gWaveTotals2[64];",
+            "groupshared uint gWaveTotals[16];"
         ]
     );
     // The author's own, which the kernel has a use for, or which is no such array, or not yet, or not always there.
@@ -1108,7 +1108,7 @@ fn ladders_share_the_totals_if_these_are_free() {
     assert_eq!(
         declared(&format!("{given}{own}{used}")),
         [
-            "groupshared uint gWaveTotals2[16];",
+            "groupshared uint gWaveTotals2[64];",
             "groupshared uint gWaveTotals[64];"
         ]
     );
@@ -1120,7 +1120,7 @@ fn ladders_share_the_totals_if_these_are_free() {
         format!("{given}{one}{own}"),
     ] {
         assert!(
-            fixed(&text).contains("groupshared uint gWaveTotals2[16];"),
+            fixed(&text).contains("groupshared uint gWaveTotals2[64];"),
             "{text}"
         );
     }
@@ -1148,6 +1148,15 @@ fn a_reduction_is_replaced_where_nothing_else_is_left_over() {
     let (sum, first) = ("g[gi] += g[gi + s]", "if (gi == 0) Out[0] = g[0];");
     let (row, rows) = ("64, 1, 1", "8, 8, 1");
     let safe = [Some(Safety::Safe)];
+    // Beside a half the identity is one: `?:` of a half and a float is a float.
+    let greatest = "g[gi] = max(g[gi], g[gi + s])";
+    for ty in ["half", "min16float"] {
+        assert_eq!(
+            fixes(&reduction(row, ty, greatest, first)),
+            [Some(Safety::Unsafe)],
+            "{ty}"
+        );
+    }
     assert_eq!(fixes(&reduction(row, "uint", sum, first)), safe);
     assert_eq!(fixes(&reduction(rows, "uint", sum, first)), safe);
     assert_eq!(

@@ -302,12 +302,16 @@ fn look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec
         .par_iter()
         .zip(results.par_iter_mut())
         .for_each(|pair| fix(pair, &is_alone));
-    for (target, result) in inputs.iter().zip(&mut results) {
+    // What others include comes first: they may call the helper that a fix declares there. Whoever includes a file includes all
+    // that it does.
+    let mut in_order: Vec<_> = inputs.iter().zip(&mut results).collect();
+    in_order.sort_by_key(|(_, result)| result.as_ref().map_or(0, |one| one.included.len()));
+    for (target, result) in in_order {
         fix((target, result), &|one| {
             one.fixed.rules.is_empty() && !is_alone(one)
         });
         // Those who include it are looked at with what became of it.
-        if let Ok(one) = result
+        if let Ok(one) = &*result
             && included.contains(&target.input.path)
             && let Some(bytes) = &one.fixed.bytes
         {

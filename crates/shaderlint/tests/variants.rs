@@ -969,11 +969,17 @@ fn what_is_defined_from_outside_is_not_spelled() {
     for defined in [
         "WavePrefixSum",
         "WaveGetLaneCount=4",
-        "waveScan=5",
         "GroupMemoryBarrierWithGroupSync=;",
     ] {
         assert!(!fixed(&["-D", defined]), "{defined}");
     }
+    // What one form alone spells, another one does without.
+    assert!(folder.said(&["--diff"]).contains("uint sum = "));
+    let of_other = folder.said(&["--diff", "-D", "sum=5"]);
+    assert!(
+        of_other.contains("WavePrefixSum") && !of_other.contains("uint sum = "),
+        "{of_other}"
+    );
     let variant = "[[variant]]\nname = \"quiet\"\ndefines = { WavePrefixSum = \"QuietSum\" }\n";
     let folder = folder.with("shaderlint.toml", variant);
     assert!(!folder.said(&[]).contains("fixable with --fix"));
@@ -1032,10 +1038,13 @@ a.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 u
     // But its name is nothing that a fix may say.
     let named = said(
         "keywords-name",
-        &format!("#pragma multi_compile _ waveScan\n{LADDER}"),
-        &[],
+        &format!("#pragma multi_compile _ sum\n{LADDER}"),
+        &["--diff"],
     );
-    assert!(!named.contains("fixable"), "{named}");
+    assert!(
+        named.contains("WavePrefixSum") && !named.contains("uint sum = "),
+        "{named}"
+    );
     assert_data_eq!(
         said(
             "keywords-race",

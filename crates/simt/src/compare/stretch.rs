@@ -48,7 +48,7 @@ use crate::facts::differing_statements::Tail;
 use crate::facts::effects::EffectsCache;
 use crate::facts::paths::call_in;
 use crate::facts::stable::Stable;
-use crate::facts::stretch::{Pair, name_of};
+use crate::facts::stretch::{Pair, Side, name_of};
 use crate::finding::Stop;
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::Value;
@@ -259,7 +259,7 @@ impl Pair<'_> {
             Machine::<Detectors>::new(shader, terms, side.entry, waves, BUDGET).ok_or_else(unfit)?;
         machine.keeps_steps = true;
         machine.bind_parameters(entry);
-        self.come_to_stretch(&mut machine)?;
+        side.come_to_stretch(&mut machine)?;
         self.free(&mut machine, number)?;
         let (mut interval, mut device_interval) = (0, 0);
         for (at, statement) in side.statements.iter().enumerate() {
@@ -324,58 +324,6 @@ impl Pair<'_> {
         Ok(left)
     }
 
-    /// Calls the functions by which the entry point comes to the stretch.
-    fn come_to_stretch(&self, machine: &mut Machine<'_, Detectors>) -> Result<(), String> {
-        let unknown = || "how the kernel comes to the statements that differ is not followed".to_owned();
-        let (shader, lanes) = (machine.shader, machine.lanes);
-        let mut effects = EffectsCache::default();
-        for (depth, (caller, call)) in (1u32..).zip(&self.way) {
-            let function = shader.functions.get(caller.0 as usize).ok_or_else(unknown)?;
-            let stable = Stable::of(shader, function, &mut effects);
-            declare(machine, &stable)?;
-            let (statement, _) = call_in(shader, *caller, *call).ok_or_else(unknown)?;
-            let mut parts = statement.expressions().flat_map(Expr::descendants);
-            let (callee, arguments) = parts
-                .find_map(|expr| match &expr.kind {
-                    ExprKind::Call(callee, arguments) => Some((*callee, arguments)),
-                    _ => None,
-                })
-                .ok_or_else(unknown)?;
-            let called = shader.functions.get(callee.0 as usize).ok_or_else(unknown)?;
-            let of_callee = Stable::of(shader, called, &mut effects);
-            let mut given = Vec::new();
-            for (parameter, argument) in called.parameters.iter().zip(arguments) {
-                let variable = called
-                    .locals
-                    .get(parameter.local.0 as usize)
-                    .ok_or_else(unknown)?;
-                let is_kept = of_callee.locals.contains(&parameter.local);
-                let is_one = stable.gives_one_value(shader, argument, &mut effects);
-                if is_kept && is_one && !matches!(variable.ty, Type::Resource(..)) {
-                    let value = machine.eval(argument).map_err(|_| unknown())?;
-                    given.push((
-                        parameter.local,
-                        machine.convert(&value, &argument.ty, &variable.ty),
-                    ));
-                } else {
-                    let count = shader.components(&variable.ty);
-                    let place = format!("parameter {} of {}", parameter.local.0, called.name);
-                    given.push((parameter.local, machine.terms.free_columns(&place, count, lanes)));
-                }
-            }
-            machine.state.frame = Frame::new(callee, depth, Column::Uniform(Value::TRUE));
-            machine.open_frame();
-            for (local, value) in given {
-                if let Some(slot) = machine.state.frame.locals.get_mut(local.0 as usize) {
-                    *slot = value;
-                }
-            }
-        }
-        let function = machine.function().ok_or_else(unknown)?;
-        let stable = Stable::of(shader, function, &mut effects);
-        declare(machine, &stable)
-    }
-
     /// Makes all free that the stretch may find: the same in both runs, but for cells that it may find as it left them.
     fn free(&self, machine: &mut Machine<'_, Detectors>, number: usize) -> Result<(), String> {
         let (shader, lanes) = (machine.shader, machine.lanes);
@@ -437,6 +385,60 @@ impl Pair<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Side<'_> {
+    /// Calls the functions by which the entry point comes to the stretch.
+    fn come_to_stretch(&self, machine: &mut Machine<'_, Detectors>) -> Result<(), String> {
+        let unknown = || "how the kernel comes to the statements that differ is not followed".to_owned();
+        let (shader, lanes) = (machine.shader, machine.lanes);
+        let mut effects = EffectsCache::default();
+        for (depth, (caller, call)) in (1u32..).zip(&self.way) {
+            let function = shader.functions.get(caller.0 as usize).ok_or_else(unknown)?;
+            let stable = Stable::of(shader, function, &mut effects);
+            declare(machine, &stable)?;
+            let (statement, _) = call_in(shader, *caller, *call).ok_or_else(unknown)?;
+            let mut parts = statement.expressions().flat_map(Expr::descendants);
+            let (callee, arguments) = parts
+                .find_map(|expr| match &expr.kind {
+                    ExprKind::Call(callee, arguments) => Some((*callee, arguments)),
+                    _ => None,
+                })
+                .ok_or_else(unknown)?;
+            let called = shader.functions.get(callee.0 as usize).ok_or_else(unknown)?;
+            let of_callee = Stable::of(shader, called, &mut effects);
+            let mut given = Vec::new();
+            for (parameter, argument) in called.parameters.iter().zip(arguments) {
+                let variable = called
+                    .locals
+                    .get(parameter.local.0 as usize)
+                    .ok_or_else(unknown)?;
+                let is_kept = of_callee.locals.contains(&parameter.local);
+                let is_one = stable.gives_one_value(shader, argument, &mut effects);
+                if is_kept && is_one && !matches!(variable.ty, Type::Resource(..)) {
+                    let value = machine.eval(argument).map_err(|_| unknown())?;
+                    given.push((
+                        parameter.local,
+                        machine.convert(&value, &argument.ty, &variable.ty),
+                    ));
+                } else {
+                    let count = shader.components(&variable.ty);
+                    let place = format!("parameter {} of {}", parameter.local.0, called.name);
+                    given.push((parameter.local, machine.terms.free_columns(&place, count, lanes)));
+                }
+            }
+            machine.state.frame = Frame::new(callee, depth, Column::Uniform(Value::TRUE));
+            machine.open_frame();
+            for (local, value) in given {
+                if let Some(slot) = machine.state.frame.locals.get_mut(local.0 as usize) {
+                    *slot = value;
+                }
+            }
+        }
+        let function = machine.function().ok_or_else(unknown)?;
+        let stable = Stable::of(shader, function, &mut effects);
+        declare(machine, &stable)
     }
 }
 

@@ -163,25 +163,43 @@ pub(crate) fn is_barrier(statement: &Stmt) -> bool {
     )
 }
 
-/// The function in which two shaders differ, where their texts are the same but for that and for groupshared arrays that the
-/// second one declares more, under names that the first one does not have.
+/// The functions of two shaders, as both number them; and in which they differ.
+pub(crate) struct OneText {
+    pub functions: Vec<[FunctionId; 2]>,
+    pub differs: [FunctionId; 2],
+}
+
+/// The function in which two shaders differ, where their texts are the same but for that and for what the second one declares
+/// more: groupshared arrays and functions, under names that the first one does not have.
 ///
-/// Text before the function may be longer by these declarations, and nothing else.
-pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
-    let names = |shader: &'_ Shader| -> Vec<String> {
-        let functions = shader.functions.iter();
-        functions.map(|function| function.name.clone()).collect()
-    };
+/// Text before the function may be longer by these declarations, and nothing else. A function of such a name is called by nothing
+/// that both have. What it does where the stretch calls it is run as part of that.
+pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<OneText> {
+    let words = words(&old.text);
+    let is_new = |name: &str| !words.contains(name.rsplit("::").next().unwrap_or_default().as_bytes());
+    let ids = || (0u32..).map(FunctionId);
+    let (added, kept): (Vec<_>, Vec<_>) = ids()
+        .zip(&new.functions)
+        .partition(|(_, function)| is_new(&function.name));
     let is_one_list = old.structs.len() == new.structs.len()
         && old.version == new.version
         && old.matrix_orders.is_empty()
         && new.matrix_orders.is_empty()
-        && names(old) == names(new);
-    let mut pairs = (0u32..).zip(old.functions.iter().zip(&new.functions));
-    let differs =
-        |(_, (a, b)): &(u32, (&Function, &Function))| a.span.slice(&old.text) != b.span.slice(&new.text);
-    let (number, (a, b)) = pairs.find(differs).filter(|_| is_one_list)?;
-    if pairs.any(|pair| differs(&pair)) {
+        && old.functions.len() == kept.len();
+    let pairs: Vec<_> = ids()
+        .zip(&old.functions)
+        .zip(&kept)
+        .filter(|_| is_one_list)
+        .collect();
+    if pairs.iter().any(|((_, a), (_, b))| a.name != b.name) {
+        return None;
+    }
+    let text_of = |shader: &'_ Shader, function: &Function| function.span.slice(&shader.text).to_vec();
+    let mut differing = pairs
+        .iter()
+        .filter(|((_, a), (_, b))| text_of(old, a) != text_of(new, b));
+    let ((was_id, a), (is_id, b)) = differing.next()?;
+    if differing.next().is_some() {
         return None;
     }
     if old.text.get(a.span.end as usize..)? != new.text.get(b.span.end as usize..)? {
@@ -191,27 +209,55 @@ pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<FunctionId> {
     let is = new.text.get(..b.span.start as usize)?;
     let known: BTreeSet<&str> = old.globals.iter().map(|global| &*global.name).collect();
     let is_declared = |global: &&Global| !known.contains(&*global.name);
-    let mut added: Vec<&Global> = new.globals.iter().filter(is_declared).collect();
-    added.sort_by_key(|global| global.span.start);
-    if old.globals.len() + added.len() != new.globals.len() {
+    let globals: Vec<&Global> = new.globals.iter().filter(is_declared).collect();
+    let are_arrays =
+        (globals.iter()).all(|global| global.storage == Storage::Groupshared && is_new(&global.name));
+    let are_plain = added.iter().all(|(_, function)| is_plain_function(new, function));
+    if !are_arrays || !are_plain || old.globals.len() + globals.len() != new.globals.len() {
         return None;
     }
+    let mut spans: Vec<Span> = globals.iter().map(|global| global.span).collect();
+    spans.extend(added.iter().map(|(_, function)| function.span));
+    spans.sort_by_key(|span| span.start);
     let mut without = Vec::with_capacity(was.len());
     let mut from = 0;
-    let words = words(&old.text);
-    for global in added {
-        let is_new = global.storage == Storage::Groupshared
-            && global.span.end <= b.span.start
-            && !words.contains(global.own_name().as_bytes());
-        if !is_new {
+    for span in spans {
+        if span.end > b.span.start {
             return None;
         }
-        without.extend_from_slice(is.get(from..global.span.start as usize)?);
-        from = global.span.end as usize;
+        without.extend_from_slice(is.get(from..span.start as usize)?);
+        from = span.end as usize;
     }
     without.extend_from_slice(is.get(from..)?);
-    are_alike(was, &without).then_some(FunctionId(number))
+    are_alike(was, &without).then(|| OneText {
+        functions: pairs.iter().map(|((was, _), (is, _))| [*was, *is]).collect(),
+        differs: [*was_id, *is_id],
+    })
 }
+
+/// Whether a function is nothing but one that is called: no entry point, no method, no template, and without state of its own.
+fn is_plain_function(shader: &Shader, function: &Function) -> bool {
+    let of_function = words(function.span.slice(&shader.text));
+    function.body.is_some()
+        && function.group_size.is_none()
+        && !function.is_instance
+        && !function.name.contains("::")
+        && !DECLARING
+            .iter()
+            .chain(&[&b"operator"[..]])
+            .any(|word| of_function.contains(word))
+}
+
+/// Words by which statements declare more than variables of their own.
+pub(crate) const DECLARING: [&[u8]; 7] = [
+    b"struct",
+    b"class",
+    b"enum",
+    b"typedef",
+    b"using",
+    b"template",
+    b"static",
+];
 
 /// Whether two texts are one but for their blanks, in which no comment ends.
 pub(crate) fn are_alike(one: &[u8], other: &[u8]) -> bool {

@@ -8,8 +8,8 @@ use shaderlint_hlsl::{
 };
 
 use crate::facts::differing_statements::{
-    Difference, Tail, are_alike, are_one_text, difference, is_barrier, outside, span_of, spelled, tails,
-    words,
+    DECLARING, Difference, OneText, Tail, are_alike, are_one_text, difference, is_barrier, outside, span_of,
+    spelled, tails, words,
 };
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::later_reads::Afterwards;
@@ -19,8 +19,6 @@ use crate::facts::paths::{Surroundings, call_in, has_results, is_led_there, may_
 /// Two kernels, and the stretch in which they differ.
 pub(crate) struct Pair<'a> {
     pub sides: [Side<'a>; 2],
-    /// The functions by which the entry point comes to the stretch, each with the number of its call of the next one.
-    pub way: Vec<(FunctionId, usize)>,
     /// The statements before those that differ, from which on both are run.
     pub leading: usize,
     /// It may be come to more than once, or its block be run again.
@@ -43,6 +41,8 @@ pub(crate) struct Side<'a> {
     pub shader: &'a Shader,
     pub entry: FunctionId,
     pub function: FunctionId,
+    /// The functions by which the entry point comes to the stretch, each with the number of its call of the next one.
+    pub way: Vec<(FunctionId, usize)>,
     /// The stretch: statements of one block.
     pub statements: &'a [Stmt],
     /// Behind them, what the threads run for which a condition holds, up to the last statement that differs.
@@ -70,6 +70,17 @@ impl<'a> Side<'a> {
 
     pub fn in_tail(&self) -> &'a [Stmt] {
         self.tail.map_or(&[], |tail| tail.statements)
+    }
+
+    /// The stretch, and the statements that come to it, each with its function.
+    fn spans(&self) -> Option<Vec<(FunctionId, Span)>> {
+        let calls = self.way.iter().map(|(caller, call)| {
+            let (statement, _) = call_in(self.shader, *caller, *call)?;
+            Some((*caller, statement.span))
+        });
+        std::iter::once(Some((self.function, self.span())))
+            .chain(calls)
+            .collect()
     }
 
     /// Those of the stretch from one of its statements on.
@@ -136,28 +147,20 @@ impl<'a> Side<'a> {
         let touches_device =
             has_fence || all.device_observed || all.handle_written || !all.device_written.is_empty();
         let words = words(self.differs.slice(&self.shader.text));
-        let declaring: [&[u8]; 7] = [
-            b"struct",
-            b"class",
-            b"enum",
-            b"typedef",
-            b"using",
-            b"template",
-            b"static",
-        ];
-        !touches_device && !declaring.iter().any(|word| words.contains(word))
+        !touches_device && !DECLARING.iter().any(|word| words.contains(word))
     }
 }
 
 impl<'a> Pair<'a> {
     pub fn of(first: (&'a Shader, FunctionId), second: (&'a Shader, FunctionId)) -> Option<Self> {
         let sides = [first, second];
-        let function = are_one_text(first.0, second.0)?;
+        let OneText { functions, differs } = are_one_text(first.0, second.0)?;
         let entry = first.0.functions.get(first.1.0 as usize)?;
-        if first.1 != second.1 || entry.is_called_elsewhere || has_results(first.0, first.1) {
+        let is_one_entry = functions.contains(&[first.1, second.1]);
+        if !is_one_entry || entry.is_called_elsewhere || has_results(first.0, first.1) {
             return None;
         }
-        let [was, is] = sides.map(|(shader, _)| shader.functions.get(function.0 as usize));
+        let [was, is] = [0, 1].map(|side| sides[side].0.functions.get(differs[side].0 as usize));
         let (was, is) = (was?, is?);
         let bodies = [was.body.as_deref()?, is.body.as_deref()?];
         let Difference {
@@ -174,7 +177,16 @@ impl<'a> Pair<'a> {
         if !both.all(|(was, is)| are_alike(was, is)) {
             return None;
         }
-        let (way, is_called_in_loop) = way_to(first.0, first.1, function)?;
+        let (way, is_called_in_loop) = way_to(first.0, first.1, differs[0])?;
+        let (other_way, _) = way_to(second.0, second.1, differs[1])?;
+        let is_one_way = way.len() == other_way.len()
+            && way
+                .iter()
+                .zip(&other_way)
+                .all(|((was, call), (is, other))| call == other && functions.contains(&[*was, *is]));
+        if !is_one_way {
+            return None;
+        }
         let is_loop = |statement: &&Stmt| matches!(statement.kind, StmtKind::Loop(_));
         let repeats = outer.iter().any(is_loop) || is_called_in_loop;
         let is_outermost = way.is_empty() && std::ptr::eq(blocks[0], bodies[0]);
@@ -201,6 +213,7 @@ impl<'a> Pair<'a> {
         );
         let sides = [0, 1].map(|side| {
             let (shader, entry) = sides[side];
+            let way = if side == 0 { way.clone() } else { other_way.clone() };
             let range = &ranges[side];
             let tail = tails.as_ref().map(|(tails, _)| tails[side]);
             let is_followed = blocks[side].get(range.end).is_some_and(is_barrier);
@@ -213,7 +226,8 @@ impl<'a> Pair<'a> {
             Side {
                 shader,
                 entry,
-                function,
+                function: differs[side],
+                way,
                 statements: &blocks[side][begins..end],
                 tail,
                 differs: span_of(&blocks[side][range.start..=range.start]).to(span_of(last)),
@@ -225,7 +239,6 @@ impl<'a> Pair<'a> {
         let presumes = may_part(first.0, was, &outer, &blocks[0][begins..]) || is_led_there(first.0, &way);
         let pair = Pair {
             sides,
-            way,
             leading: start - begins,
             repeats,
             own,
@@ -264,7 +277,7 @@ impl<'a> Pair<'a> {
         let are_same = self.common.iter().all(is_same) && was.parameters.len() == is.parameters.len();
         let mut has_macro_before = false;
         let is_known = self.sides.iter().all(|side| {
-            let Some(spans) = self.spans(side) else {
+            let Some(spans) = side.spans() else {
                 return false;
             };
             let around = Surroundings {
@@ -306,17 +319,6 @@ impl<'a> Pair<'a> {
         (are_same && is_known && !names_own(0) && !names_own(1)).then_some(self)
     }
 
-    /// The stretch, and the statements that come to it, each with its function.
-    fn spans(&self, side: &Side<'_>) -> Option<Vec<(FunctionId, Span)>> {
-        let calls = self.way.iter().map(|(caller, call)| {
-            let (statement, _) = call_in(side.shader, *caller, *call)?;
-            Some((*caller, statement.span))
-        });
-        std::iter::once(Some((side.function, side.span())))
-            .chain(calls)
-            .collect()
-    }
-
     /// Whether one of these cells may be read by what runs behind the stretch: in its function, in those that come to it, and in
     /// what these call then.
     pub fn reads_afterwards(&self, side: &Side<'_>, name: &str, cells: &BTreeSet<u32>) -> bool {
@@ -336,7 +338,7 @@ impl<'a> Pair<'a> {
             let cells_of = |first: u32| cells.range(first..first.saturating_add(width.unwrap_or(u32::MAX)));
             first.is_none_or(|first| cells_of(first).next().is_some())
         };
-        let Some(spans) = self.spans(side) else {
+        let Some(spans) = side.spans() else {
             return true;
         };
         let body_of = |function: FunctionId| shader.functions.get(function.0 as usize)?.body.as_deref();

@@ -407,6 +407,43 @@ fn steps_behind_operators_are_writes() {
     }
 }
 
+/// One of the two may call a function for them that the other one does not have, whatever that is called elsewhere.
+#[test]
+fn a_function_may_be_declared_for_them() {
+    const SCANNED: &str =
+        "uint scanned(uint v, uint i) { uint p = WavePrefixSum(v) + v; uint w = i / WaveGetLaneCount();
+        if (WaveGetLaneIndex() + 1 == WaveGetLaneCount()) t[w] = p; B
+        for (uint o = 0; o < w; o++) p += t[o]; return p; }\n";
+    let said = |around: &str, function: &str| {
+        let name = function.split(['(', ' ']).nth(1).unwrap_or_default();
+        let called = format!("s[gi] = {name}(s[gi], gi); B");
+        let of = |before: &str, statements: &str| {
+            let body = around.replace("STRETCH", statements);
+            kernel("", before, &body).replace(" B", " GroupMemoryBarrierWithGroupSync();")
+        };
+        let kernels = [of(BEFORE, SCAN), of(&format!("{BEFORE}{function}"), &called)];
+        words(&runs_of([&kernels[0], &kernels[1]]))
+    };
+    let around = in_loop(STORE, "Y[k * 64 + gi] = s[gi];");
+    assert_eq!(said(&around, SCANNED), "equal");
+    for wrong in [
+        SCANNED.replace("+ v;", ";"),
+        SCANNED.replace("o < w", "o <= w"),
+        SCANNED.replace("t[w] = p; B", "t[w] = p;"),
+        SCANNED.replace("return p;", "Z[i] = p; return p;"),
+        SCANNED.replace("return p;", "static uint last = 0; last += p; return p;"),
+        SCANNED.replace("uint scanned", "[numthreads(64, 1, 1)] uint scanned"),
+        // An overload.
+        SCANNED.replace("scanned", "third"),
+    ] {
+        assert!(said(&around, &wrong).starts_with("not proved"), "{wrong}");
+    }
+    // What both call, and only one of them declares.
+    let foreign = in_loop(STORE, "if (gi == 0) Y[0] = foreign(s[0]); B");
+    let declared = SCANNED.replace("scanned", "foreign");
+    assert!(said(&foreign, &declared).starts_with("not proved"));
+}
+
 /// What another file declares cannot name what this one does, and what stands before the statements has happened. A macro can.
 #[test]
 fn what_is_not_understood_around_them_reads_no_partial_result() {

@@ -1,0 +1,153 @@
+//! A function that stands for a ladder: declared once in the file, and called where the ladder stood.
+//!
+//! What a form does between reading its elements and writing its results is the same for every ladder of a kind: it goes into
+//! a function of the thread's value and index, beside the array of totals that it uses. A later fix calls the function that an
+//! earlier one declared, if it has the same text. That it may, with the totals shared, is for the proof to find out.
+
+use shaderlint_hlsl::{Global, Shader, Span, Storage};
+use shaderlint_linter::At;
+use shaderlint_simt::Collective;
+
+use crate::totals::further_name;
+use crate::unit::{Unit, words};
+use crate::written::{free, text_in_file};
+
+/// The parts of a helper's name, as each style puts them together.
+pub(crate) struct Naming {
+    words: Vec<String>,
+    style: Style,
+}
+
+/// How a file names its functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Pascal,
+    Camel,
+    Snake,
+}
+
+impl Naming {
+    /// A name of these words, as the file that holds the ladder names its functions; what compilers want as the entry point tells
+    /// nothing.
+    pub fn of(shader: &Shader, words: &[&str]) -> Naming {
+        let mut counts = [(Style::Pascal, 0), (Style::Camel, 0), (Style::Snake, 0)];
+        let names = shader.functions.iter().map(|function| &*function.name);
+        for name in names.filter(|name| *name != "main" && !name.contains("::")) {
+            let style = if name.starts_with(|first: char| first.is_ascii_uppercase()) {
+                Style::Pascal
+            } else if name.contains('_') {
+                Style::Snake
+            } else {
+                Style::Camel
+            };
+            for (other, count) in &mut counts {
+                *count += usize::from(*other == style);
+            }
+        }
+        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let first = counts.iter().find(|(_, count)| *count == most);
+        Naming {
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            style: first.map_or(Style::Pascal, |(style, _)| *style),
+        }
+    }
+
+    fn name(&self) -> String {
+        let words = self.words.iter().enumerate().map(|(number, word)| {
+            let lower = word.to_lowercase();
+            match self.style {
+                Style::Snake if number > 0 => format!("_{lower}"),
+                Style::Snake => lower,
+                Style::Camel if number == 0 => lower,
+                _ => word.clone(),
+            }
+        });
+        words.collect()
+    }
+}
+
+/// A function of the file.
+#[derive(Clone)]
+pub(crate) struct Helper {
+    pub name: String,
+    /// What its declaration says, and what stands above it.
+    pub text: String,
+    comment: String,
+    /// It stands in the file, with its totals.
+    pub is_declared: bool,
+}
+
+impl Helper {
+    /// The helpers that `write` makes of a name and the totals' name: one that stands before the ladder already, and one with
+    /// names that the unit uses nowhere.
+    pub fn all(
+        shader: &Shader,
+        found: &Collective,
+        naming: &Naming,
+        (totals, comment): (&str, &str),
+        write: impl Fn(&str, &str) -> String,
+    ) -> impl Iterator<Item = Helper> {
+        let wanted = naming.name();
+        let holder = shader.functions.get(found.function.0 as usize);
+        let declared = shader.functions.iter().find_map(|function| {
+            let is_before = holder.is_some_and(|holder| function.span.end <= holder.span.start);
+            let is_like = function.name.starts_with(&wanted) && function.body.is_some();
+            let text = text_in_file(shader, function.span).filter(|_| is_before && is_like)?;
+            let arrays = shader.globals.iter();
+            let mut arrays = arrays.filter(|array| array.storage == Storage::Groupshared);
+            arrays.find_map(|array| {
+                let own = write(&function.name, &array.name);
+                let is_it = text.split_whitespace().eq(own.split_whitespace());
+                is_it.then(|| (function.name.clone(), own))
+            })
+        });
+        let name = further_name(shader, &wanted, &[]);
+        let text = write(&name, totals);
+        let declared = declared.map(|declared| (declared, true));
+        let comment = comment.to_owned();
+        declared
+            .into_iter()
+            .chain([((name, text), false)])
+            .map(move |((name, text), is_declared)| Helper {
+                name,
+                text,
+                comment: comment.clone(),
+                is_declared,
+            })
+    }
+
+    /// The declaration of its totals, where these are an array that the file has.
+    pub fn totals_of(&self, shader: &Shader) -> Option<Span> {
+        let globals = shader.globals.iter();
+        let mut arrays = globals.filter(|global| global.storage == Storage::Groupshared);
+        let is_named =
+            |array: &&Global| words(self.text.as_bytes()).any(|word| word == array.own_name().as_bytes());
+        arrays.find(is_named).map(|array| array.span)
+    }
+
+    /// Its declaration for a place of the file, commented and with a blank line on either side.
+    pub fn set_off(&self, shader: &Shader, at: At) -> String {
+        let place = shader.origins.locate(at.span());
+        let file = place.and_then(|place| Some((place, shader.sources.get(place.file)?)));
+        let behind = file.and_then(|(place, file)| file.text.get(place.end as usize..));
+        let mut lines = behind.unwrap_or_default().split(|byte| *byte == b'\n');
+        let is_blank = lines.nth(1).is_none_or(|line| line.trim_ascii().is_empty());
+        let end = match at {
+            At::After(_) if is_blank => "",
+            _ => "\n",
+        };
+        format!("\n// {}\n{}{end}", self.comment, self.text)
+    }
+}
+
+/// `wanted` as a name within a helper: numbered where that is a macro, or what the unit declares.
+pub(crate) fn inner_name(shader: &Shader, wanted: &str) -> String {
+    let unit = Unit::of(shader);
+    free(wanted, |name| {
+        shader.globals.iter().any(|global| global.own_name() == name)
+            || shader.functions.iter().any(|function| function.name == name)
+            || shader.structs.iter().any(|of| of.name == name)
+            || unit.is_macro_or_template(name.as_bytes())
+            || unit.may_be_pasted(name.as_bytes())
+    })
+}

@@ -1,0 +1,184 @@
+//! The form that is a call: what the waves do is a function of the file.
+
+use std::fmt::Write;
+
+use shaderlint_simt::{Elements, LaneMap};
+
+use super::{Barriers, Names, Text, last, without_padding};
+use crate::form::WaveForm;
+use crate::group_helper::{Helper, Naming, inner_name};
+use crate::unit::words;
+use crate::written::{indented, operand};
+
+impl Text<'_> {
+    /// Linear, each thread one element, or as many as go into all: their sum is what the function is given then, and what comes
+    /// before them what it gives. `None` where the statements make several results, or have threads that take no element.
+    pub(super) fn by_helper(&self, barriers: &[Barriers]) -> Vec<WaveForm> {
+        let each = self.scan.count / self.lanes;
+        let is_even = self.scan.count.is_multiple_of(self.lanes);
+        if !self.others.is_empty() || !is_even || ![1, 2, 4].contains(&each) {
+            return Vec::new();
+        }
+        let is_inclusive = self.is_inclusive && each == 1;
+        let kind = if is_inclusive { "Inclusive" } else { "Exclusive" };
+        let what = if self.sign == "+" { "Sum" } else { "Product" };
+        let naming = Naming::of(self.context.shader, &["Group", kind, what]);
+        let which = if is_inclusive { "up to" } else { "before" };
+        let comment = format!(
+            "The {} of the values of the threads {which} this one. Takes waves to hold consecutive threads.",
+            what.to_lowercase()
+        );
+        let write = |name: &str, totals: &str| self.function(name, totals, what, is_inclusive);
+        let named = (&*self.totals, &*comment);
+        let helpers = Helper::all(self.context.shader, &self.scan, &naming, named, write);
+        // What a thread takes of its own it has written itself.
+        let waits_first = each > 1 || self.scan.reversed;
+        let barriers = barriers.iter().filter(|barriers| waits_first || !barriers.first);
+        let forms =
+            helpers.flat_map(|helper| barriers.clone().map(move |barriers| (helper.clone(), *barriers)));
+        forms
+            .filter_map(|(helper, barriers)| self.calling(helper, each, is_inclusive, barriers))
+            .collect()
+    }
+
+    fn calling(&self, helper: Helper, each: u32, is_inclusive: bool, barriers: Barriers) -> Option<WaveForm> {
+        let call = |value: &str| format!("{}({value}, {})", helper.name, self.rewrite.lane);
+        let (block, expanded) = self.written(|text| {
+            let mut block = String::from("{\n");
+            if barriers.first {
+                let _ = writeln!(block, "    {}();", text.barrier);
+            }
+            let total = if each > 1 {
+                text.several_taken(&mut block, each, &call)
+            } else if is_inclusive || text.stored.is_empty() {
+                text.assigned(&mut block, &call)
+            } else {
+                text.taken(&mut block, &call)
+            }?;
+            let is_last = match &text.size {
+                Some(size) => format!(
+                    "{} == {} - 1",
+                    text.rewrite.lane,
+                    operand(text.context.shader, size)
+                ),
+                None => format!("{} == {}", text.rewrite.lane, text.lanes - 1),
+            };
+            block.push_str(&indented(&text.store_total(&is_last, &total), 1));
+            text.end(&mut block, barriers)?;
+            Some(block)
+        })?;
+        let mut totals = self.totals(self.lanes.div_ceil(4))?;
+        if helper.is_declared {
+            totals.clear();
+        }
+        Some(WaveForm {
+            helper: Some(helper),
+            is_flat: true,
+            ..WaveForm::new(block, expanded, totals, &[LaneMap::Linear])
+        })
+    }
+
+    /// The function: the scan of one value a thread.
+    fn function(&self, name: &str, totals: &str, what: &str, is_inclusive: bool) -> String {
+        let inner = |wanted: &str| inner_name(self.context.shader, wanted);
+        let (value, thread, result) = (inner("value"), inner("thread"), inner(&what.to_lowercase()));
+        let names = Names {
+            totals: totals.to_owned(),
+            wave: inner("wave"),
+            lane: inner("lane"),
+            first: inner("first"),
+        };
+        let Names { wave, lane, .. } = &names;
+        let (ty, sign, barrier, prefix) = (&self.ty, self.sign, self.barrier, self.prefix);
+        let of_totals = Text {
+            totals: totals.to_owned(),
+            neutral: self.plain_neutral(),
+            ..self.clone()
+        };
+        let add = of_totals.add_totals(&names, &[(&result, &of_totals)], self.lanes);
+        let (own, total) = if is_inclusive {
+            (format!(" {sign} {value}"), result.clone())
+        } else {
+            (String::new(), format!("{result} {sign} {value}"))
+        };
+        format!(
+            "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
+             \x20   {ty} {result} = {prefix}({value}){own};\n\
+             \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
+             \x20       {totals}[{wave}] = {total};\n\
+             \x20   {barrier}();\n{}\
+             \x20   return {result};\n}}",
+            indented(&add, 1),
+        )
+    }
+
+    /// The identity without a suffix that the file does not use.
+    fn plain_neutral(&self) -> String {
+        let is_unsigned = |word: &[u8]| {
+            let figures = word.strip_suffix(b"u").or_else(|| word.strip_suffix(b"U"));
+            figures.is_some_and(|figures| figures.first().is_some_and(u8::is_ascii_digit))
+        };
+        match self.neutral.strip_suffix('u') {
+            Some(plain) if !words(&self.context.shader.text).any(is_unsigned) => plain.to_owned(),
+            _ => self.neutral.clone(),
+        }
+    }
+
+    /// Each thread's own element becomes the result, in one statement. What the last one has is the total of an inclusive scan.
+    fn assigned(&self, block: &mut String, call: &dyn Fn(&str) -> String) -> Option<String> {
+        let mut outputs = self.outputs();
+        let first = self.own(outputs.next()?)?;
+        let _ = writeln!(block, "    {first} = {};", call(&self.own(&self.scan.input)?));
+        for output in outputs {
+            let _ = writeln!(block, "    {} = {first};", self.own(output)?);
+        }
+        Some(first)
+    }
+
+    /// The same through variables, of which the total is made.
+    fn taken(&self, block: &mut String, call: &dyn Fn(&str) -> String) -> Option<String> {
+        let (element, result) = (self.name("waveElement"), self.name("waveScan"));
+        let ty = &self.ty;
+        let _ = writeln!(block, "    {ty} {element} = {};", self.own(&self.scan.input)?);
+        let _ = writeln!(block, "    {ty} {result} = {};", call(&element));
+        for output in self.outputs() {
+            let _ = writeln!(block, "    {} = {result};", self.own(output)?);
+        }
+        Some(format!("{result} {} {element}", self.sign))
+    }
+
+    /// Each thread takes `each` neighbouring elements, and gives their sum.
+    fn several_taken(&self, block: &mut String, each: u32, call: &dyn Fn(&str) -> String) -> Option<String> {
+        let is_register = |elements: &Elements| matches!(elements, Elements::Register { .. });
+        let mut places = std::iter::once(&self.scan.input).chain(self.outputs());
+        if self.scan.vector.is_some() || places.any(is_register) {
+            return None;
+        }
+        let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
+        let ty = &self.ty;
+        let mut at = format!("{each} * {}", self.rewrite.lane);
+        let is_padded = |elements: &Elements| matches!(elements, Elements::Spread { .. });
+        let is_all_padded = is_padded(&self.scan.input);
+        if self.outputs().any(|output| is_padded(output) != is_all_padded) {
+            return None;
+        }
+        if is_all_padded {
+            let place = self.name("wavePlace");
+            let (_, first) = self.indexed(&self.scan.input, &at, 0)?;
+            let _ = writeln!(block, "    uint {place} = {first};");
+            at = place;
+        }
+        let read = self.vector(&without_padding(&self.scan.input), each, &at)?;
+        let _ = writeln!(block, "    {ty}{each} {elements} = {read};");
+        block.push_str(&indented(&self.running(each, &elements), 1));
+        let sum = format!("{elements}.{}", last(each));
+        let _ = writeln!(block, "    {ty} {result} = {};", call(&sum));
+        for output in self.outputs() {
+            let write = self.write_vector(&without_padding(output), each, &at, &elements, &result)?;
+            block.push_str(&indented(&write, 1));
+        }
+        Some(format!("{result} {} {sum}", self.sign))
+    }
+}
