@@ -213,6 +213,19 @@ fn what_is_left_of_rounded_numbers_is_no_difference() {
     assert!(!said.contains("NOT equivalent"), "{said}");
 }
 
+/// With a sign it is undefined, and DXC makes the one of the other.
+#[test]
+fn what_a_division_by_zero_gives_is_no_difference() {
+    for bodies in [
+        ["i % j", "i - i / j * j"],
+        ["i % j == 0 ? 1 : 2", "i / j * j == i ? 1 : 2"],
+    ] {
+        let of = |value: &str| format!("int i = Src[id.x], j = Src[id.x + 64]; Out[id.x] = {value};");
+        let said = said("by-zero", [&of(bodies[0]), &of(bodies[1])], "");
+        assert!(!said.contains("NOT equivalent"), "{said}");
+    }
+}
+
 /// Near a pole of `tan`, or where a divisor comes near 0, a last bit of a sum makes any difference.
 #[test]
 fn what_a_function_makes_of_how_a_sum_rounds_contradicts_no_proof() {

@@ -437,6 +437,43 @@ fn intrinsics_of_literals_are_literals() {
     }
 }
 
+/// Without a suffix a float has 64 bits until it is converted, wherever that is. What comes to another number in 32 is not known.
+#[test]
+fn literals_are_converted_as_they_are_written() {
+    let store = |before: &str, value: &str| format!("{before} Out[gi] = {value};");
+    for (before, value, of_32_bits) in [
+        ("", "uint2(16777217.0, 1).x", "16777216u"),
+        ("", "(uint)int2x2(16777217.0, 1, 2, 3)[0][0]", "16777216u"),
+        ("uint a[2] = { 16777217.0, 1 };", "a[0]", "16777216u"),
+        ("uint2 a = { 16777217.0, 1 };", "a.x", "16777216u"),
+        ("struct P { uint k; }; P p = { 16777217.0 };", "p.k", "16777216u"),
+        ("int a[1] = { 1.9999999999 };", "(uint)a[0]", "2u"),
+        ("uint a[2] = { 5, 6 };", "a[0.9999999999]", "6u"),
+        ("bool b = 1e-50;", "b ? 1u : 0u", "0u"),
+        ("bool b[1] = { 1e-50 };", "b[0] ? 1u : 0u", "0u"),
+        ("", "bool2(1e-50, 0).x ? 1u : 0u", "0u"),
+        ("", "1e-50 ? 1u : 0u", "0u"),
+        ("", "(1e-50 && true) ? 1u : 0u", "0u"),
+        ("", "!1e-50 ? 1u : 0u", "1u"),
+        ("", "sqrt(1e-50) > 0 ? 1u : 0u", "0u"),
+    ] {
+        leave_the_same(&store(before, value), &store("", of_32_bits), [false; 3]);
+    }
+    leave_the_same("if (1e-50) Out[gi] = 1u;", "", [false; 3]);
+    for (before, value, made) in [
+        ("", "uint2(16777216.0, 1).x", "16777216u"),
+        ("uint a[2] = { 3.75, 1 };", "a[0]", "3u"),
+        ("", "bool2(1e-30, 0).x ? 1u : 0u", "1u"),
+        (
+            "",
+            "(uint)(gi / 4294967295.0)",
+            "(uint)((float)gi / 4294967296.0f)",
+        ),
+    ] {
+        leave_the_same(&store(before, value), &store("", made), [true; 3]);
+    }
+}
+
 /// In its own initialiser a name means what is being declared, which has no value yet.
 #[test]
 fn a_variable_in_its_own_initialiser_is_not_followed() {

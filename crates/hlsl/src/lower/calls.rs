@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, convert, distance, opaque, preference};
+use super::conversions::{as_value, distance, opaque, preference};
 use super::names::packed;
 use super::parts::{Part, part};
 use super::scoping::{A_LOOPS, Variable};
@@ -263,7 +263,7 @@ impl<'a> Lowering<'a> {
         {
             let mut arguments = arguments;
             if let Some(argument) = arguments.pop() {
-                let mut expr = convert(self.narrow_to(argument, ty), ty);
+                let mut expr = self.convert(argument, ty);
                 expr.span = span;
                 return expr;
             }

@@ -290,7 +290,7 @@ pub(super) fn opaque(operands: Vec<Expr>, ty: Type, span: Span) -> Expr {
 }
 
 /// Converts an expression to a type; a conversion HLSL does not have is `Opaque`.
-pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
+fn converted(expr: Expr, to: &Type) -> Expr {
     if expr.ty == *to || *to == Type::Unknown {
         return expr;
     }
@@ -339,7 +339,7 @@ pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
         && expr.ty == Type::FLOAT
         && counts_in_floats(*intrinsic)
     {
-        return convert((**inner).clone(), to);
+        return converted((**inner).clone(), to);
     }
     let zero = matches!(to, Type::Struct(_) | Type::Array(..))
         && expr.ty.scalar().is_some()
@@ -357,32 +357,38 @@ pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
     }
 }
 
-/// Converts the scalar type, not the shape.
-pub(super) fn convert_scalar(expr: Expr, scalar: Scalar) -> Expr {
-    let to = if expr.ty == Type::Unknown {
-        Type::Scalar(scalar)
-    } else {
-        expr.ty.with_scalar(scalar)
-    };
-    convert(expr, &to)
-}
-
-/// A condition: a scalar bool.
-pub(super) fn to_condition(expr: Expr) -> Expr {
-    convert(expr, &Type::BOOL)
-}
-
-/// An index: a scalar int or uint; a vector of them for a texture.
-pub(super) fn to_index(expr: Expr) -> Expr {
-    match expr.ty.scalar() {
-        Some(Scalar::Int | Scalar::Uint) => expr,
-        Some(Scalar::Int16 | Scalar::Enum(_)) => convert_scalar(expr, Scalar::Int),
-        Some(_) => convert_scalar(expr, Scalar::Uint),
-        None => convert(expr, &Type::UINT),
-    }
-}
-
 impl Lowering<'_> {
+    /// Converts an expression to a type; a conversion that HLSL does not have is `Opaque`, and so is one of a literal that has
+    /// another value in 32 bits than compilers convert.
+    pub(super) fn convert(&self, expr: Expr, to: &Type) -> Expr {
+        converted(self.narrow_to(expr, to), to)
+    }
+
+    /// Converts the scalar type, not the shape.
+    pub(super) fn convert_scalar(&self, expr: Expr, scalar: Scalar) -> Expr {
+        let to = if expr.ty == Type::Unknown {
+            Type::Scalar(scalar)
+        } else {
+            expr.ty.with_scalar(scalar)
+        };
+        self.convert(expr, &to)
+    }
+
+    /// A condition: a scalar bool.
+    pub(super) fn to_condition(&self, expr: Expr) -> Expr {
+        self.convert(expr, &Type::BOOL)
+    }
+
+    /// An index: a scalar int or uint; a vector of them for a texture.
+    pub(super) fn to_index(&self, expr: Expr) -> Expr {
+        match expr.ty.scalar() {
+            Some(Scalar::Int | Scalar::Uint) => expr,
+            Some(Scalar::Int16 | Scalar::Enum(_)) => self.convert_scalar(expr, Scalar::Int),
+            Some(_) => self.convert_scalar(expr, Scalar::Uint),
+            None => self.convert(expr, &Type::UINT),
+        }
+    }
+
     /// Whether an expression is a literal without a suffix (maybe negated), which takes the type of what it meets.
     pub(super) fn is_free_literal(&self, expr: &Expr) -> bool {
         match &expr.kind {
@@ -443,9 +449,9 @@ impl Lowering<'_> {
             return left;
         }
         match count.ty.scalar() {
-            Some(Scalar::Uint) if version < Version::V202x => convert_scalar(left, Scalar::Uint),
+            Some(Scalar::Uint) if version < Version::V202x => self.convert_scalar(left, Scalar::Uint),
             Some(Scalar::Uint) | None => left,
-            Some(_) => convert_scalar(left, Scalar::Int),
+            Some(_) => self.convert_scalar(left, Scalar::Int),
         }
     }
 

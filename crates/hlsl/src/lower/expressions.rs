@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::constants::Constant;
-use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape, skippable};
+use super::conversions::{arithmetic, as_value, opaque, shape, skippable};
 use super::names::packed;
 use super::parts::{Part, part};
 use super::scoping::{AN_ENUMERATORS, ITS_OWN, Variable};
@@ -272,12 +272,12 @@ impl<'a> Lowering<'a> {
             if self.is_unsettled(&left) || self.is_unsettled(&right) {
                 return opaque(vec![as_value(left), skippable(right)], Type::Unknown, span);
             }
-            let left = convert_scalar(left, Scalar::Bool);
-            let right = convert_scalar(right, Scalar::Bool);
+            let left = self.convert_scalar(left, Scalar::Bool);
+            let right = self.convert_scalar(right, Scalar::Bool);
             let Some(ty) = shape(&left.ty, &right.ty) else {
                 return opaque(vec![as_value(left), skippable(right)], Type::BOOL, span);
             };
-            let (left, right) = (convert(left, &ty), convert(right, &ty));
+            let (left, right) = (self.convert(left, &ty), self.convert(right, &ty));
             return make(left, right, ty);
         }
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
@@ -291,7 +291,7 @@ impl<'a> Lowering<'a> {
             let scalar = ty.scalar().filter(|scalar| !scalar.is_enum());
             if let (Some(scalar), Some(shape)) = (scalar, shape(&ty, &right.ty).or(Some(ty.clone()))) {
                 let ty = shape.with_scalar(scalar);
-                let (left, right) = (convert(left, &ty), convert(right, &ty));
+                let (left, right) = (self.convert(left, &ty), self.convert(right, &ty));
                 return make(left, right, ty);
             }
             return opaque(vec![as_value(left), as_value(right)], ty, span);
@@ -304,8 +304,8 @@ impl<'a> Lowering<'a> {
                     |expr: &Expr| { self.evaluate(expr) }.is_some_and(|it| it.bits().cast_signed() >= 0);
                 let is_settled = is_plain(&left) && is_plain(&right);
                 let (left, right) = (
-                    convert_scalar(left, Scalar::Int),
-                    convert_scalar(right, Scalar::Int),
+                    self.convert_scalar(left, Scalar::Int),
+                    self.convert_scalar(right, Scalar::Int),
                 );
                 (left, right, is_settled.then_some(Type::INT))
             }
@@ -331,7 +331,7 @@ impl<'a> Lowering<'a> {
         } else {
             operand.clone()
         };
-        let (left, right) = (convert(left, &operand), convert(right, &operand));
+        let (left, right) = (self.convert(left, &operand), self.convert(right, &operand));
         make(left, right, ty)
     }
 
@@ -358,7 +358,7 @@ impl<'a> Lowering<'a> {
                 return if ty == operand.ty {
                     operand
                 } else {
-                    convert(operand, &ty)
+                    self.convert(operand, &ty)
                 };
             }
             _ => return opaque(vec![operand], Type::Unknown, span),
@@ -403,10 +403,10 @@ impl<'a> Lowering<'a> {
             return opaque(vec![as_value(operand)], Type::Unknown, span);
         }
         let operand = match op {
-            UnaryOp::Not => convert_scalar(operand, Scalar::Bool),
+            UnaryOp::Not => self.convert_scalar(operand, Scalar::Bool),
             UnaryOp::Negate | UnaryOp::Complement => {
                 let ty = arithmetic(&operand.ty);
-                convert(operand, &ty)
+                self.convert(operand, &ty)
             }
         };
         let ty = operand.ty.clone();
@@ -517,7 +517,7 @@ impl<'a> Lowering<'a> {
             }
             return opaque(vec![target, as_value(value)], ty, span);
         };
-        let value = convert(value, &operation);
+        let value = self.convert(value, &operation);
         let kind = ExprKind::Assign {
             target: Box::new(target),
             op: Some(op),
@@ -534,7 +534,7 @@ impl<'a> Lowering<'a> {
             let operands = vec![as_value(condition), skippable(yes), skippable(no)];
             return opaque(operands, Type::Unknown, span);
         }
-        let condition = convert_scalar(condition, Scalar::Bool);
+        let condition = self.convert_scalar(condition, Scalar::Bool);
         self.select(condition, yes, no, span)
     }
 
@@ -560,10 +560,10 @@ impl<'a> Lowering<'a> {
         {
             ty = wider.with_scalar(scalar);
         }
-        let (yes, no) = (convert(yes, &ty), convert(no, &ty));
+        let (yes, no) = (self.convert(yes, &ty), self.convert(no, &ty));
         let condition = match (&condition.ty, &ty) {
             (Type::Vector(_, m), Type::Vector(_, n)) if m != n => {
-                convert(condition, &Type::Vector(Scalar::Bool, *n))
+                self.convert(condition, &Type::Vector(Scalar::Bool, *n))
             }
             _ => condition,
         };

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::conversions::convert;
 use super::names::{operator_or, packed, split_scope, within_root};
 use super::parts::{Part, part};
 use super::scoping::Doubt;
@@ -281,7 +280,7 @@ impl<'a> Lowering<'a> {
         let declared = self.declarator(declarator, ty)?;
         let default = part(node, Part::DefaultValue).map(|value| {
             let value = self.expression(value);
-            convert(value, &declared.ty)
+            self.convert(value, &declared.ty)
         });
         let direction = self
             .lexed

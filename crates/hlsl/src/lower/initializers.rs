@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, convert_scalar, opaque};
+use super::conversions::{as_value, opaque};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
 use crate::types::Type;
@@ -68,7 +68,7 @@ impl Lowering<'_> {
                     if value.ty == Type::Unknown {
                         value
                     } else {
-                        convert_scalar(value, scalar)
+                        self.convert_scalar(value, scalar)
                     }
                 }
                 _ => value,

@@ -1,7 +1,7 @@
 //! The types of intrinsic functions.
 
 use super::Lowering;
-use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape, to_condition};
+use super::conversions::{arithmetic, as_value, opaque, shape};
 use super::wide::exceeds_32_bits;
 use crate::Intrinsic;
 use crate::span::Span;
@@ -222,7 +222,12 @@ fn has_one_beside_more(arguments: &[Expr]) -> bool {
 ///
 /// No intrinsic has an overload for enumerations: where there is nothing else to go by, it takes that of floats; beside an
 /// `int` or a `bool` they are `int`s. Of literals alone it takes one of 64 bits.
-fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Result<Vec<Expr>, Vec<Expr>> {
+fn settled(
+    lowering: &Lowering<'_>,
+    intrinsic: Intrinsic,
+    arguments: Vec<Expr>,
+    is_literal: bool,
+) -> Result<Vec<Expr>, Vec<Expr>> {
     use Intrinsic as I;
     if has_one_beside_more(&arguments) {
         return Err(arguments);
@@ -271,7 +276,7 @@ fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Resu
     };
     let as_number = |value: Expr| {
         if is_enum(&value) {
-            convert_scalar(value, scalar)
+            lowering.convert_scalar(value, scalar)
         } else {
             value
         }
@@ -301,7 +306,7 @@ impl Lowering<'_> {
         if is_literal && arguments.iter().any(exceeds_32_bits) {
             return opaque(Self::values(arguments), Type::Unknown, span);
         }
-        let arguments = match settled(intrinsic, arguments, is_literal) {
+        let arguments = match settled(self, intrinsic, arguments, is_literal) {
             Ok(arguments) => arguments,
             Err(arguments) => return opaque(Self::values(arguments), Type::Unknown, span),
         };
@@ -309,7 +314,7 @@ impl Lowering<'_> {
         let is_signed = |value: &Expr| matches!(value.ty.scalar(), Some(Scalar::Bool | Scalar::Int));
         if intrinsic == Intrinsic::ReverseBits && arguments.iter().all(is_signed) {
             let call = self.typed_intrinsic(intrinsic, arguments, span);
-            return convert_scalar(call, Scalar::Int);
+            return self.convert_scalar(call, Scalar::Int);
         }
         let call = self.typed_intrinsic(intrinsic, arguments, span);
         let mut call = self.of_literals_alone(call);
@@ -339,10 +344,10 @@ impl Lowering<'_> {
             let mut arguments = arguments;
             if let Some(value) = arguments.first_mut() {
                 let truth = std::mem::replace(value, opaque(Vec::new(), Type::Unknown, span));
-                *value = convert_scalar(truth, Scalar::Uint);
+                *value = self.convert_scalar(truth, Scalar::Uint);
             }
             let call = self.typed_intrinsic(intrinsic, arguments, span);
-            return convert_scalar(call, Scalar::Float);
+            return self.convert_scalar(call, Scalar::Float);
         }
         if let (true, [value]) = (is_of_width(intrinsic), arguments.as_slice())
             && let Some(Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64) = value.ty.scalar()
@@ -380,7 +385,7 @@ impl Lowering<'_> {
                 let arguments: Vec<Expr> = arguments
                     .into_iter()
                     .map(|value| match argument {
-                        Some(scalar) => convert_scalar(value, scalar),
+                        Some(scalar) => self.convert_scalar(value, scalar),
                         None => value,
                     })
                     .collect();
@@ -396,12 +401,15 @@ impl Lowering<'_> {
                 make(arguments, ty)
             }
             Signature::Condition(ty) if arguments.len() == 1 => {
-                let arguments = arguments.into_iter().map(to_condition).collect();
+                let arguments = arguments
+                    .into_iter()
+                    .map(|value| self.to_condition(value))
+                    .collect();
                 make(arguments, ty)
             }
             Signature::Fixed(types, ty) if arguments.len() == types.len() => {
                 let arguments = arguments.into_iter().zip(types);
-                make(arguments.map(|(value, ty)| convert(value, ty)).collect(), ty)
+                make(arguments.map(|(value, ty)| self.convert(value, ty)).collect(), ty)
             }
             Signature::Same(rest) if arguments.len() == rest.len() + 1 => {
                 let ty = arguments.first().map_or(Type::Unknown, |value| value.ty.clone());
@@ -409,7 +417,7 @@ impl Lowering<'_> {
                 let converted = arguments
                     .into_iter()
                     .zip(types)
-                    .map(|(value, ty)| convert(value, ty))
+                    .map(|(value, ty)| self.convert(value, ty))
                     .collect();
                 make(converted, ty)
             }
@@ -456,7 +464,10 @@ impl Lowering<'_> {
             arithmetic(&ty)
         };
         Ok((
-            arguments.into_iter().map(|value| convert(value, &ty)).collect(),
+            arguments
+                .into_iter()
+                .map(|value| self.convert(value, &ty))
+                .collect(),
             ty,
         ))
     }
@@ -486,7 +497,7 @@ impl Lowering<'_> {
             .enumerate()
             .map(|(index, argument)| {
                 if (1..=values).contains(&index) {
-                    convert(argument, &ty)
+                    self.convert(argument, &ty)
                 } else {
                     argument
                 }
@@ -513,7 +524,7 @@ impl Lowering<'_> {
             let operand = if intrinsic == Intrinsic::AsUint || is_float || self.is_unsettled(&operand) {
                 operand
             } else {
-                convert_scalar(operand, Scalar::Float)
+                self.convert_scalar(operand, Scalar::Float)
             };
             *first = as_value(operand);
             first.ty.clone()
@@ -553,7 +564,7 @@ impl Lowering<'_> {
                 match self.convert_to_common(arguments, true) {
                     Ok((mut arguments, ty)) => {
                         let scalar = Type::Scalar(ty.scalar().unwrap_or(Scalar::Float));
-                        arguments.extend(ratio.into_iter().map(|ratio| convert(ratio, &scalar)));
+                        arguments.extend(ratio.into_iter().map(|ratio| self.convert(ratio, &scalar)));
                         make(arguments, ty)
                     }
                     Err(arguments) => fail(arguments.into_iter().chain(ratio).collect()),
@@ -565,14 +576,14 @@ impl Lowering<'_> {
                 let arguments = arguments
                     .into_iter()
                     .zip(&types)
-                    .map(|(value, ty)| convert(value, ty))
+                    .map(|(value, ty)| self.convert(value, ty))
                     .collect();
                 make(arguments, Type::UINT)
             }
             (I::All | I::Any, 1) => {
                 let arguments = arguments
                     .into_iter()
-                    .map(|value| convert_scalar(value, Scalar::Bool))
+                    .map(|value| self.convert_scalar(value, Scalar::Bool))
                     .collect();
                 make(arguments, Type::BOOL)
             }
@@ -588,7 +599,7 @@ impl Lowering<'_> {
                     .into_iter()
                     .map(|value| match value.ty.scalar() {
                         Some(Scalar::Int | Scalar::Uint) => value,
-                        _ => convert_scalar(value, Scalar::Uint),
+                        _ => self.convert_scalar(value, Scalar::Uint),
                     })
                     .collect();
                 let ty = arguments
@@ -606,7 +617,7 @@ impl Lowering<'_> {
             (I::And | I::Or, 2) => {
                 let arguments: Vec<Expr> = arguments
                     .into_iter()
-                    .map(|value| convert_scalar(value, Scalar::Bool))
+                    .map(|value| self.convert_scalar(value, Scalar::Bool))
                     .collect();
                 let ty = match arguments.as_slice() {
                     [a, b] => shape(&a.ty, &b.ty),
@@ -614,7 +625,10 @@ impl Lowering<'_> {
                 };
                 match ty {
                     Some(ty) => make(
-                        arguments.into_iter().map(|value| convert(value, &ty)).collect(),
+                        arguments
+                            .into_iter()
+                            .map(|value| self.convert(value, &ty))
+                            .collect(),
                         ty,
                     ),
                     None => fail(arguments),
@@ -627,7 +641,7 @@ impl Lowering<'_> {
                 else {
                     return opaque(Vec::new(), Type::Unknown, span);
                 };
-                let condition = convert_scalar(condition, Scalar::Bool);
+                let condition = self.convert_scalar(condition, Scalar::Bool);
                 let Some(common) = self.common_of(&yes, &no) else {
                     return fail(vec![condition, yes, no]);
                 };
@@ -637,7 +651,7 @@ impl Lowering<'_> {
                     }
                     _ => common,
                 };
-                let (yes, no) = (convert(yes, &ty), convert(no, &ty));
+                let (yes, no) = (self.convert(yes, &ty), self.convert(no, &ty));
                 make(vec![condition, yes, no], ty)
             }
             _ => fail(arguments),
@@ -655,7 +669,7 @@ impl Lowering<'_> {
         };
         let arguments: Vec<Expr> = arguments
             .into_iter()
-            .map(|value| convert_scalar(value, scalar))
+            .map(|value| self.convert_scalar(value, scalar))
             .collect();
         let ty = match arguments.as_slice() {
             [a, b] => match (&a.ty, &b.ty) {

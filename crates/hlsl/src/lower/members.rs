@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, convert, distance, is_place, opaque, to_index};
+use super::conversions::{as_value, distance, is_place, opaque};
 use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
@@ -179,8 +179,7 @@ impl Lowering<'_> {
 
     /// Converts an expression to a type, a struct also to one of its bases, a constant buffer to what it holds.
     pub(super) fn fit(&self, expr: Expr, to: &Type) -> Expr {
-        let expr = self.narrow_to(expr, to);
-        convert(self.to_base(self.as_element(expr, to), to), to)
+        self.convert(self.to_base(self.as_element(expr, to), to), to)
     }
 
     /// `texture.mips[level][place]` and `texture.sample[index][place]` as the load they are.
@@ -205,8 +204,8 @@ impl Lowering<'_> {
             _ => return None,
         };
         let (place, level) = (
-            convert(place, &ints(dimensions)),
-            convert(to_index(level), &Type::INT),
+            self.convert(place, &ints(dimensions)),
+            self.convert(self.to_index(level), &Type::INT),
         );
         let arguments = if name == b"mips" {
             let construct = ExprKind::Construct(vec![place, level]);
@@ -254,8 +253,8 @@ impl Lowering<'_> {
             _ => 1,
         };
         match count {
-            1 => convert(index, &Type::Scalar(scalar)),
-            _ => convert(index, &Type::Vector(scalar, count)),
+            1 => self.convert(index, &Type::Scalar(scalar)),
+            _ => self.convert(index, &Type::Vector(scalar, count)),
         }
     }
 
@@ -271,7 +270,7 @@ impl Lowering<'_> {
         if let Some((object, found)) = self.methods_of_held(&object, b"operator[]") {
             return self.call_method(&found, object, vec![index], span);
         }
-        let index = self.fit_to(&object, to_index(index));
+        let index = self.fit_to(&object, self.to_index(index));
         let ty = match &object.ty {
             Type::Vector(scalar, _) => Type::Scalar(*scalar),
             Type::Matrix(scalar, _, columns) => Type::Vector(*scalar, *columns),

@@ -1,7 +1,7 @@
 //! Methods of resources.
 
 use super::Lowering;
-use super::conversions::{as_value, convert, opaque, to_index};
+use super::conversions::{as_value, opaque};
 use super::rays::query_method;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
@@ -130,8 +130,8 @@ impl<'a> Lowering<'a> {
         let mut converted = Vec::with_capacity(arguments.len());
         for argument in arguments {
             converted.push(match parameters.next() {
-                Some(Type::Unknown) if name == b"Load" => to_index(argument),
-                Some(to) => convert(argument, &to),
+                Some(Type::Unknown) if name == b"Load" => self.to_index(argument),
+                Some(to) => self.convert(argument, &to),
                 None => {
                     self.note_write(&argument);
                     argument

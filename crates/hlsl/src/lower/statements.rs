@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, convert, opaque, to_condition, to_index};
+use super::conversions::{as_value, opaque};
 use super::parts::{Part, part};
 use crate::preprocess::NOT_FOUND;
 use crate::span::Span;
@@ -194,7 +194,7 @@ impl Lowering<'_> {
     /// The condition of `if`, `while` and `do`, as a bool.
     fn condition_of(&mut self, node: Node) -> Expr {
         let expr = self.value_of(node);
-        to_condition(expr)
+        self.to_condition(expr)
     }
 
     /// What stands in the parentheses of `if`, `while`, `do` and `switch`.
@@ -272,7 +272,7 @@ impl Lowering<'_> {
         }
         let condition = part(node, Part::Condition).map(|condition| {
             let value = self.expression(condition);
-            to_condition(value)
+            self.to_condition(value)
         });
         let step = part(node, Part::Update).map(|update| self.expression(update));
         let mut parts = Loop {
@@ -354,7 +354,7 @@ impl Lowering<'_> {
             scalar => scalar.is_some_and(Scalar::is_enum),
         };
         if is_compared_in_32_bits {
-            return to_index(value);
+            return self.to_index(value);
         }
         let span = value.span;
         opaque(vec![as_value(value)], Type::UINT, span)
@@ -389,7 +389,7 @@ impl Lowering<'_> {
             }
             let label = label.map(|label| {
                 let label = self.expression(label);
-                convert(label, &value.ty)
+                self.convert(label, &value.ty)
             });
             cases.push(Case {
                 label,

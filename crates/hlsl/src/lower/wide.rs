@@ -60,18 +60,27 @@ impl Lowering<'_> {
 
     /// A value that is to be of type `to`, if it is in its range, and the same whether it is rounded to 32 bits before or not.
     pub(super) fn narrow_to(&self, expr: Expr, to: &Type) -> Expr {
-        let is_integer = to
-            .scalar()
-            .is_some_and(|scalar| matches!(scalar, Scalar::Int | Scalar::Uint));
+        if !expr.ty.scalar().is_some_and(Scalar::is_float) {
+            return expr;
+        }
+        let is_integer = matches!(
+            to.scalar(),
+            Some(Scalar::Int | Scalar::Uint | Scalar::Int16 | Scalar::Uint16)
+        );
+        let is_bool = to.scalar() == Some(Scalar::Bool);
         let is_lost = |expr: &Expr| {
             let value = self.evaluate(expr);
             if let (Some(float @ Constant::Float(_)), Some(scalar)) = (value, to.scalar())
+                && matches!(scalar, Scalar::Int | Scalar::Uint)
                 && float.convert(scalar).is_none()
             {
                 return true;
             }
             match (self.wide(expr), value) {
                 (Some(Wide::Open(_)), _) => true,
+                (Some(Wide::Float(wide)), Some(Constant::Float(value))) if is_bool => {
+                    (wide == 0.0) != (value == 0.0)
+                }
                 (Some(Wide::Float(wide)), Some(Constant::Float(value))) => {
                     (wide.trunc() - f64::from(value).trunc()).abs() >= 1.0
                 }
@@ -82,7 +91,7 @@ impl Lowering<'_> {
             Ok(ways) => ways.iter().any(is_lost),
             Err(why) => why == NoWays::TooMany,
         };
-        let is_lost = is_integer && (is_lost(&expr) || is_lost_in_one())
+        let is_lost = (is_integer || is_bool) && (is_lost(&expr) || is_lost_in_one())
             || to.scalar() == Some(Scalar::Double) && self.is_finer(&expr);
         if is_lost {
             let span = expr.span;
@@ -97,6 +106,12 @@ impl Lowering<'_> {
         is_float
             && self.is_of_literals(expr)
             && !matches!(self.wide(expr), Some(Wide::Float(wide)) if f64::from(wide as f32).to_bits() == wide.to_bits())
+    }
+
+    /// Whether literals come to a number that no `float` is near.
+    fn is_out_of_range(&self, expr: &Expr) -> bool {
+        let wide = self.wide(expr);
+        matches!(wide, Some(Wide::Float(wide)) if (f64::from(wide as f32) - wide).abs() > TOLERANCE * wide.abs())
     }
 
     /// The value of an operation that comes to another `float` if each step of it is rounded to one.
@@ -274,6 +289,10 @@ impl Lowering<'_> {
                 Expr { kind, ..call }
             }
             Some(Wide::Int(value)) if fits(value) => call,
+            Some(Wide::Open(_)) if call.children().any(|argument| self.is_out_of_range(argument)) => {
+                let (ty, span) = (call.ty.clone(), call.span);
+                opaque(vec![call], ty, span)
+            }
             None | Some(Wide::Open(_)) if call.ty.scalar() == Some(Scalar::Float) => call,
             None => call,
             Some(_) => {

@@ -410,9 +410,9 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
             if trial.unordered.contains(&first.binding) {
                 format!("{place} of the sorted elements is {got}, should be {expected}")
             } else if first.before == Some(first.expected) {
-                format!("{place} is {got}, should be left at {expected}")
+                format!("{place} is {got}, should be {expected} as before")
             } else if first.before == Some(first.got) {
-                format!("{place} is left at {got}, should be {expected}")
+                format!("{place} is {got} as before, should be {expected}")
             } else {
                 format!("{place} is {got}, should be {expected}")
             }

@@ -129,7 +129,10 @@ fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
     let what = format!("`{}`", globals[0].name);
     let [a, b] = of_both(|kernel, global| layout(kernel.shader, &global.ty));
     if globals[0].storage != globals[1].storage || a != b || globals[0].coherent != globals[1].coherent {
-        return unlike(&what, kernels, texts());
+        let texts = texts();
+        // What is unlike stands in a struct.
+        let said = if texts[0] == texts[1] { [a, b] } else { texts };
+        return unlike(&what, kernels, said);
     }
     let marks = [0, 1].map(|which| kernels[which].declarations.marks(globals[which].span));
     if marks[0] != marks[1] {
@@ -488,6 +491,9 @@ fn layout(shader: &Shader, ty: &Type) -> String {
         }
         Type::Array(element, length) => format!("{}[{length}]", layout(shader, element)),
         Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", layout(shader, element)),
+        Type::Scalar(scalar) => scalar.name().to_owned(),
+        Type::Vector(scalar, width) => format!("{}{width}", scalar.name()),
+        Type::Matrix(scalar, rows, columns) => format!("{}{rows}x{columns}", scalar.name()),
         ty => format!("{ty:?}"),
     }
 }

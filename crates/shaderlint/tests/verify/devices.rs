@@ -293,7 +293,7 @@ fn a_buffer_that_one_kernel_leaves_alone_is_compared() {
         ("NODEVICE_SELECT", "1"),
     ));
     assert!(
-        said.contains(": differs: Z[0] is 64, should be left at 0, in 1 group, "),
+        said.contains(": differs: Z[0] is 64, should be 0 as before, in 1 group, "),
         "{said}"
     );
 }

@@ -168,7 +168,7 @@ fn textures_are_arrays() {
     ));
     assert!(said.starts_with("1\n"), "{said}");
     if has_adapter() {
-        let texel = ": differs: Out[0][1] is left at ";
+        let texel = ": differs: Out[0][1] is ";
         assert!(said.contains(texel), "{said}");
     }
     write("kernel.toml", "lengths = { Out = 64 }\n");

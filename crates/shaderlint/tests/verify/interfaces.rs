@@ -144,7 +144,7 @@ fn members_lie_at_the_same_bytes() {
         &format!("cbuffer C {{ uint a, b; }} {OUT}"),
         body,
         ["uint a, b", "uint b"],
-        "what comes before `b` in its constant buffer is Scalar(Uint) in a.hlsl, and nothing in b.hlsl",
+        "what comes before `b` in its constant buffer is uint in a.hlsl, and nothing in b.hlsl",
     );
     alike(
         [
@@ -365,7 +365,7 @@ fn what_host_code_gives_to_parameters_comes_in_one_order() {
     ]);
     assert_eq!(
         said,
-        "2 error: these are kernels of two interfaces: what host code gives its parameters is Scalar(Uint) a, Scalar(Uint) b in a.hlsl, and Scalar(Uint) b, Scalar(Uint) a in b.hlsl\n"
+        "2 error: these are kernels of two interfaces: what host code gives its parameters is uint a, uint b in a.hlsl, and uint b, uint a in b.hlsl\n"
     );
 }
 
@@ -398,12 +398,12 @@ fn members_without_a_block_lie_at_the_same_places() {
         (
             "uint a; uint b; ",
             ["uint a;", "static uint a;"],
-            "what comes before `b` in its constant buffer is Scalar(Uint) in a.hlsl, and nothing in b.hlsl",
+            "what comes before `b` in its constant buffer is uint in a.hlsl, and nothing in b.hlsl",
         ),
         (
             "uint a[3]; uint b; ",
             ["a[3]", "a[2]"],
-            "what comes before `b` in its constant buffer is Scalar(Uint)[3] in a.hlsl, and Scalar(Uint)[2] in b.hlsl",
+            "what comes before `b` in its constant buffer is uint[3] in a.hlsl, and uint[2] in b.hlsl",
         ),
     ] {
         differ(&format!("{globals}{out}"), "Y[id.x] = b;", change, expected);

@@ -66,7 +66,7 @@ fn kernels_of_two_interfaces_are_not_compared() {
         ),
         (
             other("uint Count; uint Mode;", "uint Count; float4 Wide; uint Mode;"),
-            "what comes before `Mode` in its constant buffer is Scalar(Uint) in a.hlsl, and Scalar(Uint), Vector(Float, 4) in b.hlsl",
+            "what comes before `Mode` in its constant buffer is uint in a.hlsl, and uint, float4 in b.hlsl",
         ),
         (
             other("Y", "Q"),
@@ -524,7 +524,7 @@ fn kernels_of_two_interfaces_in_some_configuration_are_not_compared() {
     assert_data_eq!(
         of_two("interfaces-keyword", [&other, &kernel], &[]),
         str![[r#"
-2 error: with keyword WIDE, these are kernels of two interfaces: what comes before `Count` in its constant buffer is Vector(Uint, 3) in a.hlsl, and nothing in b.hlsl
+2 error: with keyword WIDE, these are kernels of two interfaces: what comes before `Count` in its constant buffer is uint3 in a.hlsl, and nothing in b.hlsl
 
 "#]]
     );
@@ -604,6 +604,15 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
     );
     let version = "Y[id.x] = 1;\n#if __HLSL_VERSION == 2018\nY[id.x] = 2;\n#endif";
     assert_eq!(verdict("", version, &["--hlsl-version", "2021"]), "");
+}
+
+/// A `static` resource is another one by another name: it is not bound.
+#[test]
+fn kernels_of_static_resources_are_not_run() {
+    let globals = format!("{BUFFERS} static StructuredBuffer<uint> Other = X;");
+    let [one, other] = ["Other", "X"].map(|name| copying(&globals, "", &format!("Y[id.x] = {name}[id.x];")));
+    let said = of_two("static-resource", [&one, &other], &[]);
+    assert!(said.starts_with("1 Main: not proved and not run"), "{said}");
 }
 
 /// `f + f` and `2 * f` of -0.0 are one word, which the interpreter does not know of the sum.

@@ -422,21 +422,51 @@ fn is_by_address(ty: &Type) -> bool {
 /// undo what another one stored. The writes that are compared are those of components.
 fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
     by_resource(writes).iter().any(|(resource, writes)| {
-        let Some(width) = texel_width(shader, terms.name(*resource)) else {
+        let name = terms.name(*resource);
+        let width = texel_width(shader, name);
+        // Of what comes from a descriptor heap the type is not at hand. A call that is not understood has no index.
+        if width.is_none() && declared_type(shader, name).is_some() {
             return false;
+        }
+        let indexed = writes.iter().filter(|write| !write.index.is_empty());
+        let indexed: Vec<(Vec<Option<Affine>>, &Write)> = indexed
+            .map(|write| {
+                (
+                    write.index.iter().map(|index| terms.affine(index)).collect(),
+                    *write,
+                )
+            })
+            .collect();
+        // By those indices that are followed in all writes, and by thread.
+        let is_known = |position: usize| {
+            let mut all = indexed.iter().map(|(index, _)| index.get(position));
+            all.all(|one| one.is_some_and(Option::is_some))
         };
-        // By index and thread.
         let mut stored: BTreeMap<Vec<Option<Affine>>, BTreeMap<u16, BTreeSet<u32>>> = BTreeMap::new();
-        for write in writes {
-            let index = write.index.iter().map(|index| terms.affine(index)).collect();
+        for (index, write) in &indexed {
+            let index = index
+                .iter()
+                .enumerate()
+                .filter(|(position, _)| is_known(*position));
+            let index = index.map(|(_, index)| index.clone()).collect();
             let components = stored.entry(index).or_default().entry(write.thread).or_default();
             if write.part == Value::Known(0) {
                 components.insert(write.component);
             }
         }
-        let is_whole = |components: &BTreeSet<u32>| components.len() == usize::from(width);
-        stored.iter().any(|(index, threads)| {
-            let is_one_thread = threads.len() == 1 && index.iter().all(Option::is_some);
+        let is_whole =
+            |components: &BTreeSet<u32>| width.is_some_and(|width| components.len() == usize::from(width));
+        // Which resource of a heap it is need not be followed.
+        let is_followed = indexed.iter().all(|(index, _)| {
+            let own = if width.is_some() {
+                &index[..]
+            } else {
+                &index[index.len() - 1..]
+            };
+            own.iter().all(Option::is_some)
+        });
+        stored.values().any(|threads| {
+            let is_one_thread = threads.len() == 1 && is_followed;
             !is_one_thread && !threads.values().all(is_whole)
         })
     })

@@ -1252,6 +1252,15 @@ fn components_of_a_texel_are_stored_by_one_thread() {
             said.starts_with("not proved: a component of a texel"),
             "{parts}: {said}"
         );
+        let of_heap = format!(
+            "RWBuffer<uint2> D = ResourceDescriptorHeap[0]; {}",
+            parts.replace("W[", "D[")
+        );
+        let said = of([&of_heap, &of_heap]);
+        assert!(
+            said.starts_with("not proved: a component of a texel"),
+            "{of_heap}: {said}"
+        );
     }
     // Whoever stores all of it undoes nothing, nor does a thread that has the texel to itself.
     for alone in [
@@ -1259,6 +1268,7 @@ fn components_of_a_texel_are_stored_by_one_thread() {
         "T[id.xy].x = 1;",
         "T[id.xy].xyz = 1; T[id.xy].w = gi;",
         "T[g.xy] = 3;",
+        "RWBuffer<uint2> D = ResourceDescriptorHeap[0]; D[id.x].x = gi;",
     ] {
         assert_eq!(of([alone, alone]), "equal", "{alone}");
     }

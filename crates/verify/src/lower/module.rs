@@ -184,6 +184,13 @@ impl Unit<'_> {
                 continue;
             };
             let place = match (global.storage, &global.ty) {
+                // It is another one by another name.
+                (_, Type::Resource(..)) if global.init.is_some() => {
+                    return Err(LowerError::unsupported(
+                        format_args!("the `static` resource `{}`", global.name),
+                        global.name_span,
+                    ));
+                }
                 (Storage::Groupshared, _) => self.variable(id, global, AddressSpace::WorkGroup, None)?,
                 (Storage::Static, _) => self.private(id, global)?,
                 (Storage::Const, _) => self.constant(global)?,

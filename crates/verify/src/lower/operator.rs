@@ -114,33 +114,33 @@ impl Body<'_, '_> {
             return Err(LowerError::unsupported("a bit operator on floats", span));
         }
         let result = self.add(Expression::Binary { op, left, right });
-        if scalar == Scalar::Uint && matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) {
-            return self.or_all_ones(result, right, &ty, span);
-        }
-        Ok(result)
+        let zero = |lowering: &mut Self| lowering.folded(&ty, &[0], span);
+        let of_zero = match (op, scalar) {
+            (BinaryOperator::Divide | BinaryOperator::Modulo, Scalar::Uint) => {
+                self.folded(&ty, &[u32::MAX], span)?
+            }
+            (BinaryOperator::Divide, Scalar::Int) => zero(self)?,
+            (BinaryOperator::Modulo, Scalar::Int) => left,
+            _ => return Ok(result),
+        };
+        let zero = zero(self)?;
+        Ok(self.unless_by_zero(result, right, zero, of_zero))
     }
 
-    /// A quotient or remainder of unsigned words. "Divide by zero returns 0xffffffff for both quotient and remainder"
-    /// (learn.microsoft.com, *udiv (sm4 - asm)*); WGSL gives the dividend and 0.
-    fn or_all_ones(
-        &mut self,
-        result: Value,
-        divisor: Value,
-        ty: &Type,
-        span: Span,
-    ) -> Result<Value, LowerError> {
-        let zero = self.folded(ty, &[0], span)?;
-        let all_ones = self.folded(ty, &[u32::MAX], span)?;
+    /// A quotient or remainder of integers, and what a division by zero gives in its place. "Divide by zero returns 0xffffffff for
+    /// both quotient and remainder" (learn.microsoft.com, *udiv (sm4 - asm)*). With a sign it is undefined, and DXC makes `x % y`
+    /// of `x - x / y * y`: here both are `x` then, which they are not in WGSL.
+    fn unless_by_zero(&mut self, result: Value, divisor: Value, zero: Value, of_zero: Value) -> Value {
         let condition = self.add(Expression::Binary {
             op: BinaryOperator::Equal,
             left: divisor,
             right: zero,
         });
-        Ok(self.add(Expression::Select {
+        self.add(Expression::Select {
             condition,
-            accept: all_ones,
+            accept: of_zero,
             reject: result,
-        }))
+        })
     }
 
     /// The right operand of `op` on a left one of type `ty`, ready for [`Self::binary`].
