@@ -448,7 +448,7 @@ fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
                 .iter()
                 .enumerate()
                 .filter(|(position, _)| is_known(*position));
-            let index = index.map(|(_, index)| index.clone()).collect();
+            let index = index.map(|(_, index)| *index).collect();
             let components = stored.entry(index).or_default().entry(write.thread).or_default();
             if write.part == Value::Known(0) {
                 components.insert(write.component);
