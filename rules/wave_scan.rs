@@ -22,8 +22,12 @@
 //! **One wave.** Where nothing is known of the packing, the wave that holds the first thread scans all elements, so many
 //! a pass as its lanes take, in the order of its lanes: `WavePrefixCountBits(true)` numbers them, whichever they are.
 //!
-//! Which form is offered for how many elements is what was measured (`docs/measurements.md`): an element a lane below 64
-//! elements, two from there, four from 128; one wave for 128 to 256 elements, where it beats every ladder.
+//! **A call.** What the linear form does for one element a lane goes into a function of the file ([`helper`]). Where a thread has
+//! several elements, it gives their sum.
+//!
+//! The call comes first (`adr/0015-call-a-helper.md`). Which of the other forms is offered for how many elements is what was
+//! measured (`docs/measurements.md`): an element a lane below 64 elements, two from there, four from 128; one wave for 128 to 256
+//! elements, where it beats every ladder.
 
 #[path = "wave_scan_helper.rs"]
 mod helper;
