@@ -12,12 +12,6 @@ use crate::totals::further_name;
 use crate::unit::{Unit, words};
 use crate::written::{free, text_in_file};
 
-/// The parts of a helper's name, as each style puts them together.
-pub(crate) struct Naming {
-    words: Vec<String>,
-    style: Style,
-}
-
 /// How a file names its functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
@@ -26,72 +20,60 @@ enum Style {
     Snake,
 }
 
-impl Naming {
-    /// A name of these words, as the file that holds the ladder names its functions; what compilers want as the entry point tells
-    /// nothing.
-    pub fn of(shader: &Shader, words: &[&str]) -> Naming {
-        let mut counts = [(Style::Pascal, 0), (Style::Camel, 0), (Style::Snake, 0)];
-        let names = shader.functions.iter().map(|function| &*function.name);
-        for name in names.filter(|name| *name != "main" && !name.contains("::")) {
-            let style = if name.starts_with(|first: char| first.is_ascii_uppercase()) {
-                Style::Pascal
-            } else if name.contains('_') {
-                Style::Snake
-            } else {
-                Style::Camel
-            };
-            for (other, count) in &mut counts {
-                *count += usize::from(*other == style);
-            }
-        }
-        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        let first = counts.iter().find(|(_, count)| *count == most);
-        Naming {
-            words: words.iter().map(|word| (*word).to_owned()).collect(),
-            style: first.map_or(Style::Pascal, |(style, _)| *style),
+/// A name of these words in the style of most functions of the unit. `main` tells nothing: compilers want it.
+pub(crate) fn function_name(shader: &Shader, words: &[&str]) -> String {
+    let mut counts = [(Style::Pascal, 0), (Style::Camel, 0), (Style::Snake, 0)];
+    let names = shader.functions.iter().map(|function| &*function.name);
+    for name in names.filter(|name| *name != "main" && !name.contains("::")) {
+        let style = if name.starts_with(|first: char| first.is_ascii_uppercase()) {
+            Style::Pascal
+        } else if name.contains('_') {
+            Style::Snake
+        } else {
+            Style::Camel
+        };
+        for (other, count) in &mut counts {
+            *count += usize::from(*other == style);
         }
     }
-
-    fn name(&self) -> String {
-        let words = self.words.iter().enumerate().map(|(number, word)| {
-            let lower = word.to_lowercase();
-            match self.style {
-                Style::Snake if number > 0 => format!("_{lower}"),
-                Style::Snake => lower,
-                Style::Camel if number == 0 => lower,
-                _ => word.clone(),
-            }
-        });
-        words.collect()
-    }
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    let first = counts.iter().find(|(_, count)| *count == most);
+    let style = first.map_or(Style::Pascal, |(style, _)| *style);
+    let words = words.iter().enumerate().map(|(number, word)| match style {
+        Style::Snake if number > 0 => format!("_{}", word.to_lowercase()),
+        Style::Snake => word.to_lowercase(),
+        Style::Camel if number == 0 => word.to_lowercase(),
+        _ => (*word).to_owned(),
+    });
+    words.collect()
 }
 
 /// A function of the file.
 #[derive(Clone)]
 pub(crate) struct Helper {
     pub name: String,
-    /// What its declaration says, and what stands above it.
+    /// Its declaration.
     pub text: String,
+    /// The line above that.
     comment: String,
     /// It stands in the file, with its totals.
     pub is_declared: bool,
 }
 
 impl Helper {
-    /// The helpers that `write` makes of a name and the totals' name: one that stands before the ladder already, and one with
-    /// names that the unit uses nowhere.
+    /// `write` makes a helper of its name and that of its totals. First comes the one that already stands before the ladder, if
+    /// there is one; then one whose names the unit uses nowhere, like `wanted`.
     pub fn all(
         shader: &Shader,
         found: &Collective,
-        naming: &Naming,
+        wanted: &str,
         (totals, comment): (&str, &str),
         write: impl Fn(&str, &str) -> String,
     ) -> impl Iterator<Item = Helper> {
-        let wanted = naming.name();
         let holder = shader.functions.get(found.function.0 as usize);
         let declared = shader.functions.iter().find_map(|function| {
             let is_before = holder.is_some_and(|holder| function.span.end <= holder.span.start);
-            let is_like = function.name.starts_with(&wanted) && function.body.is_some();
+            let is_like = function.name.starts_with(wanted) && function.body.is_some();
             let text = text_in_file(shader, function.span).filter(|_| is_before && is_like)?;
             let arrays = shader.globals.iter();
             let mut arrays = arrays.filter(|array| array.storage == Storage::Groupshared);
@@ -101,7 +83,7 @@ impl Helper {
                 is_it.then(|| (function.name.clone(), own))
             })
         });
-        let name = further_name(shader, &wanted, &[]);
+        let name = further_name(shader, wanted, &[]);
         let text = write(&name, totals);
         let declared = declared.map(|declared| (declared, true));
         let comment = comment.to_owned();

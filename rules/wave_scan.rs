@@ -521,16 +521,7 @@ impl<'a> Text<'a> {
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
         let barrier = self.barrier;
-        let (own, place) = (format!("{each} * {index}"), self.name("wavePlace"));
-        // Where the lane's elements begin is worked out once if there is padding before them.
-        let (own, placed) = match input {
-            Elements::Spread { .. } => {
-                let (_, first) = self.indexed(input, &own, 0)?;
-                let placed = format!("    uint {place} = {first};\n");
-                (place, placed)
-            }
-            _ => (own, String::new()),
-        };
+        let (own, placed) = self.first_of_lane(input, each)?;
         let active = self.scan.count / each;
         let input = &without_padding(input);
         let read = self.vector(input, each, &own)?;
@@ -607,6 +598,19 @@ impl<'a> Text<'a> {
         self.end(&mut block, barriers)?;
         let totals = self.totals(active.div_ceil(4))?;
         Some(WaveForm::new(block, None, totals, &[LaneMap::Linear]))
+    }
+
+    /// Where the elements of a lane that takes `each` begin, and a statement that declares that. There is one if there is padding
+    /// before them: it is worked out once.
+    fn first_of_lane(&self, input: &Elements, each: u32) -> Option<(String, String)> {
+        let own = format!("{each} * {}", self.rewrite.lane);
+        if !matches!(input, Elements::Spread { .. }) {
+            return Some((own, String::new()));
+        }
+        let (_, first) = self.indexed(input, &own, 0)?;
+        let place = self.name("wavePlace");
+        let declared = format!("    uint {place} = {first};\n");
+        Some((place, declared))
     }
 
     /// The array through which the ladder's elements went, for elements that begin in registers, or are to end there.

@@ -6,7 +6,7 @@ use shaderlint_simt::{Elements, LaneMap};
 
 use super::{Barriers, Names, Text, last, without_padding};
 use crate::form::WaveForm;
-use crate::group_helper::{Helper, Naming, inner_name};
+use crate::group_helper::{Helper, function_name, inner_name};
 use crate::unit::words;
 use crate::written::{indented, operand};
 
@@ -22,7 +22,7 @@ impl Text<'_> {
         let is_inclusive = self.is_inclusive && each == 1;
         let kind = if is_inclusive { "Inclusive" } else { "Exclusive" };
         let what = if self.sign == "+" { "Sum" } else { "Product" };
-        let naming = Naming::of(self.context.shader, &["Group", kind, what]);
+        let name = function_name(self.context.shader, &["Group", kind, what]);
         let which = if is_inclusive { "up to" } else { "before" };
         let comment = format!(
             "The {} of the values of the threads {which} this one. Takes waves to hold consecutive threads.",
@@ -30,7 +30,7 @@ impl Text<'_> {
         );
         let write = |name: &str, totals: &str| self.function(name, totals, what, is_inclusive);
         let named = (&*self.totals, &*comment);
-        let helpers = Helper::all(self.context.shader, &self.scan, &naming, named, write);
+        let helpers = Helper::all(self.context.shader, &self.scan, &name, named, write);
         // What a thread takes of its own it has written itself.
         let waits_first = each > 1 || self.scan.reversed;
         let barriers = barriers.iter().filter(|barriers| waits_first || !barriers.first);
@@ -137,7 +137,7 @@ impl Text<'_> {
         Some(first)
     }
 
-    /// The same through variables, of which the total is made.
+    /// The same through variables: the total is the sum of both.
     fn taken(&self, block: &mut String, call: &dyn Fn(&str) -> String) -> Option<String> {
         let (element, result) = (self.name("waveElement"), self.name("waveScan"));
         let ty = &self.ty;
@@ -158,18 +158,15 @@ impl Text<'_> {
         }
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let ty = &self.ty;
-        let mut at = format!("{each} * {}", self.rewrite.lane);
+        let (at, declared) = self.first_of_lane(&self.scan.input, each)?;
         let is_padded = |elements: &Elements| matches!(elements, Elements::Spread { .. });
-        let is_all_padded = is_padded(&self.scan.input);
-        if self.outputs().any(|output| is_padded(output) != is_all_padded) {
+        if self
+            .outputs()
+            .any(|output| is_padded(output) == declared.is_empty())
+        {
             return None;
         }
-        if is_all_padded {
-            let place = self.name("wavePlace");
-            let (_, first) = self.indexed(&self.scan.input, &at, 0)?;
-            let _ = writeln!(block, "    uint {place} = {first};");
-            at = place;
-        }
+        block.push_str(&declared);
         let read = self.vector(&without_padding(&self.scan.input), each, &at)?;
         let _ = writeln!(block, "    {ty}{each} {elements} = {read};");
         block.push_str(&indented(&self.running(each, &elements), 1));
