@@ -1,6 +1,7 @@
 //! What the wave forms of scans and reductions are made of.
 
 use shaderlint_hlsl::Scalar;
+use shaderlint_linter::FixForm;
 use shaderlint_simt::{Collective, LaneMap, Operator};
 
 use crate::group_helper::Helper;
@@ -48,6 +49,14 @@ impl WaveForm {
             helper: None,
             is_flat: false,
             maps,
+        }
+    }
+
+    pub fn kind(&self) -> FixForm {
+        if self.helper.is_some() {
+            FixForm::Helper
+        } else {
+            FixForm::Inline
         }
     }
 

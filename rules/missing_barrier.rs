@@ -343,6 +343,7 @@ pub(crate) fn tried(
         proof: Some(proof),
         notes: as_configured.into_iter().chain(moves).collect(),
         edits,
+        other_form: None,
     };
     let barrier = Barrier {
         fix,

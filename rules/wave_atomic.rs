@@ -105,6 +105,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
             text: block,
             expanded: Some(expanded.clone()),
         }],
+        other_form: None,
     };
     let not_proved = |what: String| {
         let text = format!("the wave form could not be proved to do the same: {what}");

@@ -6,7 +6,7 @@
 //! under, before it is offered.
 
 use shaderlint_hlsl::{FunctionId, Intrinsic, Scalar, Shader, Span};
-use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, ShaderModel};
+use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Safety, ShaderModel};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
 };
@@ -70,6 +70,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         forms
     };
     let forms = write(&totals_name(context.shader, found));
+    let is_there = |form: FixForm| forms.iter().any(|written| written.kind() == form);
+    let has_both = FixForm::ALL.into_iter().all(is_there);
+    let other_form = |of: FixForm| has_both.then(|| wave_scan::other_form(context, found, of));
     if forms.is_empty() && !found.beside.is_empty() {
         return Err(other_results());
     }
@@ -83,16 +86,22 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     let is_by_atomic = found.kind == Kind::Reduction && wave_reduction::atomic(found).is_some();
     let mut why_not = no_form(context, found, rewrite, is_by_atomic);
     for (number, form) in forms.into_iter().enumerate() {
+        let other_form = other_form(form.kind());
+        let proved = |form| {
+            let mut proved = proved(context, found, form)?;
+            proved.fix.other_form.clone_from(&other_form);
+            Ok(proved)
+        };
         if let [totals] = form.totals.as_slice()
             && let Some(array) = totals_declared(context.shader, found, totals)
             && let Some(mut form) = write(array).into_iter().nth(number)
         {
             form.totals.clear();
-            if let Ok(fix) = proved(context, found, form) {
+            if let Ok(fix) = proved(form) {
                 return Ok(fix);
             }
         }
-        match proved(context, found, form) {
+        match proved(form) {
             Err(why) if why_not != Refusal::HasOtherUses => why_not = why,
             Err(_) => {}
             fix => return fix,
@@ -281,6 +290,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         proof: Some(proof.text),
         notes: of_fix.into_iter().map(str::to_owned).collect(),
         edits,
+        other_form: None,
     };
     Ok(Proved {
         fix,

@@ -34,11 +34,13 @@ mod helper;
 #[path = "wave_scan_loops.rs"]
 mod loops;
 
+pub(crate) use helper::other_form;
+
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use shaderlint_hlsl::{LocalId, Span, Type};
-use shaderlint_linter::Context;
+use shaderlint_linter::{Context, FixForm};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
 use crate::element::{Row, array_of_parts, element_name, row_of_elements};
@@ -85,12 +87,16 @@ pub(crate) fn forms(
     if context.has_rows() {
         return with(&|barriers| text.by_one_wave(barriers), &barriers);
     }
-    let mut forms = text.by_helper(&barriers);
-    forms.extend(with(&|barriers| text.of_several(barriers), &barriers));
+    let calls = text.by_helper(&barriers);
+    let mut blocks = with(&|barriers| text.of_several(barriers), &barriers);
     // A thread that takes its own element waits for nobody.
     barriers.retain(|barriers| !barriers.first || scan.reversed);
-    forms.extend(with(&|barriers| text.of_one(barriers), &barriers));
-    forms
+    blocks.extend(with(&|barriers| text.of_one(barriers), &barriers));
+    let [first, second] = match context.form {
+        FixForm::Helper => [calls, blocks],
+        FixForm::Inline => [blocks, calls],
+    };
+    first.into_iter().chain(second).collect()
 }
 
 /// What the forms are written with.

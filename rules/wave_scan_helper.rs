@@ -2,13 +2,54 @@
 
 use std::fmt::Write;
 
-use shaderlint_simt::{Elements, LaneMap};
+use shaderlint_linter::{Context, FixForm, OtherForm};
+use shaderlint_simt::{Collective, Elements, LaneMap};
 
 use super::{Barriers, Names, Text, last, without_padding};
 use crate::form::WaveForm;
 use crate::group_helper::{Helper, function_name, inner_name};
 use crate::unit::words;
 use crate::written::{indented, operand};
+
+/// How many times as fast as the call the block in its place was on an NVIDIA H200, from so many elements on: with the elements in an
+/// array, and in registers. Hillis–Steele over `uint`s, one a thread (docs/measurements.md).
+const IN_PLACE: [(u32, [f64; 2]); 6] = [
+    (32, [1.0, 1.0]),
+    (64, [1.18, 1.0]),
+    (128, [1.97, 1.51]),
+    (256, [1.62, 1.35]),
+    (512, [1.54, 1.34]),
+    (1024, [1.50, 1.30]),
+];
+
+/// The form that a scan's fix may have in place of the one that it has.
+pub(crate) fn other_form(context: &Context<'_>, scan: &Collective, of: FixForm) -> OtherForm {
+    let lanes: u32 = context.analysis.group_size.iter().product();
+    let is_measured = scan.count == lanes && scan.vector.is_none() && scan.beside.is_empty();
+    let measured = IN_PLACE
+        .iter()
+        .rfind(|(from, _)| *from <= scan.count && is_measured);
+    let ratio = measured.map(|(_, [in_array, in_register])| match scan.output {
+        Elements::Register { .. } => *in_register,
+        _ => *in_array,
+    });
+    let speed = match ratio {
+        None => String::new(),
+        Some(1.0) => " (as fast on an NVIDIA H200)".to_owned(),
+        Some(ratio) => {
+            let ratio = if of == FixForm::Helper { ratio } else { 1.0 / ratio };
+            format!(" ({ratio:.1} times as fast on an NVIDIA H200)")
+        }
+    };
+    let how = match of {
+        FixForm::Helper => "in place",
+        FixForm::Inline => "by a function",
+    };
+    OtherForm {
+        form: of.other(),
+        text: format!("{how}{speed}"),
+    }
+}
 
 impl Text<'_> {
     /// Linear, each thread one element, or as many as go into all: their sum is what the function is given then, and what comes

@@ -325,6 +325,7 @@ mod tests {
             proof: None,
             notes: Vec::new(),
             edits: Vec::new(),
+            other_form: None,
         };
         check_in(
             reading,

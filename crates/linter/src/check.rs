@@ -89,6 +89,7 @@ fn check_analyses(
             analysis,
             shader_model,
             wants_fixes: true,
+            form: settings.form,
             suppressions: &suppressions,
             is_stopped: settings.is_stopped,
         };
@@ -190,6 +191,7 @@ fn used(
             analysis,
             shader_model: ShaderModel::NEWEST,
             wants_fixes: false,
+            form: settings.form,
             suppressions,
             is_stopped: settings.is_stopped,
         };

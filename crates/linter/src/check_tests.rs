@@ -45,6 +45,7 @@ const RULE: Rule = Rule {
                         text: format!("{{\n    new{};\n}}", context.analysis.group_size[0]),
                         expanded: None,
                     }],
+                    other_form: None,
                 }),
             });
         }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Deserializer, Serialize};
 use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
-use crate::rule::{Category, Level};
+use crate::rule::{Category, FixForm, Level};
 
 /// A place and what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -219,6 +219,16 @@ pub struct Fix<E = Edit> {
     /// What to know of the fix; a line each, read behind the finding's notes.
     pub notes: Vec<String>,
     pub edits: Vec<E>,
+    /// It may be had in another form as well, which has not been proved yet.
+    pub other_form: Option<OtherForm>,
+}
+
+/// Another form of a fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherForm {
+    pub form: FixForm,
+    /// How it differs, to stand behind a title: "in place (2.0 times as fast on an NVIDIA H200)".
+    pub text: String,
 }
 
 /// Whether a fix may be applied without a look at it.

@@ -206,6 +206,7 @@ mod tests {
             proof: None,
             notes: Vec::new(),
             edits: edits.collect(),
+            other_form: None,
         }
     }
 

@@ -17,7 +17,7 @@ mod rule;
 mod suppress;
 
 pub use check::{Report, check_shader};
-pub use finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix, Safety, Verdict};
+pub use finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix, OtherForm, Safety, Verdict};
 pub use fix::{Applied, MAX_PASSES, Settled, apply, fixed_shader, settle, whole_shaders};
-pub use rule::{Category, Context, GivenLevel, Level, Rule, Settings, ShaderModel};
+pub use rule::{Category, Context, FixForm, GivenLevel, Level, Rule, Settings, ShaderModel};
 pub use suppress::{Allowed, Suppression, suppressions, unused_suppressions};

@@ -114,6 +114,7 @@ fn place_fix(shader: &Shader, fix: &Fix) -> Option<Fix<FileEdit>> {
         proof: fix.proof.clone(),
         notes: fix.notes.clone(),
         edits: edits.collect::<Option<Vec<_>>>()?,
+        other_form: fix.other_form.clone(),
     })
 }
 

@@ -137,6 +137,8 @@ pub struct Context<'a> {
     pub shader_model: ShaderModel,
     /// Whether fixes are looked at. Where only places matter, what it takes to prove one is spared.
     pub wants_fixes: bool,
+    /// Which form of a fix comes first, where there are two.
+    pub form: FixForm,
     pub(crate) suppressions: &'a OfFiles,
     /// Whether nobody waits for the findings any more: proofs may end early.
     pub is_stopped: &'a dyn Fn() -> bool,
@@ -186,6 +188,8 @@ pub struct Settings<'a> {
     pub shader_model: Option<ShaderModel>,
     /// How much it matters what a rule finds in the file of this path.
     pub level: &'a dyn Fn(&Rule, &str) -> GivenLevel,
+    /// Which form of a fix comes first, where there are two.
+    pub form: FixForm,
     /// Whether nobody waits for the report any more. This is asked before each entry point and each rule; what is left
     /// then is not looked at, and the report is not to be shown.
     pub is_stopped: &'a dyn Fn() -> bool,
@@ -196,7 +200,39 @@ impl Default for Settings<'_> {
         Settings {
             shader_model: None,
             level: &|rule, _| GivenLevel::OfCategory(rule.category.level()),
+            form: FixForm::default(),
             is_stopped: &|| false,
+        }
+    }
+}
+
+/// How a fix that takes more than a line is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FixForm {
+    /// A function of the file, and a call of it: short where it stands.
+    #[default]
+    Helper,
+    /// All in its place: often faster.
+    Inline,
+}
+
+impl FixForm {
+    pub const ALL: [FixForm; 2] = [FixForm::Helper, FixForm::Inline];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FixForm::Helper => "helper",
+            FixForm::Inline => "inline",
+        }
+    }
+
+    #[must_use]
+    pub fn other(self) -> FixForm {
+        match self {
+            FixForm::Helper => FixForm::Inline,
+            FixForm::Inline => FixForm::Helper,
         }
     }
 }

@@ -346,6 +346,7 @@ pub fn unused_suppressions(
                         place: in_main_file(suppression.without(number)),
                         text: String::new(),
                     }],
+                    other_form: None,
                 }),
                 no_fix: None,
             });

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use ignore::gitignore::Gitignore;
 use shaderlint_hlsl::{Version, predefined, unity_defines};
-use shaderlint_linter::{GivenLevel, Rule, ShaderModel};
+use shaderlint_linter::{FixForm, GivenLevel, Rule, ShaderModel};
 
 pub(crate) use levels::{LevelSettings, RuleArgs, RuleId};
 pub(crate) use profile::{hlsl_version, profile};
@@ -55,6 +55,8 @@ pub(crate) struct Project {
     /// The file that counts the findings that are known.
     pub baseline: Option<PathBuf>,
     pub levels: LevelSettings,
+    /// Which form of a fix comes first, where there are two.
+    pub form: FixForm,
     /// What is most likely a mistake in them, though they can be read.
     pub doubts: Vec<Misconfigured>,
 }
@@ -82,10 +84,11 @@ impl Project {
             virtual_dirs,
             variants,
             levels,
+            form,
             ..
         } = self;
         format!(
-            "{profile:?} {version:?} {defines:?} {include_dirs:?} {virtual_dirs:?} {variants:?} {levels:?}"
+            "{profile:?} {version:?} {defines:?} {include_dirs:?} {virtual_dirs:?} {variants:?} {levels:?} {form:?}"
         )
     }
 

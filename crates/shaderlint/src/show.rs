@@ -114,6 +114,7 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
                 .collect(),
         ),
         ("levels", levels(args, project, file)),
+        ("form of fixes", vec![project.form.name().to_owned()]),
         ("include", include),
         ("exclude", project.exclude.clone()),
         ("is excluded", excluded),

@@ -271,7 +271,7 @@ fn misspelt_keys_and_other_types_are_told_in_words_of_toml() {
         texts.map(said).concat(),
         str![[r#"
 error: no key is called `preproces` here; did you mean `preprocess`? @1:2
-error: no key is called `colours` here: they are `profile`, `baseline`, `target`, `files`, `preprocess`, `variant`, `levels`, `override` @1:2
+error: no key is called `colours` here: they are `profile`, `baseline`, `target`, `fix`, `files`, `preprocess`, `variant`, `levels`, `override` @1:2
 error: no key is called `include_dirs` here; did you mean `include-dirs`? @2:1
 error: no key is called `exclude` here; did you mean `exclude` in `[files]`? @1:1
 error: `warning` is none of `off`, `info`, `warn`, `error`; did you mean `warn`? @2:8
@@ -392,6 +392,7 @@ sub/a.hlsl
   virtual-dirs   /Project is shaders
   variants       none
   levels         none
+  form of fixes  helper
   include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
                  *.csh *.azsl *.azsli
   exclude        none
@@ -490,6 +491,7 @@ old/a.hlsl
   virtual-dirs   /Engine is engine/shaders
   variants       vulkan: MODE=3 VULKAN=1
   levels         none
+  form of fixes  helper
   include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
                  *.csh *.azsl *.azsli
   exclude        old/
@@ -524,6 +526,7 @@ old/a.hlsl
   virtual-dirs   none
   variants       none
   levels         none
+  form of fixes  helper
   include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
                  *.csh *.azsl *.azsli
   exclude        none
@@ -1044,6 +1047,10 @@ wrote shaderlint.toml, for 7 shaders
 # The version of HLSL (-HV of DXC); without it only what holds in every version is proved.
 hlsl = "2021"  # as in build.bat
 
+[fix]
+# How scans are written anew: a function and a call of it, or all in place, which is often faster.
+# form = "inline"
+
 [files]
 # exclude = ["third_party/"]
 
@@ -1084,6 +1091,7 @@ src/a.hlsl
   virtual-dirs   /Engine is shaders
   variants       none
   levels         none
+  form of fixes  helper
   include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
                  *.csh *.azsl *.azsli
   exclude        none

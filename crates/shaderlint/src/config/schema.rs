@@ -6,7 +6,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use shaderlint_hlsl::Version;
-use shaderlint_linter::Category;
+use shaderlint_linter::{Category, FixForm};
 use shaderlint_rules::RULES;
 use snapbox::{Data, assert_data_eq};
 
@@ -30,6 +30,11 @@ pub(super) fn defines(_: &mut SchemaGenerator) -> Schema {
 /// The versions of HLSL.
 pub(super) fn version(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "enum": Version::ALL.map(Version::name) })
+}
+
+/// The forms of fixes.
+pub(super) fn form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "default": FixForm::default().name(), "enum": FixForm::ALL.map(FixForm::name) })
 }
 
 /// Levels by rule, alias or category.
@@ -110,6 +115,7 @@ fn the_schema_takes_what_is_documented_and_nothing_else() {
         "[files]\nexclude = \"a\"",
         "[target]\nhlsl = \"2019\"",
         "[target]\nhlsl = 2018",
+        "[fix]\nform = \"block\"",
     ] {
         assert!(!schema.is_valid(&value(wrong)), "{wrong}");
         assert!(toml::from_str::<File>(wrong).is_err(), "{wrong}");

@@ -9,7 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use shaderlint_hlsl::Version;
-use shaderlint_linter::{Level, ShaderModel};
+use shaderlint_linter::{FixForm, Level, ShaderModel};
 use toml::Spanned;
 
 use super::levels::{LevelSettings, Levels, Override, rule_or_category};
@@ -24,10 +24,11 @@ use crate::wording::mistake;
 pub(crate) const NAMES: [&str; 2] = ["shaderlint.toml", ".shaderlint.toml"];
 
 /// The keys that stand in a table of their own, for whoever looks for them elsewhere.
-const TABLES: [(&str, &[&str]); 3] = [
+const TABLES: [(&str, &[&str]); 4] = [
     ("files", &["include", "exclude"]),
     ("preprocess", &["defines", "include-dirs", "virtual-dirs"]),
     ("target", &["hlsl"]),
+    ("fix", &["form"]),
 ];
 
 /// What shaderlint does with the files at and below this one's folder.
@@ -43,6 +44,8 @@ struct File {
     baseline: Option<PathBuf>,
     #[serde(default)]
     target: Target,
+    #[serde(default)]
+    fix: Fix,
     #[serde(default)]
     files: Files,
     #[serde(default)]
@@ -68,6 +71,16 @@ struct Target {
     #[serde(deserialize_with = "version_or_none")]
     #[cfg_attr(test, schemars(schema_with = "schema::version"))]
     hlsl: Option<Version>,
+}
+
+/// How fixes are written.
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+struct Fix {
+    /// What is written first, where there are two forms: a function of the file and a call of it, or all in its place.
+    #[cfg_attr(test, schemars(schema_with = "schema::form"))]
+    form: FixForm,
 }
 
 /// Which files of a folder are looked at.
@@ -203,6 +216,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
             levels: levels(file.levels),
             overrides,
         },
+        form: file.fix.form,
     })
 }
 

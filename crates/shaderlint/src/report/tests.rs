@@ -83,6 +83,7 @@ fn looked() -> Looked {
                 place: ladder,
                 text: "{\n    }".to_owned(),
             }],
+            other_form: None,
         }),
         no_fix: None,
     };

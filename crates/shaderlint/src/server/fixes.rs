@@ -7,7 +7,7 @@ use lsp_types::{
     CodeAction, CodeActionKind, DocumentChanges, OneOf, OptionalVersionedTextDocumentIdentifier, Range,
     TextDocumentEdit, TextEdit, WorkspaceEdit,
 };
-use shaderlint_linter::{Diagnostic, Safety};
+use shaderlint_linter::{Diagnostic, FileEdit, Fix, OtherForm, Safety};
 use similar::{DiffTag, TextDiff};
 
 use super::findings;
@@ -22,55 +22,93 @@ pub(super) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.sh
 /// What is written where the reason belongs.
 const REASON: &str = "say why";
 
-/// What can be done about a finding in the file `path`.
-pub(super) fn actions(
+/// The finding's fix.
+pub(super) fn fix(session: &Session, looked: &Looked, finding: &Diagnostic) -> Option<CodeAction> {
+    let encoding = session.client.encoding;
+    let fix = finding.fix.as_ref()?;
+    let edit = edit(session, edited_file(looked)?, edits(looked, fix, encoding)?)?;
+    let is_preferred = (fix.safety == Safety::Safe).then_some(true);
+    Some(CodeAction {
+        is_preferred,
+        ..action(looked, finding, title(fix, ""), edit, encoding)
+    })
+}
+
+/// A comment in the file `path` that allows the finding.
+pub(super) fn allow(
     session: &Session,
     path: &Path,
     looked: &Looked,
     finding: &Diagnostic,
-) -> Vec<CodeAction> {
+) -> Option<CodeAction> {
     let encoding = session.client.encoding;
-    let diagnostics = findings::diagnostic(looked, finding, encoding).map(|one| vec![one]);
-    let action = |title: String, edit: WorkspaceEdit, is_preferred: bool| CodeAction {
+    let edit = edit(session, path, vec![comment(looked, finding, encoding)?])?;
+    let title = format!("Allow {} here", finding.rule);
+    Some(action(looked, finding, title, edit, encoding))
+}
+
+fn action(
+    looked: &Looked,
+    finding: &Diagnostic,
+    title: String,
+    edit: WorkspaceEdit,
+    encoding: Encoding,
+) -> CodeAction {
+    CodeAction {
         title,
         kind: Some(CodeActionKind::QUICKFIX),
-        diagnostics: diagnostics.clone(),
+        diagnostics: findings::diagnostic(looked, finding, encoding).map(|one| vec![one]),
         edit: Some(edit),
-        is_preferred: is_preferred.then_some(true),
         ..CodeAction::default()
-    };
-    let mut actions = Vec::new();
-    if let Some(fix) = &finding.fix {
-        let edits: Option<Vec<TextEdit>> = fix
-            .edits
-            .iter()
-            .map(|edit| {
-                Some(TextEdit::new(
-                    findings::range(looked, edit.place, encoding)?,
-                    edit.text.clone(),
-                ))
-            })
-            .collect();
-        // All edits are of the unit's own file.
-        let file = looked.sources.files.first();
-        if let (Some(edits), Some(file)) = (edits, file) {
-            let is_safe = fix.safety == Safety::Safe;
-            let title = if is_safe {
-                fix.title.clone()
-            } else {
-                format!("{} (unsafe)", fix.title)
-            };
-            actions
-                .extend(edit(session, Path::new(&file.path), edits).map(|edit| action(title, edit, is_safe)));
-        }
     }
-    let allow = allow(looked, finding, encoding).and_then(|text_edit| edit(session, path, vec![text_edit]));
-    actions.extend(allow.map(|edit| action(format!("Allow {} here", finding.rule), edit, false)));
-    actions
+}
+
+/// All edits are of the unit's own file.
+pub(super) fn edited_file(looked: &Looked) -> Option<&Path> {
+    looked.sources.files.first().map(|file| Path::new(&file.path))
+}
+
+fn edits(looked: &Looked, fix: &Fix<FileEdit>, encoding: Encoding) -> Option<Vec<TextEdit>> {
+    let edits = fix.edits.iter().map(|edit| {
+        let range = findings::range(looked, edit.place, encoding)?;
+        Some(TextEdit::new(range, edit.text.clone()))
+    });
+    edits.collect()
+}
+
+/// What the fix does; `how` tells it from another form of it.
+fn title(fix: &Fix<FileEdit>, how: &str) -> String {
+    let unsafe_ = if fix.safety == Safety::Safe {
+        ""
+    } else {
+        " (unsafe)"
+    };
+    format!("{}{how}{unsafe_}", fix.title)
+}
+
+/// The fix of `finding` in its other form, if `looked`, where that comes first, has one. `frame` is what its edits go into.
+pub(super) fn in_other_form(
+    finding: &Diagnostic,
+    looked: &Looked,
+    frame: WorkspaceEdit,
+    encoding: Encoding,
+) -> Option<CodeAction> {
+    let other_form = finding.fix.as_ref()?.other_form.as_ref()?;
+    let mut others = looked.report.findings.iter();
+    let is_it =
+        |other: &&Diagnostic| other.rule == finding.rule && other.primary.place == finding.primary.place;
+    let fix = others.find(is_it)?.fix.as_ref()?;
+    let is_in_it = |back: &OtherForm| back.form != other_form.form;
+    if !fix.other_form.as_ref().is_some_and(is_in_it) {
+        return None;
+    }
+    let title = title(fix, &format!(" {}", other_form.text));
+    let edit = filled(frame, &edits(looked, fix, encoding)?);
+    Some(action(looked, finding, title, edit, encoding))
 }
 
 /// A comment on a line of its own that allows the finding. `None` where a line cannot be put in.
-fn allow(looked: &Looked, finding: &Diagnostic, encoding: Encoding) -> Option<TextEdit> {
+fn comment(looked: &Looked, finding: &Diagnostic, encoding: Encoding) -> Option<TextEdit> {
     let text = &looked.sources.get(finding.primary.place.file)?.text;
     let lines = Lines::new(text, encoding);
     let number = lines.line_of(finding.primary.place.start as usize);

@@ -1,9 +1,10 @@
 //! What an editor says and asks.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
-use lsp_server::{ErrorCode, Notification, Request, Response};
+use lsp_server::{ErrorCode, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     Cancel, DidChangeConfiguration, DidChangeTextDocument, DidChangeWatchedFiles, DidChangeWorkspaceFolders,
     DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Initialized, Notification as _,
@@ -12,7 +13,7 @@ use lsp_types::request::{
     CodeActionRequest, DocumentDiagnosticRequest, HoverRequest, Request as _, WorkspaceConfiguration,
 };
 use lsp_types::{
-    CancelParams, CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, ConfigurationItem,
+    CancelParams, CodeAction, CodeActionKind, CodeActionParams, CodeActionTriggerKind, ConfigurationItem,
     ConfigurationParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
     DidOpenTextDocumentParams, DidSaveTextDocumentParams, DocumentDiagnosticParams, Hover, HoverContents,
@@ -20,7 +21,7 @@ use lsp_types::{
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use shaderlint_linter::suppressions;
+use shaderlint_linter::{Diagnostic, suppressions};
 
 use super::document::Document;
 use super::findings;
@@ -28,7 +29,8 @@ use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
-use crate::options::FixMode;
+use crate::looked::Looked;
+use crate::options::{FixMode, Target};
 use crate::paths::here;
 use crate::stop::Stop;
 use crate::variants::Role;
@@ -189,13 +191,13 @@ impl Session {
     pub fn answer(&mut self, path: &Path, request: Request) {
         let Request { id, method, params } = request;
         let is_open = self.documents.contains_key(path);
-        if is_open && method == CodeActionRequest::METHOD && wants_fix_all(&params) {
-            let stop = Stop::default();
-            self.in_work.insert(id.clone(), stop.clone());
-            // Others may be asked for beside it.
-            let others = panics::as_error("", || Ok(self.code_actions(path, &from(params)?)));
-            self.fix_all(path, id, &stop, others.unwrap_or_default());
-            return;
+        if is_open && method == CodeActionRequest::METHOD {
+            let done = panics::as_error("", || {
+                Ok(self.look_for_actions(path, &id, &from(params.clone())?))
+            });
+            if done.is_ok_and(|is_in_work| is_in_work) {
+                return;
+            }
         }
         let response = answered(id, || match &*method {
             DocumentDiagnosticRequest::METHOD => {
@@ -203,7 +205,7 @@ impl Session {
                 to(self.report(path, params.previous_result_id.as_deref()))
             }
             HoverRequest::METHOD => to(self.hover(path, &from(params)?)),
-            _ => to(self.code_actions(path, &from(params)?)),
+            _ => to(self.code_actions(path, &from(params)?).concat()),
         });
         self.client.respond(response);
     }
@@ -235,30 +237,82 @@ impl Session {
         })
     }
 
-    fn code_actions(&self, path: &Path, params: &CodeActionParams) -> Vec<CodeActionOrCommand> {
-        let only = params.context.only.as_ref();
-        let is_wanted =
-            only.is_none_or(|kinds| kinds.iter().any(|kind| is_part(&CodeActionKind::QUICKFIX, kind)));
-        if !is_wanted {
+    /// The fixes in a range, and what else there is to do.
+    fn code_actions(&self, path: &Path, params: &CodeActionParams) -> [Vec<CodeAction>; 2] {
+        let found = self.found_in(path, params);
+        let fixes = found
+            .iter()
+            .filter_map(|(looked, finding)| fixes::fix(self, looked, finding));
+        let allow = |(looked, finding): &(Arc<Looked>, Diagnostic)| fixes::allow(self, path, looked, finding);
+        [fixes.collect(), found.iter().filter_map(allow).collect()]
+    }
+
+    /// The findings in a range for which quick fixes are asked.
+    fn found_in(&self, path: &Path, params: &CodeActionParams) -> Vec<(Arc<Looked>, Diagnostic)> {
+        if !wants(params, &CodeActionKind::QUICKFIX).unwrap_or(true) {
             return Vec::new();
         }
-        let found = self.findings(path);
-        let found = found.iter().filter(|(looked, finding)| {
+        let mut found = self.findings(path);
+        found.retain(|(looked, finding)| {
             let range = findings::range(looked, finding.primary.place, self.client.encoding);
             range.is_some_and(|range| range.start <= params.range.end && params.range.start <= range.end)
         });
-        let actions = found.flat_map(|(looked, finding)| fixes::actions(self, path, looked, finding));
-        actions.map(CodeActionOrCommand::CodeAction).collect()
+        found
     }
 
-    /// Works out, beside the loop, what the file is once all its fixes are made; the other actions come first.
-    fn fix_all(
-        &self,
-        path: &Path,
-        id: lsp_server::RequestId,
-        stop: &Stop,
-        mut actions: Vec<CodeActionOrCommand>,
-    ) {
+    /// Answers, beside the loop, with the actions that take a look; the others come first. Whether there are any.
+    fn look_for_actions(&mut self, path: &Path, id: &RequestId, params: &CodeActionParams) -> bool {
+        let stop = Stop::default();
+        let mut works: Vec<Work> = Vec::new();
+        // An editor that asks at each move of the cursor shows but a sign.
+        if params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC) {
+            let found = self.found_in(path, params);
+            works.extend(
+                found
+                    .into_iter()
+                    .filter_map(|(looked, finding)| self.other_form(&looked, finding, &stop)),
+            );
+        }
+        if wants(params, &FIX_ALL).unwrap_or(false) {
+            works.push(self.fix_all(path, &stop));
+        }
+        if works.is_empty() {
+            return false;
+        }
+        let [mut actions, others] = self.code_actions(path, params);
+        self.in_work.insert(id.clone(), stop);
+        let (id, done) = (id.clone(), self.done.clone());
+        self.pool.spawn(move || {
+            let response = answered(id, || {
+                for work in works {
+                    actions.extend(work()?);
+                }
+                actions.extend(others);
+                to(actions)
+            });
+            let _ = done.send(Done::Answer(response));
+        });
+        true
+    }
+
+    /// Works out the finding's fix in its other form, if it has one.
+    fn other_form(&self, looked: &Looked, finding: Diagnostic, stop: &Stop) -> Option<Work> {
+        let form = finding.fix.as_ref()?.other_form.as_ref()?.form;
+        let file = fixes::edited_file(looked)?;
+        let frame = fixes::edit(self, file, Vec::new())?;
+        let (encoding, options) = (self.client.encoding, self.options.with(None, stop));
+        let (Target { input, project }, _) = self.target(file);
+        let mut project = Arc::unwrap_or_clone(project);
+        project.form = form;
+        let project = Arc::new(project);
+        Some(Box::new(move || {
+            let looked = look(&Target { input, project }, &options, Role::Unit)?;
+            Ok(fixes::in_other_form(&finding, &looked, frame, encoding))
+        }))
+    }
+
+    /// Works out what the file is once all its fixes are made.
+    fn fix_all(&self, path: &Path, stop: &Stop) -> Work {
         let encoding = self.client.encoding;
         let document = self.documents.get(path);
         let text = document.map(|document| document.text.clone()).unwrap_or_default();
@@ -269,34 +323,28 @@ impl Session {
             in_place: false,
         };
         let options = self.options.with(Some(mode), stop);
-        let ((target, _), done) = (self.target(path), self.done.clone());
-        self.pool.spawn(move || {
-            let response = answered(id, || {
-                let looked = look(&target, &options, Role::Unit)?;
-                let new = looked.fixed.diff.map(|(_, new)| new);
-                let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
-                actions.extend(edits.zip(frame).map(|(edits, frame)| {
-                    CodeActionOrCommand::CodeAction(CodeAction {
-                        title: "Make all fixes of shaderlint".to_owned(),
-                        kind: Some(FIX_ALL),
-                        edit: Some(fixes::filled(frame, &edits)),
-                        ..CodeAction::default()
-                    })
-                }));
-                to(actions)
-            });
-            let _ = done.send(Done::Answer(response));
-        });
+        let (target, _) = self.target(path);
+        Box::new(move || {
+            let looked = look(&target, &options, Role::Unit)?;
+            let new = looked.fixed.diff.map(|(_, new)| new);
+            let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
+            Ok(edits.zip(frame).map(|(edits, frame)| CodeAction {
+                title: "Make all fixes of shaderlint".to_owned(),
+                kind: Some(FIX_ALL),
+                edit: Some(fixes::filled(frame, &edits)),
+                ..CodeAction::default()
+            }))
+        })
     }
 }
 
-/// Whether only fixes of the whole file are asked for, as on save.
-fn wants_fix_all(params: &serde_json::Value) -> bool {
-    let only = params["context"]["only"].as_array();
-    only.is_some_and(|kinds| {
-        let mut kinds = kinds.iter().filter_map(|kind| kind.as_str());
-        kinds.any(|kind| is_part(&FIX_ALL, &CodeActionKind::from(kind.to_owned())))
-    })
+/// Looks for what to offer.
+type Work = Box<dyn FnOnce() -> Result<Option<CodeAction>> + Send>;
+
+/// Whether actions of this kind are asked for; `None` where no kind is named.
+fn wants(params: &CodeActionParams, kind: &CodeActionKind) -> Option<bool> {
+    let only = params.context.only.as_ref()?;
+    Some(only.iter().any(|of| is_part(kind, of)))
 }
 
 /// Whether `kind` is `of` or a part of it: `source.fixAll` is one of `source`.

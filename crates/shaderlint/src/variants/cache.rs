@@ -116,6 +116,7 @@ impl Reader<'_> {
         let settings = Settings {
             shader_model: project.profile,
             level: &level,
+            form: project.form,
             is_stopped: &|| self.stop.is_set(),
         };
         let readings = readings(name, text, project, &search, &settings, role);

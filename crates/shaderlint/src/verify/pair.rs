@@ -86,6 +86,7 @@ pub(super) fn fixed_file(
     let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
     let settings = Settings {
         shader_model: file.project.profile,
+        form: file.project.form,
         ..Settings::default()
     };
     let check = |text: &[u8]| check_shader(&unit(text).shader, RULES, &settings).findings;
