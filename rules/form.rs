@@ -5,6 +5,7 @@ use shaderlint_linter::FixForm;
 use shaderlint_simt::{Collective, LaneMap, Operator};
 
 use crate::group_helper::Helper;
+use crate::sole_use::SoleUse;
 use crate::totals::Totals;
 use crate::written::BARRIER;
 
@@ -26,10 +27,14 @@ pub(crate) struct WaveForm {
     pub expanded: Option<String>,
     /// Of each of its results.
     pub totals: Vec<Totals>,
+    /// It keeps totals in groupshared memory, be it in an array that the file has.
+    pub keeps_totals: bool,
     /// A function that the block calls.
     pub helper: Option<Helper>,
     /// The block declares nothing: where it stands in another one, its braces may go.
     pub is_flat: bool,
+    /// The array that goes with the ladder.
+    pub sole_use: Option<SoleUse>,
     /// The packings of threads into waves that it is right under.
     pub maps: &'static [LaneMap],
 }
@@ -45,9 +50,11 @@ impl WaveForm {
         WaveForm {
             block,
             expanded,
+            keeps_totals: !totals.is_empty(),
             totals,
             helper: None,
             is_flat: false,
+            sole_use: None,
             maps,
         }
     }

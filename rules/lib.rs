@@ -60,6 +60,7 @@ mod repair;
 mod scan;
 mod several_barriers;
 mod shuffle;
+mod sole_use;
 mod statements;
 mod totals;
 mod unit;

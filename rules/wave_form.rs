@@ -194,7 +194,12 @@ fn with_what_others_read(
 fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Result<Proved, Refusal> {
     let shader = context.shader;
     let mut over = found.span;
-    if let Some((whole, [before, behind])) = replaced(shader, found.span) {
+    if let Some(sole) = &form.sole_use {
+        over = sole.over;
+        for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
+            *text = without_braces(text);
+        }
+    } else if let Some((whole, [before, behind])) = replaced(shader, found.span) {
         over = whole;
         let is_flat = form.is_flat && stands_in_block(shader, found.function, whole);
         if is_flat {
@@ -222,13 +227,17 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     if let Some(why) = may_change(shader, found, &form) {
         return Err(Refusal::NotProved(why));
     }
-    if own > 0 {
+    if form.keeps_totals {
         fits(shader, slots.chain([own])).map_err(|why| Refusal::because("memory", why))?;
     }
     let of_last_step = last_step(context, found);
+    // Where results are read a choice with code in it makes the fix unsafe by itself: it stands in the function.
+    let gone = form.sole_use.iter().flat_map(|sole| &sole.gone).copied();
     let whole = of_last_step
         .iter()
-        .fold(found.span, |whole, edit| whole.to(edit.at.span()));
+        .map(|edit| edit.at.span())
+        .chain(gone)
+        .fold(found.span.to(over), Span::to);
     // Min and max of floats are exact. Wave intrinsics promise nothing of NaNs and of the two zeros.
     // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
     let holds_in_all = configuration::holds_in_all(
@@ -241,29 +250,8 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     let is_as_one = context.analysis.divergences.is_empty();
     let has_floats = found.element == Scalar::Float || found.operators().any(Operator::is_on_floats);
     let barriers = form.barriers(barrier_of(found));
-    let mut edits = Vec::new();
-    let new_helper = form.helper.as_ref().filter(|helper| !helper.is_declared);
-    if !form.totals.is_empty() || new_helper.is_some() {
-        let of_others = new_helper.and_then(|helper| helper.totals_of(shader));
-        let at = of_others.map_or_else(|| totals_place(shader, found), |array| Some(At::After(array)));
-        let at = at.ok_or_else(no_place)?;
-        let totals = |length: &dyn Fn(&Totals) -> String| {
-            let totals = form.totals.iter();
-            let lines = totals.map(|totals| format!("{}[{}];", totals.declaration, length(totals)));
-            lines.collect::<Vec<_>>()
-        };
-        let mut in_file = totals(&|totals| totals.length.0.clone());
-        let mut in_figures = totals(&|totals| totals.length.1.to_string());
-        if let Some(helper) = new_helper {
-            in_file.push(helper.set_off(shader, at));
-            in_figures.push(helper.text.clone());
-        }
-        edits.push(Edit {
-            at,
-            text: in_file.join("\n"),
-            expanded: Some(in_figures.join("\n")),
-        });
-    }
+    let mut edits = declarations(shader, found, &form)?;
+    edits.extend(form.sole_use.iter().flat_map(|sole| sole.edits(shader)));
     edits.push(Edit {
         at: At::Over(over),
         text: form.block,
@@ -297,6 +285,48 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         is_linear: form.maps == [LaneMap::Linear],
         barriers,
     })
+}
+
+/// What becomes of the declarations: the form's own come to be, where the array stood that goes with the ladder, if there is one, or
+/// behind what they need.
+fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<Vec<Edit>, Refusal> {
+    let gone = form.sole_use.as_ref().map(|sole| sole.declaration);
+    let new_helper = form.helper.as_ref().filter(|helper| !helper.is_declared);
+    let of_others = new_helper.and_then(|helper| helper.totals_of(shader));
+    let at = match (of_others, gone) {
+        (Some(array), _) => Some(At::After(array)),
+        (None, Some(gone)) => Some(At::Over(gone)),
+        (None, None) => totals_place(shader, found),
+    };
+    let mut edits = Vec::new();
+    if !form.totals.is_empty() || new_helper.is_some() {
+        let at = at.ok_or_else(no_place)?;
+        let totals = |length: &dyn Fn(&Totals) -> String| {
+            let totals = form.totals.iter();
+            let lines = totals.map(|totals| format!("{}[{}];", totals.declaration, length(totals)));
+            lines.collect::<Vec<_>>()
+        };
+        let mut in_file = totals(&|totals| totals.length.0.clone());
+        let mut in_figures = totals(&|totals| totals.length.1.to_string());
+        if let Some(helper) = new_helper {
+            in_file.push(helper.set_off(shader, at));
+            in_figures.push(helper.text.clone());
+        }
+        edits.push(Edit {
+            at,
+            text: in_file.join("\n"),
+            expanded: Some(in_figures.join("\n")),
+        });
+    }
+    let stands_there = |edit: &Edit| Some(edit.at) == gone.map(At::Over);
+    if let Some(gone) = gone.filter(|_| !edits.iter().any(stands_there)) {
+        edits.push(Edit {
+            at: At::Over(gone),
+            text: String::new(),
+            expanded: None,
+        });
+    }
+    Ok(edits)
 }
 
 /// What becomes of the last step of a reduction, where it stays in the text: it reads the total that the form leaves, or has nothing to

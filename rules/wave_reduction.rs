@@ -557,6 +557,7 @@ fn write(
                 length_by_name(context, reduction, rewrite)?
             },
         });
+        form.keeps_totals = true;
         form.maps = &[LaneMap::Linear];
     }
     let mut end = left(shader, reduction, rewrite, registers, &cell)?;

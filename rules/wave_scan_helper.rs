@@ -8,6 +8,7 @@ use shaderlint_simt::{Collective, Elements, LaneMap};
 use super::{Barriers, Names, Text, last, without_padding};
 use crate::form::WaveForm;
 use crate::group_helper::{Helper, function_name, inner_name};
+use crate::sole_use::SoleUse;
 use crate::unit::words;
 use crate::written::{indented, operand};
 
@@ -51,6 +52,11 @@ pub(crate) fn other_form(context: &Context<'_>, scan: &Collective, of: FixForm) 
     }
 }
 
+/// Stands for a value that moves until its text is written: no text of HLSL.
+fn value(number: usize) -> String {
+    format!("\u{1}{number}")
+}
+
 impl Text<'_> {
     /// Linear, each thread one element, or as many as go into all: their sum is what the function is given then, and what comes
     /// before them what it gives. `None` where the statements make several results, or have threads that take no element.
@@ -62,7 +68,7 @@ impl Text<'_> {
         }
         let is_inclusive = self.is_inclusive && each == 1;
         let kind = if is_inclusive { "Inclusive" } else { "Exclusive" };
-        let what = if self.sign == "+" { "Sum" } else { "Product" };
+        let what = self.what();
         let name = function_name(self.context.shader, &["Group", kind, what]);
         let which = if is_inclusive { "up to" } else { "before" };
         let comment = format!(
@@ -75,27 +81,162 @@ impl Text<'_> {
         // What a thread takes of its own it has written itself.
         let waits_first = each > 1 || self.scan.reversed;
         let barriers = barriers.iter().filter(|barriers| waits_first || !barriers.first);
-        let forms =
-            helpers.flat_map(|helper| barriers.clone().map(move |barriers| (helper.clone(), *barriers)));
+        let sole_use = self.sole_use(each);
+        let mut forms = Vec::new();
+        for helper in helpers {
+            if let Some(sole_use) = &sole_use {
+                forms.extend(self.without_array(&helper, each, sole_use));
+            }
+            let calls = barriers
+                .clone()
+                .filter_map(|with| self.calling(helper.clone(), each, is_inclusive, *with));
+            forms.extend(calls);
+        }
         forms
-            .filter_map(|(helper, barriers)| self.calling(helper, each, is_inclusive, barriers))
-            .collect()
+    }
+
+    fn sole_use(&self, each: u32) -> Option<SoleUse> {
+        if self.scan.reversed || self.scan.vector.is_some() {
+            return None;
+        }
+        let component = |elements: &Elements| match elements {
+            Elements::Array { .. } => Some(self.indexed(elements, "", 0)?.0.behind),
+            Elements::Spread { .. } | Elements::Register { component: None, .. } => Some(String::new()),
+            _ => None,
+        };
+        let components = [component(&self.scan.input)?, component(&self.scan.output)?];
+        SoleUse::of(
+            self.context,
+            &self.scan,
+            self.rewrite,
+            each,
+            components.each_ref().map(String::as_str),
+        )
+    }
+
+    /// The same without the array that the elements went through, which nothing else uses: with the barriers that stood behind the
+    /// ladder, or without; or with one before the call.
+    fn without_array(&self, helper: &Helper, each: u32, sole_use: &SoleUse) -> Vec<WaveForm> {
+        let ways = [
+            (sole_use.to_barrier, false),
+            (sole_use.over, false),
+            (sole_use.over, true),
+        ];
+        let forms = ways.into_iter().filter_map(|(over, first)| {
+            let barriers = Barriers { first, last: false };
+            let mut form = self.calling_of(helper.clone(), barriers, |text, block, call| {
+                text.kept_in_variables(block, each, sole_use, call)
+            })?;
+            if !sole_use.values.is_empty() {
+                let mut expanded = form.expanded.take().unwrap_or_else(|| form.block.clone());
+                for (number, [of_file, as_expanded]) in sole_use.values.iter().enumerate() {
+                    form.block = form.block.replace(&value(number), of_file);
+                    expanded = expanded.replace(&value(number), as_expanded);
+                }
+                form.expanded = Some(expanded);
+            }
+            form.sole_use = Some(SoleUse {
+                over,
+                results: self.results(sole_use.values.len()),
+                ..sole_use.clone()
+            });
+            Some(form)
+        });
+        forms.collect()
+    }
+
+    /// What is stored is given to the call, and the result kept in a variable: the scan's own, where it is left in one.
+    fn kept_in_variables(
+        &self,
+        block: &mut String,
+        each: u32,
+        sole_use: &SoleUse,
+        call: &dyn Fn(&str) -> String,
+    ) -> Option<String> {
+        let ty = &self.ty;
+        let is_told_total = self.is_inclusive && each == 1;
+        let mut taken: Vec<String> = match sole_use.values.len() {
+            0 => vec![self.own(&self.scan.input)?],
+            count => (0..count).map(value).collect(),
+        };
+        if each > 1 || !is_told_total && !self.stored.is_empty() {
+            for (name, value) in self.elements(taken.len()).zip(&mut taken) {
+                let _ = writeln!(block, "    {ty} {name} = {value};");
+                *value = name;
+            }
+        }
+        let given = taken.join(&format!(" {} ", self.sign));
+        let (declared, result) = if sole_use.reads.is_empty() {
+            (String::new(), self.own(&self.scan.output)?)
+        } else {
+            (format!("{ty} "), self.result())
+        };
+        let _ = writeln!(block, "    {declared}{result} = {};", call(&given));
+        Some(if is_told_total {
+            result
+        } else {
+            format!("{result} {} {given}", self.sign)
+        })
+    }
+
+    /// The thread's result of each of its elements.
+    fn results(&self, count: usize) -> Vec<String> {
+        let elements: Vec<String> = self.elements(count).collect();
+        let results = (0..count).map(|number| {
+            let own = usize::from(self.is_inclusive && count > 1);
+            let before = elements.iter().take(number + own).cloned();
+            let all: Vec<String> = std::iter::once(self.result()).chain(before).collect();
+            all.join(&format!(" {} ", self.sign))
+        });
+        results.collect()
+    }
+
+    /// The variables of the thread's elements.
+    fn elements(&self, count: usize) -> impl Iterator<Item = String> {
+        let names: &[&str] = if count == 1 {
+            &["element"]
+        } else {
+            &["first", "second", "third", "fourth"]
+        };
+        names.iter().map(|name| self.name(name))
+    }
+
+    /// The variable of the result.
+    fn result(&self) -> String {
+        self.name(&self.what().to_lowercase())
+    }
+
+    /// What the threads' values come to.
+    fn what(&self) -> &'static str {
+        if self.sign == "+" { "Sum" } else { "Product" }
     }
 
     fn calling(&self, helper: Helper, each: u32, is_inclusive: bool, barriers: Barriers) -> Option<WaveForm> {
+        self.calling_of(helper, barriers, |text, block, call| {
+            if each > 1 {
+                text.several_taken(block, each, call)
+            } else if is_inclusive || text.stored.is_empty() {
+                text.assigned(block, call)
+            } else {
+                text.taken(block, call)
+            }
+        })
+    }
+
+    /// `take` writes the statements with the call, and gives the last thread's total.
+    fn calling_of(
+        &self,
+        helper: Helper,
+        barriers: Barriers,
+        take: impl Fn(&Self, &mut String, &dyn Fn(&str) -> String) -> Option<String>,
+    ) -> Option<WaveForm> {
         let call = |value: &str| format!("{}({value}, {})", helper.name, self.rewrite.lane);
         let (block, expanded) = self.written(|text| {
             let mut block = String::from("{\n");
             if barriers.first {
                 let _ = writeln!(block, "    {}();", text.barrier);
             }
-            let total = if each > 1 {
-                text.several_taken(&mut block, each, &call)
-            } else if is_inclusive || text.stored.is_empty() {
-                text.assigned(&mut block, &call)
-            } else {
-                text.taken(&mut block, &call)
-            }?;
+            let total = take(text, &mut block, &call)?;
             let is_last = match &text.size {
                 Some(size) => format!(
                     "{} == {} - 1",
@@ -114,6 +255,7 @@ impl Text<'_> {
         }
         Some(WaveForm {
             helper: Some(helper),
+            keeps_totals: true,
             is_flat: true,
             ..WaveForm::new(block, expanded, totals, &[LaneMap::Linear])
         })

@@ -207,11 +207,15 @@ pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool 
 pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> String {
     let function = shader.functions.get(found.function.0 as usize);
     let unit = Unit::of(shader);
+    // What is declared within the construct goes with it.
+    let is_within = |local: &Local| found.span.start <= local.span.start && local.span.end <= found.span.end;
     free(wanted, |name| {
         shader.globals.iter().any(|global| global.own_name() == name)
             || function.is_some_and(|function| {
                 let mut locals = function.locals.iter();
-                locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
+                locals.any(|local| {
+                    local.name == name && !is_within(local) && is_seen_from(shader, local, found.span)
+                })
             })
             || unit.is_macro_or_template(name.as_bytes())
             || unit.may_be_pasted(name.as_bytes())

@@ -1058,7 +1058,7 @@ fn ladders_share_the_totals_if_these_are_free() {
              g[gi] += left;\n        GroupMemoryBarrierWithGroupSync();\n    }}\n    Out[gi] = g[gi]{last};\n}}\n"
         )
     };
-    let given = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[256];\n";
+    let given = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\ngroupshared uint g[256];\n";
     let fixed = |text: &str| {
         let settled = settle(text.as_bytes(), true, lint, Vec::as_slice);
         String::from_utf8(settled.text).expect("a text")

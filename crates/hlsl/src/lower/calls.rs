@@ -163,9 +163,8 @@ impl<'a> Lowering<'a> {
                 ty: self.local_type(local),
                 span: name_span,
             };
-            if matches!(object.ty, Type::Struct(_)) {
-                return self.call_object(object, arguments, span);
-            }
+            // One of another type hides the function, and cannot be called (FXC: X3005).
+            return self.call_object(object, arguments, span);
         }
         // A member hides what has its name outside of the struct.
         if let Some((this, id)) = &this

@@ -1,0 +1,248 @@
+//! The texts of fixes: what becomes of a ladder, its array and its stores.
+
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_linter::{Diagnostic, Settings, check_shader, settle};
+use shaderlint_rules::RULES;
+use snapbox::{assert_data_eq, str};
+
+fn lint(text: &[u8]) -> Vec<Diagnostic> {
+    let (shader, _) = shaderlint_hlsl::read("test.hlsl", text, &[], &NoIncludes);
+    check_shader(&shader, RULES, &Settings::default()).findings
+}
+
+/// A text with all its fixes made.
+fn fixed(text: &str) -> String {
+    let settled = settle(text.as_bytes(), true, lint, Vec::as_slice);
+    String::from_utf8(settled.text).expect("a text")
+}
+
+/// A kernel from the line of its group's size on.
+fn kernel_of(text: &str) -> &str {
+    text.split_once("[numthreads").map_or("", |(_, kernel)| kernel)
+}
+
+/// A kernel with a ladder over `g`, with `before` and `behind` it.
+fn ladder(globals: &str, before: &str, behind: &str) -> String {
+    format!(
+        "StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\ngroupshared uint g[64];\n{globals}\
+         [numthreads(64, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{{\n{before}\
+         \x20   for (uint s = 1; s < 64; s <<= 1)\n    {{\n        uint left = gi >= s ? g[gi - s] : 0;\n        \
+         GroupMemoryBarrierWithGroupSync();\n        g[gi] += left;\n        GroupMemoryBarrierWithGroupSync();\n    }}\n\
+         {behind}}}\n"
+    )
+}
+
+const STORE: &str =
+    "    // What there is.\n    g[gi] = Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n\n";
+const READ: &str = "\n    Out[id.x] = g[gi];\n";
+
+#[test]
+fn the_array_goes_with_its_ladder() {
+    assert_data_eq!(
+        fixed(&ladder("", STORE, READ)),
+        str![[r#"
+StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint gWaveTotals[16];
+
+// The sum of the values of the threads up to this one. Takes waves to hold consecutive threads.
+uint GroupInclusiveSum(uint value, uint thread)
+{
+    uint sum = WavePrefixSum(value) + value;
+    uint wave = thread / WaveGetLaneCount();
+    uint lane = WaveGetLaneIndex();
+    if (lane + 1 == WaveGetLaneCount())
+        gWaveTotals[wave] = sum;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint first = 0; first < wave; first += WaveGetLaneCount())
+        sum += WaveActiveSum(first + lane < wave ? gWaveTotals[first + lane] : 0);
+    return sum;
+}
+
+[numthreads(64, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    // What there is.
+    uint sum = GroupInclusiveSum(Src[id.x], gi);
+
+    Out[id.x] = sum;
+}
+
+"#]]
+    );
+}
+
+/// A barrier behind the ladder goes where nothing else needs it, and one comes where the totals are used again.
+#[test]
+fn barriers_go_and_come() {
+    let behind = format!("    GroupMemoryBarrierWithGroupSync();\n{READ}");
+    let text = fixed(&ladder("", STORE, &behind));
+    assert!(!kernel_of(&text).contains("Barrier"), "{text}");
+    let others = "    h[gi] = id.x;\n";
+    let read = "    Out[id.x] = g[gi] + h[63 - gi];\n";
+    let text = fixed(&ladder(
+        "groupshared uint h[64];\n",
+        &format!("{others}{STORE}"),
+        read,
+    ));
+    assert!(
+        !kernel_of(&text).contains("Barrier") && text.contains("sum + h[63 - gi]"),
+        "{text}"
+    );
+    let behind = format!("    h[gi] = id.x;\n    GroupMemoryBarrierWithGroupSync();\n{read}");
+    let text = fixed(&ladder("groupshared uint h[64];\n", STORE, &behind));
+    assert_eq!(kernel_of(&text).matches("Barrier").count(), 1, "{text}");
+    let twice = format!("    for (uint k = 0; k < 2; ++k)\n    {{\n{STORE}");
+    let twice = twice.replace("id.x]", "id.x + k]");
+    let text = fixed(&ladder("", &twice, &format!("{READ}    }}\n")));
+    assert_data_eq!(
+        kernel_of(&text),
+        str![[r#"
+(64, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    for (uint k = 0; k < 2; ++k)
+    {
+    // What there is.
+    GroupMemoryBarrierWithGroupSync();
+    uint sum = GroupInclusiveSum(Src[id.x + k], gi);
+
+    Out[id.x] = sum;
+    }
+}
+
+"#]]
+    );
+}
+
+/// Whatever else names the array keeps it.
+#[test]
+fn an_array_that_has_other_uses_stays() {
+    let twice = ladder("", STORE, READ);
+    let (_, second) = twice.split_once("[numthreads").expect("a kernel");
+    for text in [
+        format!("{twice}[numthreads{}", second.replace("Scan(", "Second(")),
+        ladder("#if DEBUG\nuint First() { return g[0]; }\n#endif\n", STORE, READ),
+        ladder("#define FIRST g[0]\n", STORE, READ),
+        ladder("", STORE, "    Out[id.x] = g[63 - gi];\n"),
+        ladder(
+            "",
+            STORE,
+            "    g[gi] += 1;\n    GroupMemoryBarrierWithGroupSync();\n    Out[id.x] = g[gi ^ 1];\n",
+        ),
+        ladder("", &STORE.replace("= Src", "= g[gi] + Src"), READ),
+        ladder(
+            "",
+            &STORE.replace("    g[gi] =", "    if (id.x > 9) g[gi] ="),
+            READ,
+        ),
+        ladder("", STORE, READ).replace("g[64];", "g[64], h[64];"),
+    ] {
+        assert!(
+            fixed(&text).contains("groupshared uint g[64]"),
+            "{}",
+            fixed(&text)
+        );
+    }
+}
+
+#[test]
+fn elements_in_registers_need_no_array() {
+    let text = fixed(
+        "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n#define N 64\ngroupshared uint g[N];\n\
+         [numthreads(N, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{\n    \
+         uint mine = Src[id.x];\n    for (uint s = 1; s < N; s <<= 1)\n    {\n        g[gi] = mine;\n        \
+         GroupMemoryBarrierWithGroupSync();\n        if (gi >= s)\n            mine += g[gi - s];\n        \
+         GroupMemoryBarrierWithGroupSync();\n    }\n    Out[id.x] = mine;\n}\n",
+    );
+    assert!(!text.contains("uint g["), "{text}");
+    assert_data_eq!(
+        kernel_of(&text),
+        str![[r#"
+(N, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    uint mine = Src[id.x];
+    mine = GroupInclusiveSum(mine, gi);
+    Out[id.x] = mine;
+}
+
+"#]]
+    );
+}
+
+/// The total is stored from variables; what the value's macros stand for is what is proved.
+#[test]
+fn a_total_between_the_sweeps_is_stored_behind_the_call() {
+    let text = fixed(
+        "StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out, Sums;\n#define N 64\n#define LOAD(i) Src[(i) * 2]\n\
+         groupshared uint temp[N];\n[numthreads(N, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, \
+         uint3 group : SV_GroupID)\n{\n    temp[gi] = LOAD(id.x);\n    uint offset = 1;\n    \
+         for (uint d = N >> 1; d > 0; d >>= 1)\n    {\n        GroupMemoryBarrierWithGroupSync();\n        if (gi < d)\n            \
+         temp[offset * (2 * gi + 2) - 1] += temp[offset * (2 * gi + 1) - 1];\n        offset *= 2;\n    }\n    \
+         GroupMemoryBarrierWithGroupSync();\n    if (gi == 0) { Sums[group.x] = temp[N - 1]; temp[N - 1] = 0; }\n    \
+         for (uint e = 1; e < N; e *= 2)\n    {\n        offset >>= 1;\n        GroupMemoryBarrierWithGroupSync();\n        \
+         if (gi < e)\n        {\n            uint a = offset * (2 * gi + 1) - 1, b = offset * (2 * gi + 2) - 1;\n            \
+         uint t = temp[a];\n            temp[a] = temp[b];\n            temp[b] += t;\n        }\n    }\n    \
+         GroupMemoryBarrierWithGroupSync();\n    Out[id.x] = temp[gi];\n}\n",
+    );
+    assert_data_eq!(
+        kernel_of(&text),
+        str![[r#"
+(N, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group : SV_GroupID)
+{
+    uint element = LOAD(id.x);
+    uint sum = GroupExclusiveSum(element, gi);
+    if (gi == N - 1)
+        Sums[group.x] = sum + element;
+    Out[id.x] = sum;
+}
+
+"#]]
+    );
+}
+
+/// What stands there hides a function that an earlier fix declared.
+#[test]
+fn a_helper_that_is_hidden_is_not_called() {
+    let once = fixed(&ladder("", STORE, READ));
+    let (declared, _) = once.split_once("[numthreads").expect("a kernel");
+    let declared = declared
+        .split_once("groupshared")
+        .map_or("", |(_, helper)| helper);
+    let declared = format!("groupshared{declared}");
+    for (before, head) in [
+        (
+            "    uint GroupInclusiveSum = 4;\n    Out[id.x + 64] = GroupInclusiveSum;\n",
+            "uint gi",
+        ),
+        ("", "uint3 GroupInclusiveSum : SV_GroupID, uint gi"),
+    ] {
+        let text = ladder(&declared, &format!("{before}{STORE}"), READ).replace("uint gi", head);
+        assert!(
+            fixed(&text).contains(" = GroupInclusiveSum2("),
+            "{}",
+            fixed(&text)
+        );
+    }
+}
+
+/// The totals that a helper uses count where it is called, though an earlier fix declared them.
+#[test]
+fn a_helper_is_not_called_where_its_totals_do_not_fit() {
+    let large = ladder("", STORE, READ).replace("64", "1024");
+    let declared = fixed(&large);
+    assert!(declared.contains("gWaveTotals[256]"), "{declared}");
+    let small = |words: u32| {
+        let kernel = ladder(&format!("groupshared uint h[{words}];\n"), STORE, READ);
+        let kernel = kernel
+            .replace("Scan(", "Small(")
+            .replace("g[gi", "k[gi")
+            .replace(" g[64]", " k[64]");
+        let (_, kernel) = kernel.split_once("Out;\n").expect("a line");
+        format!("{declared}{}", kernel.replace("] = k[gi];", "] = k[gi] + h[0];"))
+    };
+    assert_eq!(fixed(&small(7000)).matches("GroupInclusiveSum(").count(), 3);
+    assert_eq!(fixed(&small(8192 - 64 - 255)), small(8192 - 64 - 255));
+}
