@@ -86,6 +86,8 @@ impl WaveForm {
 /// `?:` would become one.
 pub(crate) fn neutral(operator: Operator, element: Scalar, ty: &str) -> String {
     let of_float = |text: &str| match element {
+        // `half2(0.0)` has too few components.
+        Scalar::Half if ty.ends_with(|last: char| matches!(last, '2'..='4')) => format!("({ty}){text}"),
         Scalar::Half => format!("{ty}({text})"),
         _ => text.to_owned(),
     };

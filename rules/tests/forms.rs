@@ -246,3 +246,20 @@ fn a_helper_is_not_called_where_its_totals_do_not_fit() {
     assert_eq!(fixed(&small(7000)).matches("GroupInclusiveSum(").count(), 3);
     assert_eq!(fixed(&small(8192 - 64 - 255)), small(8192 - 64 - 255));
 }
+
+/// A vector of 16-bit floats is no call with one component.
+#[test]
+fn identities_of_small_vectors_are_converted() {
+    for (ty, cast) in [
+        ("half2", "(half2)0.0"),
+        ("min16float3", "(min16float3)0.0"),
+        ("half", "half(0.0)"),
+    ] {
+        let text = ladder("", STORE, READ).replace("<uint>", &format!("<{ty}>"));
+        let text = text.replace("groupshared uint", &format!("groupshared {ty}"));
+        let text = text
+            .replace("uint left", &format!("{ty} left"))
+            .replace(": 0;", &format!(": ({ty})0;"));
+        assert!(fixed(&text).contains(&format!(": {cast})")), "{}", fixed(&text));
+    }
+}

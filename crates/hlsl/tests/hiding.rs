@@ -466,3 +466,23 @@ fn names_that_are_not_followed_are_told_with_the_reason() {
         assert_eq!(messages, [message], "{body}");
     }
 }
+
+/// Whether such a parameter is a copy hangs on the compiler.
+#[test]
+fn groupshared_parameters_are_not_understood() {
+    let (_, problems) = shader("uint First(groupshared uint a[64]) { return a[0]; }", "x");
+    assert_eq!(problems[0], "the parameters of this function are not understood");
+}
+
+/// What is no function cannot be called, though there is one of its name outside.
+#[test]
+fn a_variable_hides_a_function() {
+    let (shader, problems) = shader(
+        "uint F(uint x) { return x; } uint G(uint F) { return F(1); }",
+        "x",
+    );
+    assert_eq!(problems, ["this expression is not understood"]);
+    let of_g = shader.functions.iter().find(|function| function.name == "G");
+    let body = of_g.and_then(|g| g.body.as_deref()).unwrap_or_default();
+    assert!(!expressions(body).any(|expr| matches!(expr.kind, ExprKind::Call(..))));
+}

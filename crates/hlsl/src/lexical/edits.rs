@@ -16,6 +16,7 @@ pub(super) struct Frame {
     /// The name is known: what follows is an initialiser or an array length.
     name_known: bool,
     direction: Option<Direction>,
+    is_shared: bool,
     /// Statements stand in it.
     pub is_block: bool,
     /// Members of a struct do.
@@ -173,6 +174,11 @@ impl Lexer<'_> {
         if words::is_modifier(word) && next_is_word && !member {
             match word {
                 b"groupshared" if walk.frames.len() == 1 => item.groupshared = true,
+                b"groupshared" => {
+                    if let Some(frame) = walk.frames.last_mut() {
+                        frame.is_shared = true;
+                    }
+                }
                 b"globallycoherent" if walk.frames.len() == 1 => item.coherent = true,
                 b"out" | b"inout" => {
                     if let Some(frame) = walk.frames.last_mut() {
@@ -475,6 +481,9 @@ impl Lexer<'_> {
                 && direction != Direction::In
             {
                 self.out.directions.insert(name, direction);
+            }
+            if let (Some(name), true) = (frame.name, std::mem::take(&mut frame.is_shared)) {
+                self.out.shared_parameters.insert(name);
             }
             frame.name = None;
             frame.name_known = false;

@@ -114,6 +114,8 @@ pub(crate) struct Lexed {
     pub semantics: FxHashMap<u32, Span>,
     /// Start of a parameter's name → its direction, where it is not `in`.
     pub directions: FxHashMap<u32, Direction>,
+    /// Starts of the names of parameters that are said to be `groupshared`: whether these are copies hangs on the compiler.
+    pub shared_parameters: FxHashSet<u32>,
     /// Start of a cast's parenthesis (now a `~`) → the range of tokens between its parentheses.
     pub casts: FxHashMap<u32, (u32, u32)>,
     /// Start and end of what stands in parentheses that are taken out → the places of the two.
@@ -186,6 +188,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             namespaces: vec![Vec::new()],
             semantics: FxHashMap::default(),
             directions: FxHashMap::default(),
+            shared_parameters: FxHashSet::default(),
             casts: FxHashMap::default(),
             parentheses: FxHashMap::default(),
             attributes: FxHashMap::default(),

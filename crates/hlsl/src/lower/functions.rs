@@ -278,6 +278,10 @@ impl<'a> Lowering<'a> {
             }));
         };
         let declared = self.declarator(declarator, ty)?;
+        let start = declared.name_span.start;
+        if self.lexed.shared_parameters.contains(&start) {
+            return None;
+        }
         let default = part(node, Part::DefaultValue).map(|value| {
             let value = self.expression(value);
             self.convert(value, &declared.ty)

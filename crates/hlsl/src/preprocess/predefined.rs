@@ -77,7 +77,7 @@ const STAGES: [(&str, u32); 9] = [
     ("__SHADER_STAGE_AMPLIFICATION", 14),
 ];
 
-const PREPROCESSOR: [&str; 3] = ["__LINE__", "__FILE__", "__INCLUDE_LEVEL__"];
+const PREPROCESSOR: [&str; 5] = ["__LINE__", "__FILE__", "__INCLUDE_LEVEL__", "true", "false"];
 
 const CLANG: [(&str, u32); 14] = [
     ("__clang__", 1),

@@ -72,12 +72,12 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
     names.filter(|name| !is_fixed(name) && !is_read(name)).collect()
 }
 
-/// A directive's text, of a condition without its character constants, which name nothing.
+/// A directive's text, of a condition without its character constants and strings, which name nothing.
 fn without_characters(line: &Directive) -> Vec<u8> {
     let (text, mut at) = (&line.argument[..], 0);
     let mut code = Vec::with_capacity(text.len());
     while let Some(byte) = text.get(at) {
-        let is_quote = *byte == b'\'' && matches!(&line.keyword[..], b"if" | b"elif");
+        let is_quote = matches!(byte, b'\'' | b'"') && matches!(&line.keyword[..], b"if" | b"elif");
         let (end, is_character) = if is_quote {
             literal_end(text, at)
         } else {
@@ -87,6 +87,14 @@ fn without_characters(line: &Directive) -> Vec<u8> {
         at = if is_character { end } else { at + 1 };
     }
     code
+}
+
+/// Whether a word means what it does in every build.
+fn is_of_preprocessor(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"defined" | b"true" | b"false" | b"__has_include" | b"__LINE__" | b"__FILE__" | b"__COUNTER__"
+    )
 }
 
 impl Asked {
@@ -159,7 +167,7 @@ impl Asked {
         let mut found = Vec::new();
         while let Some(word) = left.pop() {
             let is_name = word.first().is_some_and(|first| !first.is_ascii_digit());
-            if !is_name || matches!(word, b"defined" | b"true" | b"false") || !seen.insert(word) {
+            if !is_name || is_of_preprocessor(word) || !seen.insert(word) {
                 continue;
             }
             left.extend(self.bodies.get(word).into_iter().flatten().map(Vec::as_slice));

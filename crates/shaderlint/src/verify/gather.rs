@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use shaderlint_hlsl::{Scalar, Shader};
-use shaderlint_simt::{analyze, unordered};
+use shaderlint_simt::{analyze, unordered, uses_shared_memory};
 use shaderlint_verify::interpret::{self, Interpretation, elements_reached};
 use shaderlint_verify::run::{
     Adapter, AdapterInfo, Case, InputPlan, Report, RunError, Spread, Timing, Trial, cases,
@@ -176,12 +176,16 @@ fn runnable(
     let open = unordered(&flagged.shader, pair.flagged);
     (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
     let of_fixed = unordered(&fixed.shader, pair.fixed).contested;
-    // Of threads that race in groupshared memory, or read there what nobody wrote, anything may come.
-    let defects = analyze(&flagged.shader, pair.flagged);
-    let has_none = defects.races.is_empty() && defects.uninitialised.is_empty();
+    // Of threads that race in groupshared memory, or read there what nobody wrote, anything may come. So it may where not all of
+    // its accesses are followed.
+    let found = analyze(&flagged.shader, pair.flagged);
+    let is_followed = !found.has_gaps && found.stopped.is_none();
+    let is_known = found.races.is_empty()
+        && found.uninitialised.is_empty()
+        && (is_followed || !uses_shared_memory(&flagged.shader, pair.flagged));
     trial.contested = open
         .contested
-        .filter(|_| has_none)
+        .filter(|_| is_known)
         .zip(of_fixed)
         .map(|(of_flagged, of_fixed)| &of_flagged | &of_fixed);
     trial.open = (proof.left_open.map(str::to_owned))

@@ -297,3 +297,55 @@ fn a_buffer_that_one_kernel_leaves_alone_is_compared() {
         "{said}"
     );
 }
+
+/// What is said of two texts, on the adapters there are.
+fn of_two(name: &str, texts: [&str; 2]) -> String {
+    let files =
+        ["a", "b"].map(|part| Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{part}.hlsl")));
+    for (file, text) in files.iter().zip(texts) {
+        std::fs::write(file, text).expect("the folder can be written to");
+    }
+    let [a, b] = files.each_ref().map(|file| file.to_string_lossy());
+    verify(
+        &[&a, &b, "--no-timing", "--quiet"],
+        ("LP_NATIVE_VECTOR_WIDTH", "256"),
+    )
+}
+
+/// What a device leaves where threads may race is one of several results, and no difference.
+#[test]
+fn kernels_that_may_race_are_not_called_different() {
+    if !has_adapter() {
+        return;
+    }
+    let kernel = |body: &str| copying(&format!("{BUFFERS} groupshared uint g[64];"), "", body);
+    let init = "g[gi] = 0; GroupMemoryBarrierWithGroupSync();";
+    let (write, read) = ("if (id.x == 0) g[0] = 3;", "if (id.x == 1) Y[1] = g[0];");
+    let texts =
+        [format!("{init} {write} {read}"), format!("{init} {read} {write}")].map(|body| kernel(&body));
+    let said = of_two("may-race", [&texts[0], &texts[1]]);
+    assert!(
+        said.starts_with("1\nMain: not proved, and what was run says nothing"),
+        "{said}"
+    );
+}
+
+/// A method stores where its object is; WGSL would copy all of it.
+#[test]
+fn methods_that_store_in_groupshared_memory_are_not_run() {
+    if !has_adapter() {
+        return;
+    }
+    let globals = format!(
+        "{BUFFERS} struct Box {{ uint v[64]; void put(uint i, uint x) {{ v[i] = x; }} }}; groupshared Box box;"
+    );
+    let kernel = |store: &str| {
+        let body = format!("{store} GroupMemoryBarrierWithGroupSync(); Y[id.x] = box.v[gi ^ 1];");
+        copying(&globals, "", &body)
+    };
+    let texts = [kernel("box.put(gi, X[id.x]);"), kernel("box.v[gi] = X[id.x];")];
+    for order in [[&*texts[0], &texts[1]], [&texts[1], &texts[0]]] {
+        let said = of_two("groupshared-method", order);
+        assert!(said.starts_with("1\nMain: not proved and not run"), "{said}");
+    }
+}

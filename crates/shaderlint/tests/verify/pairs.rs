@@ -604,6 +604,11 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
     );
     let version = "Y[id.x] = 1;\n#if __HLSL_VERSION == 2018\nY[id.x] = 2;\n#endif";
     assert_eq!(verdict("", version, &["--hlsl-version", "2021"]), "");
+    // What these are no build sets, and a string names nothing.
+    for condition in ["true", "!false", "__LINE__ == 5", "__has_include(\"more.h\")"] {
+        let body = format!("Y[id.x] = 1;\n#if {condition}\nY[id.x] = 2;\n#endif");
+        assert_eq!(verdict("", &body, &[]), "", "{condition}");
+    }
 }
 
 /// A `static` resource is another one by another name: it is not bound.

@@ -1,7 +1,7 @@
 //! Expressions as values, and for their effects.
 
 use naga::{Expression, Statement, SwizzleComponent};
-use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, Scalar, Span, Type};
+use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, Scalar, Span, Storage, Type};
 
 use super::function::{Body, Value};
 use super::module::GlobalPlace;
@@ -491,6 +491,13 @@ impl Body<'_, '_> {
                 values.push(self.value_as(argument, &local.ty)?);
                 continue;
             }
+            // Copied out as a whole, parts would come along that other threads have written meanwhile.
+            if matches!(local.ty, Type::Array(..) | Type::Struct(_)) && self.is_groupshared(argument) {
+                return Err(LowerError::unsupported(
+                    "groupshared memory that a function or method is given to change",
+                    span,
+                ));
+            }
             let target = self.target(argument)?;
             let copy = self.temporary(&local.ty, span)?;
             if parameter.direction == Direction::InOut {
@@ -519,5 +526,21 @@ impl Body<'_, '_> {
             self.store_target(&target, value, span)?;
         }
         Ok(result)
+    }
+
+    /// Whether a place is in groupshared memory.
+    fn is_groupshared(&self, mut place: &Expr) -> bool {
+        while let ExprKind::Index(of, _)
+        | ExprKind::Field(of, _)
+        | ExprKind::Swizzle(of, _)
+        | ExprKind::Cast(of) = &place.kind
+        {
+            place = of;
+        }
+        let ExprKind::Global(id) = place.kind else {
+            return false;
+        };
+        let global = self.unit.shader.globals.get(id.0 as usize);
+        global.is_some_and(|global| global.storage == Storage::Groupshared)
     }
 }
