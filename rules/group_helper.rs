@@ -9,7 +9,7 @@ use shaderlint_linter::At;
 use shaderlint_simt::Collective;
 
 use crate::totals::further_name;
-use crate::unit::{Unit, words};
+use crate::unit::{Unit, without_comments, words};
 use crate::written::{free, text_in_file};
 
 /// How a file names its functions.
@@ -74,7 +74,8 @@ impl Helper {
         let declared = shader.functions.iter().find_map(|function| {
             let is_before = holder.is_some_and(|holder| function.span.end <= holder.span.start);
             let is_like = function.name.starts_with(wanted) && function.body.is_some();
-            let text = text_in_file(shader, function.span).filter(|_| is_before && is_like)?;
+            let may_be_called = is_before && is_like && names_nothing_else(shader, &function.name);
+            let text = text_in_file(shader, function.span).filter(|_| may_be_called)?;
             let arrays = shader.globals.iter();
             let mut arrays = arrays.filter(|array| array.storage == Storage::Groupshared);
             arrays.find_map(|array| {
@@ -120,6 +121,20 @@ impl Helper {
         };
         format!("\n// {}\n{}{end}", self.comment, self.text)
     }
+}
+
+/// Whether all that has a function's name in the unit's files is the function, or a call: a variable, a type or an enumerator would
+/// hide it somewhere.
+fn names_nothing_else(shader: &Shader, name: &str) -> bool {
+    let files = shader.sources.files.iter();
+    files.map(|file| without_comments(&file.text)).all(|text| {
+        let mut named = words(&text).filter(|word| *word == name.as_bytes());
+        named.all(|word| {
+            let end = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize) + word.len();
+            let behind = text.get(end..).unwrap_or_default();
+            behind.trim_ascii_start().first() == Some(&b'(')
+        })
+    })
 }
 
 /// `wanted` as a name within a helper: numbered where that is a macro, or what the unit declares.

@@ -127,10 +127,14 @@ pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> Result<
     let declared = declared.map(|array| shader.words(&array.ty));
     let all = declared.chain(slots.map(|slots| slots as usize));
     if all.fold(0, usize::saturating_add) > words {
-        let of_mesh = if is_of_mesh { " of a mesh shader" } else { "" };
+        let of_mesh = if is_of_mesh {
+            " of a mesh shader"
+        } else {
+            " of a group"
+        };
         let kib = words / KIB;
         return Err(format!(
-            "the per-wave totals exceed the {kib} KiB of groupshared memory{of_mesh}"
+            "with the per-wave totals the file's groupshared arrays together exceed {kib} KiB, the groupshared memory{of_mesh}"
         ));
     }
     Ok(())

@@ -218,6 +218,14 @@ fn a_helper_that_is_hidden_is_not_called() {
             "uint gi",
         ),
         ("", "uint3 GroupInclusiveSum : SV_GroupID, uint gi"),
+        ("    static const uint GroupInclusiveSum = 4;\n", "uint gi"),
+        ("    typedef uint GroupInclusiveSum;\n", "uint gi"),
+        ("    struct GroupInclusiveSum { uint a; };\n", "uint gi"),
+        ("    enum Kind { GroupInclusiveSum = 4 };\n", "uint gi"),
+        (
+            "    for (uint GroupInclusiveSum = 0; GroupInclusiveSum < 4; ++GroupInclusiveSum) {}\n",
+            "uint gi",
+        ),
     ] {
         let text = ladder(&declared, &format!("{before}{STORE}"), READ).replace("uint gi", head);
         assert!(

@@ -174,7 +174,7 @@ uint pick(float a) { return 2; }
 uint pick(float2 a) { return 3; }
 uint pick(uint a, uint b = 5) { return a + b; }
 void move(out uint a, inout float b, in uint c, const int d = 7) { a = c + d; b *= 2; }
-void shared_array(groupshared uint data[64], inout uint other[2]) { data[0] = other[1]; }
+void shared_array(uint data[64], inout uint other[2]) { data[0] = other[1]; }
 groupshared uint lds[64];
 uint later(uint a);
 uint use_all(float x, int i, uint u, uint2 w)
