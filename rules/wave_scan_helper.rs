@@ -13,15 +13,18 @@ use crate::unit::words;
 use crate::written::{indented, operand};
 
 /// How many times as fast as the call the block in its place was on an NVIDIA H200, from so many elements on: with the elements in an
-/// array, and in registers. Hillis–Steele over `uint`s, one a thread (docs/measurements.md).
+/// array, and in registers. Speed-ups over Hillis–Steele of `uint`s, one a thread (docs/measurements.md).
 const IN_PLACE: [(u32, [f64; 2]); 6] = [
     (32, [1.0, 1.0]),
-    (64, [1.18, 1.0]),
-    (128, [1.97, 1.51]),
-    (256, [1.62, 1.35]),
-    (512, [1.54, 1.34]),
-    (1024, [1.50, 1.30]),
+    (64, [1.0, 1.0]),
+    (128, [1.64, 1.50]),
+    (256, [1.51, 1.35]),
+    (512, [1.44, 1.34]),
+    (1024, [1.40, 1.30]),
 ];
+
+/// From how many elements on a call that needs no array was seen to be faster than the ladder (docs/measurements.md).
+const WITHOUT_ARRAY_FROM: u32 = 64;
 
 /// The form that a scan's fix may have in place of the one that it has.
 pub(crate) fn other_form(context: &Context<'_>, scan: &Collective, of: FixForm) -> OtherForm {
@@ -81,7 +84,8 @@ impl Text<'_> {
         // What a thread takes of its own it has written itself.
         let waits_first = each > 1 || self.scan.reversed;
         let barriers = barriers.iter().filter(|barriers| waits_first || !barriers.first);
-        let sole_use = self.sole_use(each);
+        let is_large = |of: &SoleUse| of.values.is_empty() || self.scan.count >= WITHOUT_ARRAY_FROM;
+        let sole_use = self.sole_use(each).filter(is_large);
         let mut forms = Vec::new();
         for helper in helpers {
             if let Some(sole_use) = &sole_use {
