@@ -111,6 +111,7 @@ tools/b.hlsl
                  groupshared-out-of-bounds = warn
                  uninitialised-groupshared = warn
                  wave-size-assumption = warn
+  form of fixes  helper
   include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
                  *.csh *.azsl *.azsli
   exclude        none

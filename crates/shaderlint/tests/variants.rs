@@ -415,7 +415,7 @@ warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
    │
    = proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64,
      race-free
-   = the wave form passes two barriers instead; it needs shader model 6.0 and
+   = the wave form passes one barrier instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
    = no automatic fix: the same fix is not proved in variant odd
