@@ -410,11 +410,19 @@ fn the_button_agrees_with_every_proof() {
     let rows = pressed(&mut browser, &page, inclusive);
     browser.close();
     assert!(rows.len() > 10, "{rows:#?}");
-    // Groups of some kernels write to the same elements: what is left there shows nothing.
-    let caught = rows
-        .iter()
-        .filter(|(_, said)| said.starts_with("differs: "))
-        .count();
     let missed = rows.iter().find(|(_, said)| said.starts_with("alike: "));
-    assert!(missed.is_none() && caught + 4 >= rows.len(), "{rows:#?}");
+    assert!(missed.is_none(), "{rows:#?}");
+    // Sums of floats round; of the others groups write to the same elements, or threads to places that the data give.
+    let open = rows.iter().filter(|(_, said)| !said.starts_with("differs: "));
+    let open: Vec<&str> = open.map(|(kernel, _)| kernel.as_str()).collect();
+    assert_eq!(
+        open,
+        [
+            "blelloch-scan/bad-variants.hlsl Floats",
+            "hillis-steele-scan/bad-published.hlsl Read",
+            "hillis-steele-scan/bad-scattered.hlsl Scatters",
+            "hillis-steele-scan/bad-types.hlsl Floats",
+            "hillis-steele-scan/bad-vectors.hlsl Register",
+        ]
+    );
 }
