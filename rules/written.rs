@@ -203,7 +203,7 @@ pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool 
 
 /// `wanted` as the name of a variable, numbered where that is one that stands where the form will, or a macro.
 ///
-/// A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
+/// It is none that the function has outside of the construct, whatever that means, but for variables of other blocks.
 pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> String {
     let function = shader.functions.get(found.function.0 as usize);
     let unit = Unit::of(shader);
@@ -217,9 +217,41 @@ pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> S
                     local.name == name && !is_within(local) && is_seen_from(shader, local, found.span)
                 })
             })
+            || function.is_some_and(|function| {
+                let is_variable = function.locals.iter().any(|local| local.name == name);
+                (!is_variable || unit.declares(shader, name.as_bytes()))
+                    && names_besides(shader, function.span, found.span, name)
+            })
             || unit.is_macro_or_template(name.as_bytes())
             || unit.may_be_pasted(name.as_bytes())
     })
+}
+
+/// Whether a function's text says a name outside of a part of it, in this build or another one: whatever it is the name of, a
+/// variable would hide it.
+fn names_besides(shader: &Shader, function: Span, part: Span, name: &str) -> bool {
+    let says = |text: &[u8]| words(text).any(|word| word == name.as_bytes());
+    let around = |text: &[u8], whole: [u32; 2], part: [u32; 2]| {
+        let slice = |start: u32, end: u32| text.get(start as usize..end as usize).unwrap_or_default();
+        says(slice(whole[0], part[0])) || says(slice(part[1], whole[1]))
+    };
+    let located = [function, part].map(|span| shader.origins.locate(span));
+    let in_file = match located {
+        [Some(whole), Some(part)] if whole.file == part.file => {
+            let text = shader
+                .sources
+                .get(whole.file)
+                .map(|file| without_comments(&file.text));
+            text.is_none_or(|text| around(&text, [whole.start, whole.end], [part.start, part.end]))
+        }
+        _ => false,
+    };
+    in_file
+        || around(
+            &shader.text,
+            [function.start, function.end],
+            [part.start, part.end],
+        )
 }
 
 /// `wanted`, or with the first number after it that makes it free.

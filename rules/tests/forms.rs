@@ -271,3 +271,15 @@ fn identities_of_small_vectors_are_converted() {
         assert!(fixed(&text).contains(&format!(": {cast})")), "{}", fixed(&text));
     }
 }
+
+/// Whatever a name means where the fix stands, no variable of the fix hides it.
+#[test]
+fn variables_of_a_fix_hide_nothing() {
+    let declared = "struct sum { uint a; };\nuint first(uint x) { return x; }\n";
+    let used = "\n    sum q;\n    q.a = first(3);\n    Out[id.x + 64] = q.a;\n    Out[id.x] = g[gi];\n";
+    let text = fixed(&ladder(declared, STORE, used));
+    assert!(text.contains("uint sum2 = GroupInclusiveSum("), "{text}");
+    let chosen = "\n    Out[id.x] = g[gi];\n#ifdef MORE\n    Out[id.x] = sum(4);\n#endif\n";
+    let text = fixed(&ladder("uint sum(uint x) { return x; }\n", STORE, chosen));
+    assert!(text.contains("uint sum2 = GroupInclusiveSum("), "{text}");
+}
