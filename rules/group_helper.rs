@@ -9,7 +9,7 @@ use shaderlint_linter::At;
 use shaderlint_simt::Collective;
 
 use crate::totals::further_name;
-use crate::unit::{Unit, without_comments, words};
+use crate::unit::{Unit, code_of_files, words};
 use crate::written::{free, text_in_file};
 
 /// How a file names its functions.
@@ -126,8 +126,7 @@ impl Helper {
 /// Whether all that has a function's name in the unit's files is the function, or a call: a variable, a type or an enumerator would
 /// hide it somewhere.
 fn names_nothing_else(shader: &Shader, name: &str) -> bool {
-    let files = shader.sources.files.iter();
-    files.map(|file| without_comments(&file.text)).all(|text| {
+    code_of_files(shader).all(|text| {
         let mut named = words(&text).filter(|word| *word == name.as_bytes());
         named.all(|word| {
             let end = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize) + word.len();

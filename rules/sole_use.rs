@@ -16,7 +16,7 @@ use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Collective, Elements, Rewrite};
 
 use crate::statements::group_barrier;
-use crate::unit::{Unit, without_comments, words};
+use crate::unit::{Unit, code_of_files, without_comments, words};
 use crate::written::{on_one_line, text_in_file};
 
 /// How long a value may be that moves, in bytes.
@@ -35,7 +35,7 @@ pub(crate) struct SoleUse {
     pub to_barrier: Span,
     /// The values of the thread's elements, as the file has them and as they are expanded; none where they are in registers.
     pub values: Vec<[String; 2]>,
-    /// Where a result is read behind the ladder, and that of which element.
+    /// Each read of a result behind the ladder: its place, and the element's number.
     pub reads: Vec<(Span, usize)>,
     /// What is read in place of it, for each element.
     pub results: Vec<String>,
@@ -92,6 +92,9 @@ impl SoleUse {
         let is_whole = rewrite.also.is_empty()
             && is_in_array != reads.is_empty()
             && (values.len() == each as usize || values.is_empty() && stores == 0 && !is_in_array);
+        if !is_whole {
+            return None;
+        }
 
         let is_used = |expr: &&Expr| matches!(expr.kind, ExprKind::Global(of) if of == *array);
         let bodies = shader
@@ -109,7 +112,7 @@ impl SoleUse {
         let edited = read
             .chain(&gone)
             .chain([&found.span, &to_barrier, &declared.span]);
-        if !is_whole || is_named_elsewhere || !are_in_one_file(shader, edited) {
+        if is_named_elsewhere || !are_in_one_file(shader, edited) {
             return None;
         }
         // What stands right before the ladder goes with it, and comments on its steps.
@@ -268,10 +271,7 @@ fn are_in_one_file<'s>(shader: &Shader, mut spans: impl Iterator<Item = &'s Span
 
 /// How often the unit's files have a name, with what is left out of this build.
 fn times_named(shader: &Shader, name: &str) -> usize {
-    let files = shader.sources.files.iter();
-    let named = files.map(|file| {
-        let text = without_comments(&file.text);
-        words(&text).filter(|word| *word == name.as_bytes()).count()
-    });
+    let named =
+        code_of_files(shader).map(|text| words(&text).filter(|word| *word == name.as_bytes()).count());
     named.sum()
 }

@@ -747,6 +747,15 @@ fn ends_before(text: &[u8]) -> Vec<&[u8]> {
     ends
 }
 
+/// The texts of a unit's files without comments, with what this build leaves out.
+pub(crate) fn code_of_files(shader: &Shader) -> impl Iterator<Item = Vec<u8>> {
+    shader
+        .sources
+        .files
+        .iter()
+        .map(|file| without_comments(&file.text))
+}
+
 /// A text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.
 pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
     let mut kept = text.to_vec();

@@ -121,11 +121,12 @@ impl Text<'_> {
     /// The same without the array that the elements went through, which nothing else uses: with the barriers that stood behind the
     /// ladder, or without; or with one before the call.
     fn without_array(&self, helper: &Helper, each: u32, sole_use: &SoleUse) -> Vec<WaveForm> {
-        let ways = [
+        let mut ways = vec![
             (sole_use.to_barrier, false),
             (sole_use.over, false),
             (sole_use.over, true),
         ];
+        ways.dedup();
         let forms = ways.into_iter().filter_map(|(over, first)| {
             let barriers = Barriers { first, last: false };
             let mut form = self.calling_of(helper.clone(), barriers, |text, block, call| {

@@ -1,4 +1,4 @@
-//! The texts of fixes: what becomes of a ladder, its array and its stores.
+//! The text that a fix leaves of a kernel.
 
 use shaderlint_hlsl::NoIncludes;
 use shaderlint_linter::{Diagnostic, Settings, check_shader, settle};

@@ -162,7 +162,7 @@ fn findings_are_fixed_allowed_and_explained() {
         [8, 3, 8, 3],
         json!(["quickfix", "source.fixAll.shaderlint"]),
     );
-    let [short, fast, allow] = titles(&actions).try_into().unwrap();
+    let [short, fast, allow] = titles(&actions).try_into().expect("three actions");
     assert_eq!(
         titles(&both),
         [vec![short, fast], titles(&all), vec![allow]].concat()
@@ -176,7 +176,7 @@ fn findings_are_fixed_allowed_and_explained() {
         .with("a.hlsl", LADDER);
     assert!(folder_of_forms.run(&["--fix", "a.hlsl"]).status.success());
     assert_eq!(
-        fs::read_to_string(folder_of_forms.0.join("a.hlsl")).unwrap(),
+        fs::read_to_string(folder_of_forms.0.join("a.hlsl")).expect("the file is there"),
         in_place
     );
     assert_ne!(in_place, fixed);

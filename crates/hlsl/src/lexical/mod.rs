@@ -114,7 +114,7 @@ pub(crate) struct Lexed {
     pub semantics: FxHashMap<u32, Span>,
     /// Start of a parameter's name → its direction, where it is not `in`.
     pub directions: FxHashMap<u32, Direction>,
-    /// Starts of the names of parameters that are said to be `groupshared`: whether these are copies hangs on the compiler.
+    /// Starts of the names of parameters that say `groupshared`. Compilers refuse them, or pass a reference.
     pub shared_parameters: FxHashSet<u32>,
     /// Start of a cast's parenthesis (now a `~`) → the range of tokens between its parentheses.
     pub casts: FxHashMap<u32, (u32, u32)>,

@@ -298,7 +298,7 @@ fn a_buffer_that_one_kernel_leaves_alone_is_compared() {
     );
 }
 
-/// What is said of two texts, on the adapters there are.
+/// The verdict on two texts, run on the adapters there are.
 fn of_two(name: &str, texts: [&str; 2]) -> String {
     let files =
         ["a", "b"].map(|part| Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{part}.hlsl")));
