@@ -54,6 +54,8 @@ pub(crate) struct Helper {
     pub name: String,
     /// Its declaration.
     pub text: String,
+    /// The same with the group's size in figures.
+    pub expanded: String,
     /// The line above that.
     comment: String,
     /// It stands in the file, with its totals.
@@ -61,14 +63,14 @@ pub(crate) struct Helper {
 }
 
 impl Helper {
-    /// `write` makes a helper of its name and that of its totals. First comes the one that already stands before the ladder, if
+    /// `write` makes a helper of its name and that of its totals, as the file has it and with the group's size in figures. First comes the one that already stands before the ladder, if
     /// there is one; then one whose names the unit uses nowhere, like `wanted`.
     pub fn all(
         shader: &Shader,
         found: &Collective,
         wanted: &str,
         (totals, comment): (&str, &str),
-        write: impl Fn(&str, &str) -> String,
+        write: impl Fn(&str, &str) -> [String; 2],
     ) -> impl Iterator<Item = Helper> {
         let holder = shader.functions.get(found.function.0 as usize);
         let declared = shader.functions.iter().find_map(|function| {
@@ -80,7 +82,8 @@ impl Helper {
             let mut arrays = arrays.filter(|array| array.storage == Storage::Groupshared);
             arrays.find_map(|array| {
                 let own = write(&function.name, &array.name);
-                let is_it = text.split_whitespace().eq(own.split_whitespace());
+                let [of_file, _] = &own;
+                let is_it = text.split_whitespace().eq(of_file.split_whitespace());
                 is_it.then(|| (function.name.clone(), own))
             })
         });
@@ -88,15 +91,15 @@ impl Helper {
         let text = write(&name, totals);
         let declared = declared.map(|declared| (declared, true));
         let comment = comment.to_owned();
-        declared
-            .into_iter()
-            .chain([((name, text), false)])
-            .map(move |((name, text), is_declared)| Helper {
+        declared.into_iter().chain([((name, text), false)]).map(
+            move |((name, [text, expanded]), is_declared)| Helper {
                 name,
                 text,
+                expanded,
                 comment: comment.clone(),
                 is_declared,
-            })
+            },
+        )
     }
 
     /// The declaration of its totals, where these are an array that the file has.

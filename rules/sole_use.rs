@@ -1,8 +1,8 @@
 //! An array that serves a ladder and nothing else: it goes with the ladder.
 //!
-//! A call takes the thread's own elements and gives its result. Where the elements are stored for the ladder alone, and read behind
-//! it each by the thread that it belongs to, neither needs the array: the values that are stored are what the call is given, and
-//! results are variables. The array is not declared any more then.
+//! A call takes the thread's own elements and gives its result. Where the elements are stored for the ladder alone, and what is read
+//! behind it is a result of the thread that reads it, neither needs the array: the values that are stored are what the call is given,
+//! and results are variables. The array is not declared any more then.
 //!
 //! **Why this is right.** What the kernel leaves is for the proof of the whole fix to find out: which value is which element, that
 //! indices of one text are one, and whether a barrier that goes orders anything else. What no proof of one kernel shows is that
@@ -13,11 +13,12 @@ use shaderlint_hlsl::{
     expressions, statements,
 };
 use shaderlint_linter::{At, Context, Edit};
-use shaderlint_simt::{Collective, Elements, Rewrite};
+use shaderlint_simt::{Collective, Rewrite, StepEdit};
 
+use crate::form::WaveForm;
 use crate::statements::group_barrier;
 use crate::unit::{Unit, code_of_files, without_comments, words};
-use crate::written::{on_one_line, text_in_file};
+use crate::written::{in_parentheses, on_one_line, text_in_file};
 
 /// How long a value may be that moves, in bytes.
 const LONGEST: usize = 100;
@@ -25,8 +26,8 @@ const LONGEST: usize = 100;
 /// What there is of an array that only a ladder uses.
 #[derive(Clone)]
 pub(crate) struct SoleUse {
-    /// Its declaration.
-    pub declaration: Span,
+    /// Its declaration, if nothing else names it.
+    pub declaration: Option<Span>,
     /// Statements before the ladder that go: what stores elements, barriers behind that, and variables of the ladder's.
     pub gone: Vec<Span>,
     /// The ladder.
@@ -35,31 +36,56 @@ pub(crate) struct SoleUse {
     pub to_barrier: Span,
     /// The values of the thread's elements, as the file has them and as they are expanded; none where they are in registers.
     pub values: Vec<[String; 2]>,
-    /// Each read of a result behind the ladder: its place, and the element's number.
+    /// Each read of a result behind the ladder: its place, and the result's number.
     pub reads: Vec<(Span, usize)>,
-    /// What is read in place of it, for each element.
-    pub results: Vec<String>,
+    /// There is one read, which is all that the next statement declares a variable with, or returns: the call may stand there.
+    pub takes_call: bool,
+    /// What is read in place of it, for each result: as the file has it, and as it is expanded.
+    results: Vec<[String; 2]>,
+}
+
+/// Where a ladder leaves the results that a thread reads.
+#[derive(Clone, Copy)]
+pub(crate) enum Left<'a> {
+    /// Each in the element that it took a value from, in the component that this names.
+    InOwn(&'a str),
+    /// One of all threads, in the element of this index.
+    InCell(u32),
+    InVariables,
 }
 
 impl SoleUse {
-    /// Of a ladder of `each` elements a thread; behind an element stands what names the component that is scanned, and the one that
-    /// the result is left in. `None` where anything else names the array.
+    /// Of a ladder of `each` elements a thread; behind an element stands what names the component that it takes. `None` where
+    /// anything else names the array.
     pub fn of(
         context: &Context<'_>,
         found: &Collective,
         rewrite: &Rewrite,
-        each: u32,
-        [given, left]: [&str; 2],
+        (each, given): (u32, &str),
+        left: Left<'_>,
     ) -> Option<SoleUse> {
         let shader = context.shader;
-        let [array] = found.arrays.as_slice() else {
+        let &[array] = found.arrays.as_slice() else {
             return None;
         };
-        let declared = declared_alone(shader, *array)?;
+        let declared = shader.globals.get(array.0 as usize)?;
+        if declared.storage != Storage::Groupshared {
+            return None;
+        }
         let function = context.function(found.function)?;
         let body = function.body.as_deref()?;
         let (list, first, last) = list_with(body, found.span)?;
+        let is_used = |expr: &&Expr| matches!(expr.kind, ExprKind::Global(of) if of == array);
+        let uses_it =
+            |statement: &Stmt| expressions(std::slice::from_ref(statement)).any(|expr| is_used(&expr));
         let (before, behind) = (list.get(..first)?, list.get(last + 1..)?);
+        let store = move |statement| stored(shader, statement, array);
+        let is_before = |statement: &Stmt| uses_it(statement) && stored(shader, statement, array).is_none();
+        let start = before.iter().rposition(is_before).map_or(0, |at| at + 1);
+        let before = before.get(start..)?;
+        let end = behind.iter().position(|statement| store(statement).is_some());
+        let (behind, next) = behind.split_at(end.unwrap_or(behind.len()));
+        let of_next = next.first().and_then(store).map(|(_, _, value)| value);
         let is_removable =
             |statement: &Stmt| group_barrier(statement) == Some(Intrinsic::GroupMemoryBarrierWithGroupSync);
         let barriers = behind.iter().take_while(|statement| is_removable(statement));
@@ -67,28 +93,71 @@ impl SoleUse {
 
         let mut indices: Vec<String> = Vec::new();
         let mut values = Vec::new();
-        let mut stores = 0;
+        let (mut stores, mut first_value) = (0, None);
         let mut gone = Vec::new();
         for statement in before {
-            if let Some((index, component, value)) = stored(shader, statement, *array) {
+            if let Some((index, component, value)) = store(statement) {
                 stores += 1;
                 gone.push(statement.span);
                 if component == given {
                     indices.push(index);
                     values.push(texts(shader, value)?);
+                    first_value.get_or_insert(value.span.start);
                 }
             } else if stores > 0 && is_removable(statement) || is_dead(function, rewrite, found, statement) {
                 gone.push(statement.span);
             }
         }
+        // The last step, where it stays in the text.
+        let steps = rewrite.last_step.iter().flat_map(|step| &step.edits);
+        let steps: Vec<&StepEdit> = steps.collect();
+        let is_of_step = |expr: &&Expr| {
+            let mut steps = steps.iter().map(|step| step.span());
+            steps.any(|step| step.start <= expr.span.start && expr.span.end <= step.end)
+        };
         let mut reads = Vec::new();
-        for expr in expressions(behind) {
-            if let Some((index, component)) = element(shader, expr, *array, left) {
-                let is_it = |known: &String| *known == index && component == left;
-                reads.push((expr.span, indices.iter().position(is_it)?));
+        let read = expressions(behind).chain(of_next.into_iter().flat_map(Expr::descendants));
+        for expr in read.filter(|expr| !is_of_step(expr)) {
+            let length = match left {
+                Left::InOwn(component) => component.len(),
+                Left::InCell(_) | Left::InVariables => 0,
+            };
+            let Some((index, component)) = place(shader, expr, array) else {
+                continue;
+            };
+            if component.is_empty() != (length == 0) {
+                continue;
+            }
+            let result = match left {
+                Left::InOwn(own) => indices
+                    .iter()
+                    .position(|known| *known == index && component == own)?,
+                Left::InCell(cell) => {
+                    (index.trim_end_matches(['u', 'U']) == cell.to_string()).then_some(0)?
+                }
+                Left::InVariables => return None,
+            };
+            reads.push((expr.span, result));
+        }
+        let read_outright = reads.len();
+        for step in &steps {
+            match step {
+                StepEdit::ReadTotal(total) => reads.push((in_parentheses(shader, *total), 0)),
+                StepEdit::Remove(statement) => gone.insert(0, *statement),
             }
         }
-        let is_in_array = !matches!(found.output, Elements::Register { .. });
+        let next = behind.iter().find(|statement| !is_removable(statement));
+        let takes_call =
+            matches!(reads.as_slice(), [(read, _)] if next.is_some_and(|next| is_all_of(next, *read)));
+        // The call stands in place of the ladder, or of the read.
+        let end = match reads.as_slice() {
+            [(read, _)] if takes_call => read.start,
+            _ => found.span.start,
+        };
+        if first_value.is_some_and(|first| may_mean_else(shader, function, first, end, &values)) {
+            return None;
+        }
+        let is_in_array = !matches!(left, Left::InVariables);
         let is_whole = rewrite.also.is_empty()
             && is_in_array != reads.is_empty()
             && (values.len() == each as usize || values.is_empty() && stores == 0 && !is_in_array);
@@ -96,23 +165,26 @@ impl SoleUse {
             return None;
         }
 
-        let is_used = |expr: &&Expr| matches!(expr.kind, ExprKind::Global(of) if of == *array);
         let bodies = shader
             .functions
             .iter()
             .filter_map(|function| function.body.as_deref());
         let uses = bodies.flat_map(expressions).filter(is_used).count();
-        let in_ladder = list.get(first..=last)?;
-        let known = expressions(in_ladder).filter(is_used).count() + stores + reads.len();
+        let in_ladder = expressions(list.get(first..=last)?);
+        let in_steps = expressions(behind).filter(is_of_step);
+        let known = in_ladder.chain(in_steps).filter(is_used).count() + stores + read_outright;
         let name = declared.own_name();
-        let is_named_elsewhere = uses != known
-            || times_named(shader, name) != uses + 1
-            || Unit::of(shader).may_be_pasted(name.as_bytes());
+        let is_all = uses == known
+            && is_declared_alone(shader, declared)
+            && times_named(shader, name) == uses + 1
+            && !Unit::of(shader).may_be_pasted(name.as_bytes());
+        let declaration = is_all.then_some(declared.span);
         let read = reads.iter().map(|(read, _)| read);
         let edited = read
             .chain(&gone)
-            .chain([&found.span, &to_barrier, &declared.span]);
-        if is_named_elsewhere || !are_in_one_file(shader, edited) {
+            .chain([&found.span, &to_barrier])
+            .chain(&declaration);
+        if !are_in_one_file(shader, edited) {
             return None;
         }
         // What stands right before the ladder goes with it, and comments on its steps.
@@ -121,31 +193,83 @@ impl SoleUse {
             start = last.start;
         }
         Some(SoleUse {
-            declaration: declared.span,
+            declaration,
             gone,
             over: Span { start, ..found.span },
             to_barrier: Span { start, ..to_barrier },
             values,
             reads,
+            takes_call,
             results: Vec::new(),
         })
     }
 
+    /// The forms without the array: with the barriers that stood behind the ladder, or without; or with one before the call. `write`
+    /// writes one with what [`SoleUse::given`] says in place of values.
+    pub fn forms(
+        &self,
+        results: &[String],
+        write: impl Fn(bool) -> Option<WaveForm>,
+    ) -> impl Iterator<Item = WaveForm> {
+        let mut ways = vec![(self.to_barrier, false), (self.over, false), (self.over, true)];
+        ways.dedup();
+        let filled = |text: &str, which: usize| {
+            let values = self.values.iter().enumerate();
+            values.fold(text.to_owned(), |text, (number, texts)| {
+                text.replace(&value(number), &texts[which])
+            })
+        };
+        let results: Vec<[String; 2]> = { results.iter() }
+            .map(|result| [filled(result, 0), filled(result, 1)])
+            .collect();
+        ways.into_iter().filter_map(move |(over, first)| {
+            let mut form = write(first)?;
+            if !self.values.is_empty() {
+                let expanded = form.expanded.as_ref().unwrap_or(&form.block);
+                form.expanded = Some(filled(expanded, 1));
+                form.block = filled(&form.block, 0);
+            }
+            form.sole_use = Some(SoleUse {
+                over,
+                results: results.clone(),
+                ..self.clone()
+            });
+            Some(form)
+        })
+    }
+
+    /// What the call is given where the thread's elements are stored for it, if they are.
+    pub fn given(&self) -> Vec<String> {
+        (0..self.values.len()).map(value).collect()
+    }
+
     /// What becomes of the statements before the ladder, and of what is read behind it.
     pub fn edits(&self, shader: &Shader) -> impl Iterator<Item = Edit> {
-        let over = |at: Span, text: String| Edit {
+        let over = |at: Span, [text, expanded]: [String; 2]| Edit {
             at: At::Over(at),
             text,
-            expanded: None,
+            expanded: Some(expanded),
         };
-        let gone = self.gone.iter().map(move |gone| over(*gone, String::new()));
+        let gone = self.gone.iter().map(move |gone| over(*gone, Default::default()));
         let reads = self.reads.iter().map(move |(read, element)| {
             let result = self.results.get(*element).cloned().unwrap_or_default();
-            let is_operand = result.contains(' ') && !stands_alone(shader, *read);
-            over(*read, if is_operand { format!("({result})") } else { result })
+            let is_operand = result.iter().any(|text| text.contains(' ')) && !stands_alone(shader, *read);
+            over(
+                *read,
+                if is_operand {
+                    result.map(|text| format!("({text})"))
+                } else {
+                    result
+                },
+            )
         });
         gone.chain(reads)
     }
+}
+
+/// Stands for a value that moves until its text is written: no text of HLSL.
+fn value(number: usize) -> String {
+    format!("\u{1}{number}")
 }
 
 /// Whether an expression is all of a value or an argument, as far as the text before and behind it tells.
@@ -158,12 +282,10 @@ fn stands_alone(shader: &Shader, expr: Span) -> bool {
         && matches!(behind.trim_ascii_start().first(), Some(b';' | b',' | b')'))
 }
 
-/// The array, if a declaration of groupshared memory is its own and in no namespace.
-fn declared_alone(shader: &Shader, array: GlobalId) -> Option<&Global> {
-    let declared = shader.globals.get(array.0 as usize)?;
-    let shares_declaration = shader.globals.iter().filter(|other| other.span == declared.span);
-    let is_plain = declared.storage == Storage::Groupshared && !declared.name.contains("::");
-    (is_plain && shares_declaration.count() == 1).then_some(declared)
+/// Whether a declaration of groupshared memory is of one array, in no namespace.
+fn is_declared_alone(shader: &Shader, array: &Global) -> bool {
+    let shares_declaration = shader.globals.iter().filter(|other| other.span == array.span);
+    !array.name.contains("::") && shares_declaration.count() == 1
 }
 
 /// The list of statements in braces that has those of `span` in it, and which of it they are.
@@ -202,12 +324,6 @@ fn place(shader: &Shader, expr: &Expr, array: GlobalId) -> Option<(String, Strin
     }
 }
 
-/// An element of the array with its component, if it has one of this length.
-fn element(shader: &Shader, expr: &Expr, array: GlobalId, component: &str) -> Option<(String, String)> {
-    let place = place(shader, expr, array)?;
-    (place.1.is_empty() == component.is_empty()).then_some(place)
-}
-
 /// Where a statement stores what in an element: the index, what names the component, and the value.
 fn stored<'s>(shader: &Shader, statement: &'s Stmt, array: GlobalId) -> Option<(String, String, &'s Expr)> {
     let StmtKind::Expr(Expr {
@@ -230,6 +346,37 @@ fn texts(shader: &Shader, value: &Expr) -> Option<[String; 2]> {
     let of_file = on_one_line(shader, value.span).filter(|text| text.len() <= LONGEST)?;
     let expanded = String::from_utf8_lossy(value.span.slice(&shader.text)).into_owned();
     Some([of_file, expanded.split_whitespace().collect::<Vec<_>>().join(" ")])
+}
+
+/// Whether a statement declares a variable with an expression and nothing else, or returns it.
+fn is_all_of(statement: &Stmt, expr: Span) -> bool {
+    match &statement.kind {
+        StmtKind::Declare {
+            init: Some(value), ..
+        }
+        | StmtKind::Return(Some(value)) => value.uncast().span == expr,
+        _ => false,
+    }
+}
+
+/// Whether values that move from `start` to `end` may be something else there: where a directive defines a macro anew, or what is
+/// declared between hides a name of theirs.
+fn may_mean_else(shader: &Shader, function: &Function, start: u32, end: u32, values: &[[String; 2]]) -> bool {
+    const DECLARE: [&[u8]; 5] = [b"struct", b"class", b"enum", b"typedef", b"using"];
+    let between = Span { start, end };
+    let Some(text) = text_in_file(shader, between) else {
+        return true;
+    };
+    let text = without_comments(text.as_bytes());
+    let texts = [&text, between.slice(&shader.text)];
+    let declares = |text: &[u8]| words(text).any(|word| DECLARE.contains(&word));
+    let locals = function.locals.iter();
+    let mut hiding = locals.filter(|local| start < local.span.start && local.span.start < end);
+    let is_named = |name: &str| {
+        let mut values = values.iter().flatten();
+        values.any(|value| words(value.as_bytes()).any(|word| word == name.as_bytes()))
+    };
+    text.contains(&b'#') || texts.into_iter().any(declares) || hiding.any(|local| is_named(&local.name))
 }
 
 /// Whether a statement declares a variable that only the ladder uses, alone and with a constant.

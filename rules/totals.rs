@@ -9,16 +9,41 @@ use crate::padding;
 use crate::unit::{Unit, words};
 use crate::written::{free, has_comment, is_figure, is_known_at, operand, size_by_name, text_in_file};
 
-/// An array for what each wave comes to.
+/// What the waves leave for each other.
 pub(crate) struct Totals {
     /// Its groupshared declaration but for its length.
     pub declaration: String,
-    /// Its length, as text of the file and as a number.
-    pub length: (String, u32),
+    /// The length of the array, as text of the file and as a number; `None` of one value.
+    pub length: Option<(String, u32)>,
+}
+
+impl Totals {
+    /// As it is declared in the file, and with its length in figures.
+    pub fn lines(&self) -> [String; 2] {
+        let of = |length: &str| format!("{}{length};", self.declaration);
+        match &self.length {
+            None => [of(""), of("")],
+            Some((text, number)) => [of(&format!("[{text}]")), of(&format!("[{number}]"))],
+        }
+    }
+
+    pub fn slots(&self) -> u32 {
+        self.length.as_ref().map_or(1, |(_, number)| *number)
+    }
 }
 
 /// A name for the totals that is used nowhere in the unit.
 pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
+    name_beside(shader, found, TOTALS)
+}
+
+/// The same for one total of the whole group.
+pub(crate) fn total_name(shader: &Shader, found: &Collective) -> String {
+    name_beside(shader, found, ["Total", "_total"])
+}
+
+/// A name like that of the array that the elements go through, with one of these ends: as the array's words are joined.
+fn name_beside(shader: &Shader, found: &Collective, [camel_end, snake_end]: [&str; 2]) -> String {
     let array = found
         .arrays
         .first()
@@ -28,7 +53,6 @@ pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
     let (prefix, rest) = array.split_once('_').unwrap_or(("", array));
     let is_prefix = prefix.len() <= 1 || prefix == "gs";
     let snake = rest.contains('_') || !is_prefix;
-    let [camel_end, snake_end] = TOTALS;
     let totals = format!("{array}{}", if snake { snake_end } else { camel_end });
     further_name(shader, &totals, &[])
 }
@@ -53,7 +77,7 @@ pub(crate) fn totals_declared<'a>(
     wanted: &Totals,
 ) -> Option<&'a str> {
     let function = shader.functions.get(found.function.0 as usize)?;
-    let (text, number) = &wanted.length;
+    let (text, number) = wanted.length.as_ref()?;
     let is_long_enough = |global: &Global, length: u32| {
         let written = length_text(shader, global);
         written.is_some_and(|written| {

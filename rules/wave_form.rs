@@ -20,7 +20,7 @@ use crate::refusal::{
 };
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
-use crate::written::{has_literal_size, local_name, width_by_name};
+use crate::written::{has_literal_size, in_parentheses, local_name, width_by_name};
 use crate::{wave_reduction, wave_scan};
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
@@ -222,7 +222,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     let own: u32 = form
         .totals
         .iter()
-        .map(|totals| totals.length.1 * words(found))
+        .map(|totals| totals.slots() * words(found))
         .sum();
     if let Some(why) = may_change(shader, found, &form) {
         return Err(Refusal::NotProved(why));
@@ -230,7 +230,10 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     if form.keeps_totals {
         fits(shader, slots.chain([own])).map_err(|why| Refusal::because("memory", why))?;
     }
-    let of_last_step = last_step(context, found);
+    let of_last_step = match form.sole_use {
+        None => last_step(context, found),
+        Some(_) => Vec::new(),
+    };
     // Where results are read a choice with code in it makes the fix unsafe by itself: it stands in the function.
     let gone = form.sole_use.iter().flat_map(|sole| &sole.gone).copied();
     let whole = of_last_step
@@ -290,7 +293,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
 /// What becomes of the declarations: the form's own come to be, where the array stood that goes with the ladder, if there is one, or
 /// behind what they need.
 fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<Vec<Edit>, Refusal> {
-    let gone = form.sole_use.as_ref().map(|sole| sole.declaration);
+    let gone = form.sole_use.as_ref().and_then(|sole| sole.declaration);
     let new_helper = form.helper.as_ref().filter(|helper| !helper.is_declared);
     let of_others = new_helper.and_then(|helper| helper.totals_of(shader));
     let at = match (of_others, gone) {
@@ -301,16 +304,11 @@ fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<
     let mut edits = Vec::new();
     if !form.totals.is_empty() || new_helper.is_some() {
         let at = at.ok_or_else(no_place)?;
-        let totals = |length: &dyn Fn(&Totals) -> String| {
-            let totals = form.totals.iter();
-            let lines = totals.map(|totals| format!("{}[{}];", totals.declaration, length(totals)));
-            lines.collect::<Vec<_>>()
-        };
-        let mut in_file = totals(&|totals| totals.length.0.clone());
-        let mut in_figures = totals(&|totals| totals.length.1.to_string());
+        let lines = form.totals.iter().map(Totals::lines);
+        let (mut in_file, mut in_figures): (Vec<String>, Vec<String>) = lines.map(<(_, _)>::from).unzip();
         if let Some(helper) = new_helper {
             in_file.push(helper.set_off(shader, at));
-            in_figures.push(helper.text.clone());
+            in_figures.push(helper.expanded.clone());
         }
         edits.push(Edit {
             at,
@@ -351,28 +349,6 @@ fn last_step(context: &Context<'_>, found: &Collective) -> Vec<Edit> {
         StepEdit::Remove(statement) => edit(statement, ""),
     });
     edits.collect()
-}
-
-/// An expression with the parentheses around it, and those that a macro has there; but for those of a call.
-fn in_parentheses(shader: &Shader, expression: Span) -> Span {
-    let names_call = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'>');
-    let mut whole = expression;
-    loop {
-        let before = shader.text.get(..whole.start as usize).unwrap_or_default();
-        let behind = shader.text.get(whole.end as usize..).unwrap_or_default();
-        let before = before.trim_ascii_end().strip_suffix(b"(");
-        let behind = behind.trim_ascii_start().strip_prefix(b")");
-        let Some((before, behind)) = before.zip(behind) else {
-            return whole;
-        };
-        if before.trim_ascii_end().last().is_some_and(names_call) {
-            return whole;
-        }
-        whole = Span {
-            start: before.len() as u32,
-            end: (shader.text.len() - behind.len()) as u32,
-        };
-    }
 }
 
 /// What the wave form that is offered needs: what it was proved under.
@@ -481,7 +457,7 @@ fn stands_in_block(shader: &Shader, function: FunctionId, statement: Span) -> bo
 fn without_braces(block: &str) -> String {
     let inner = block
         .strip_prefix("{\n")
-        .and_then(|block| block.strip_suffix("\n}"));
+        .and_then(|block| block.strip_suffix('}'));
     let lines = inner.unwrap_or(block).lines();
     let lines = lines.map(|line| line.strip_prefix("    ").unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
@@ -514,7 +490,7 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
     }
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.iter().map(|totals| &totals.declaration);
-    let helper = form.helper.iter().map(|helper| &helper.text);
+    let helper = form.helper.iter().map(|helper| &helper.expanded);
     let mut texts = std::iter::once(block).chain(declaration).chain(helper);
     texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
 }

@@ -23,11 +23,14 @@
 //! The rest of the ladder's array holds its elements afterwards, not partial results, and a variable that held the total
 //! for one thread holds it for all. Whether anybody reads that is for the proof to find out.
 
+#[path = "wave_reduction_helper.rs"]
+mod helper;
+
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
 use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
-use shaderlint_linter::Context;
+use shaderlint_linter::{Context, FixForm};
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use crate::element::{self, array_of_elements, element_name, part_of, scalar_part};
@@ -42,6 +45,8 @@ const MOST_A_THREAD: u32 = 4;
 /// What stands for an operator in a form.
 struct Names {
     what: &'static str,
+    /// The last word of a helper's name.
+    function: &'static str,
     wave: &'static str,
     atomic: Option<&'static str>,
 }
@@ -85,10 +90,28 @@ pub(crate) fn forms(
         everywhere: registers.is_empty(),
         barrier: true,
     };
-    [nothing_more, more]
+    let calls = helper::forms(context, reduction, rewrite, &registers, totals);
+    let blocks = [nothing_more, more]
         .into_iter()
         .filter_map(|ending| write(context, reduction, rewrite, (&registers, totals), ending))
-        .collect()
+        .collect();
+    let [first, second] = match context.form {
+        FixForm::Helper => [calls, blocks],
+        FixForm::Inline => [blocks, calls],
+    };
+    first.into_iter().chain(second).collect()
+}
+
+/// The packings of threads into waves that a form is right under: any, where an atomic brings the waves together. Rows and quads of a
+/// group of one row are packed in order.
+fn packings(context: &Context<'_>, reduction: &Collective) -> &'static [LaneMap] {
+    if atomic(reduction).is_none() {
+        &[LaneMap::Linear]
+    } else if context.has_rows() {
+        &LaneMap::ALL
+    } else {
+        &[LaneMap::Linear, LaneMap::Ragged(1)]
+    }
 }
 
 /// Whether one wave is to combine all: no atomic does, and either the waves' totals cannot be numbered or they were seen to
@@ -481,13 +504,7 @@ fn write(
     let index = &rewrite.lane;
     let place = format!("{}[{}]", cell.array, cell.index);
     let (owner, neutral) = (cell.owner, neutral(reduction.operator, reduction.element, &ty));
-    // Rows and quads of a group of one row are packed in order.
-    let maps: &[LaneMap] = if context.has_rows() {
-        &LaneMap::ALL
-    } else {
-        &[LaneMap::Linear, LaneMap::Ragged(1)]
-    };
-    let mut form = WaveForm::new(String::new(), None, Vec::new(), maps);
+    let mut form = WaveForm::new(String::new(), None, Vec::new(), packings(context, reduction));
     let block = &mut form.block;
     if let Some(atomic) = atomic(reduction) {
         let text = |own: &str| {
@@ -551,14 +568,13 @@ fn write(
         form.expanded = (!is_fixed).then(|| text(&lanes.to_string(), &in_figures));
         form.totals.push(Totals {
             declaration: format!("groupshared {ty} {totals}"),
-            length: if is_fixed {
+            length: Some(if is_fixed {
                 (lanes.div_ceil(4).to_string(), lanes.div_ceil(4))
             } else {
                 length_by_name(context, reduction, rewrite)?
-            },
+            }),
         });
         form.keeps_totals = true;
-        form.maps = &[LaneMap::Linear];
     }
     let mut end = left(shader, reduction, rewrite, registers, &cell)?;
     if ending.everywhere {
@@ -613,21 +629,26 @@ pub(crate) fn atomic(reduction: &Collective) -> Option<&'static str> {
 }
 
 fn names(operator: Operator) -> Names {
-    let (what, wave, atomic) = match operator {
-        Operator::Add => ("Sum", "WaveActiveSum", Some("InterlockedAdd")),
-        Operator::FloatAdd => ("Sum", "WaveActiveSum", None),
-        Operator::Mul | Operator::FloatMul => ("Product", "WaveActiveProduct", None),
+    let (what, function, wave, atomic) = match operator {
+        Operator::Add => ("Sum", "Sum", "WaveActiveSum", Some("InterlockedAdd")),
+        Operator::FloatAdd => ("Sum", "Sum", "WaveActiveSum", None),
+        Operator::Mul | Operator::FloatMul => ("Product", "Product", "WaveActiveProduct", None),
         Operator::MinUint | Operator::MinInt | Operator::MinFloat => {
-            ("Minimum", "WaveActiveMin", Some("InterlockedMin"))
+            ("Minimum", "Min", "WaveActiveMin", Some("InterlockedMin"))
         }
         Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => {
-            ("Maximum", "WaveActiveMax", Some("InterlockedMax"))
+            ("Maximum", "Max", "WaveActiveMax", Some("InterlockedMax"))
         }
-        Operator::And => ("And", "WaveActiveBitAnd", Some("InterlockedAnd")),
-        Operator::Or => ("Or", "WaveActiveBitOr", Some("InterlockedOr")),
-        Operator::Xor => ("Xor", "WaveActiveBitXor", Some("InterlockedXor")),
+        Operator::And => ("And", "And", "WaveActiveBitAnd", Some("InterlockedAnd")),
+        Operator::Or => ("Or", "Or", "WaveActiveBitOr", Some("InterlockedOr")),
+        Operator::Xor => ("Xor", "Xor", "WaveActiveBitXor", Some("InterlockedXor")),
     };
-    Names { what, wave, atomic }
+    Names {
+        what,
+        function,
+        wave,
+        atomic,
+    }
 }
 
 /// The statement that combines a variable with a value.

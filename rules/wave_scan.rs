@@ -368,7 +368,7 @@ impl<'a> Text<'a> {
         };
         let totals = std::iter::once(self).chain(&self.others).map(|of| Totals {
             declaration: format!("groupshared {} {}", of.ty, of.totals),
-            length: length.clone(),
+            length: Some(length.clone()),
         });
         Some(totals.collect())
     }

@@ -8,9 +8,8 @@ use shaderlint_simt::{Collective, Elements, LaneMap};
 use super::{Barriers, Names, Text, last, without_padding};
 use crate::form::WaveForm;
 use crate::group_helper::{Helper, function_name, inner_name};
-use crate::sole_use::SoleUse;
-use crate::unit::words;
-use crate::written::{indented, operand};
+use crate::sole_use::{Left, SoleUse};
+use crate::written::{indented, operand, without_suffix};
 
 /// How many times as fast as the call the block in its place was on an NVIDIA H200, from so many elements on: with the elements in an
 /// array, and in registers. Speed-ups over Hillis–Steele of `uint`s, one a thread (docs/measurements.md).
@@ -55,11 +54,6 @@ pub(crate) fn other_form(context: &Context<'_>, scan: &Collective, of: FixForm) 
     }
 }
 
-/// Stands for a value that moves until its text is written: no text of HLSL.
-fn value(number: usize) -> String {
-    format!("\u{1}{number}")
-}
-
 impl Text<'_> {
     /// Linear, each thread one element, or as many as go into all: their sum is what the function is given then, and what comes
     /// before them what it gives. `None` where the statements make several results, or have threads that take no element.
@@ -78,7 +72,10 @@ impl Text<'_> {
             "The {} of the values of the threads {which} this one. Takes waves to hold consecutive threads.",
             what.to_lowercase()
         );
-        let write = |name: &str, totals: &str| self.function(name, totals, what, is_inclusive);
+        let write = |name: &str, totals: &str| {
+            let text = self.function(name, totals, what, is_inclusive);
+            [text.clone(), text]
+        };
         let named = (&*self.totals, &*comment);
         let helpers = Helper::all(self.context.shader, &self.scan, &name, named, write);
         // What a thread takes of its own it has written itself.
@@ -89,7 +86,24 @@ impl Text<'_> {
         let mut forms = Vec::new();
         for helper in helpers {
             if let Some(sole_use) = &sole_use {
-                forms.extend(self.without_array(&helper, each, sole_use));
+                let given = sole_use.given();
+                let call = match given.as_slice() {
+                    [value] if sole_use.takes_call && self.stored.is_empty() => {
+                        Some(format!("{}({value}, {})", helper.name, self.rewrite.lane))
+                    }
+                    _ => None,
+                };
+                let results = match &call {
+                    Some(call) => vec![call.clone()],
+                    None => self.results(given.len()),
+                };
+                forms.extend(sole_use.forms(&results, |first| {
+                    let barriers = Barriers { first, last: false };
+                    self.calling_of(helper.clone(), barriers, |text, block, of| match call {
+                        Some(_) => Some(String::new()),
+                        None => text.kept_in_variables(block, each, sole_use, of),
+                    })
+                }));
             }
             let calls = barriers
                 .clone()
@@ -108,46 +122,12 @@ impl Text<'_> {
             Elements::Spread { .. } | Elements::Register { component: None, .. } => Some(String::new()),
             _ => None,
         };
-        let components = [component(&self.scan.input)?, component(&self.scan.output)?];
-        SoleUse::of(
-            self.context,
-            &self.scan,
-            self.rewrite,
-            each,
-            components.each_ref().map(String::as_str),
-        )
-    }
-
-    /// The same without the array that the elements went through, which nothing else uses: with the barriers that stood behind the
-    /// ladder, or without; or with one before the call.
-    fn without_array(&self, helper: &Helper, each: u32, sole_use: &SoleUse) -> Vec<WaveForm> {
-        let mut ways = vec![
-            (sole_use.to_barrier, false),
-            (sole_use.over, false),
-            (sole_use.over, true),
-        ];
-        ways.dedup();
-        let forms = ways.into_iter().filter_map(|(over, first)| {
-            let barriers = Barriers { first, last: false };
-            let mut form = self.calling_of(helper.clone(), barriers, |text, block, call| {
-                text.kept_in_variables(block, each, sole_use, call)
-            })?;
-            if !sole_use.values.is_empty() {
-                let mut expanded = form.expanded.take().unwrap_or_else(|| form.block.clone());
-                for (number, [of_file, as_expanded]) in sole_use.values.iter().enumerate() {
-                    form.block = form.block.replace(&value(number), of_file);
-                    expanded = expanded.replace(&value(number), as_expanded);
-                }
-                form.expanded = Some(expanded);
-            }
-            form.sole_use = Some(SoleUse {
-                over,
-                results: self.results(sole_use.values.len()),
-                ..sole_use.clone()
-            });
-            Some(form)
-        });
-        forms.collect()
+        let [given, left] = [component(&self.scan.input)?, component(&self.scan.output)?];
+        let left = match &self.scan.output {
+            Elements::Register { .. } => Left::InVariables,
+            _ => Left::InOwn(&left),
+        };
+        SoleUse::of(self.context, &self.scan, self.rewrite, (each, &given), left)
     }
 
     /// What is stored is given to the call, and the result kept in a variable: the scan's own, where it is left in one.
@@ -162,7 +142,7 @@ impl Text<'_> {
         let is_told_total = self.is_inclusive && each == 1;
         let mut taken: Vec<String> = match sole_use.values.len() {
             0 => vec![self.own(&self.scan.input)?],
-            count => (0..count).map(value).collect(),
+            _ => sole_use.given(),
         };
         if each > 1 || !is_told_total && !self.stored.is_empty() {
             for (name, value) in self.elements(taken.len()).zip(&mut taken) {
@@ -280,7 +260,7 @@ impl Text<'_> {
         let (ty, sign, barrier, prefix) = (&self.ty, self.sign, self.barrier, self.prefix);
         let of_totals = Text {
             totals: totals.to_owned(),
-            neutral: self.plain_neutral(),
+            neutral: without_suffix(self.context.shader, &self.neutral),
             ..self.clone()
         };
         let add = of_totals.add_totals(&names, &[(&result, &of_totals)], self.lanes);
@@ -300,18 +280,6 @@ impl Text<'_> {
              \x20   return {result};\n}}",
             indented(&add, 1),
         )
-    }
-
-    /// The identity without a suffix that the file does not use.
-    fn plain_neutral(&self) -> String {
-        let is_unsigned = |word: &[u8]| {
-            let figures = word.strip_suffix(b"u").or_else(|| word.strip_suffix(b"U"));
-            figures.is_some_and(|figures| figures.first().is_some_and(u8::is_ascii_digit))
-        };
-        match self.neutral.strip_suffix('u') {
-            Some(plain) if !words(&self.context.shader.text).any(is_unsigned) => plain.to_owned(),
-            _ => self.neutral.clone(),
-        }
     }
 
     /// Each thread's own element becomes the result, in one statement. What the last one has is the total of an inclusive scan.

@@ -270,3 +270,37 @@ pub(crate) fn indented(text: &str, steps: usize) -> String {
         indented
     })
 }
+
+/// A literal without a suffix that the file does not use.
+pub(crate) fn without_suffix(shader: &Shader, literal: &str) -> String {
+    let is_unsigned = |word: &[u8]| {
+        let figures = word.strip_suffix(b"u").or_else(|| word.strip_suffix(b"U"));
+        figures.is_some_and(|figures| figures.first().is_some_and(u8::is_ascii_digit))
+    };
+    match literal.strip_suffix('u') {
+        Some(plain) if !words(&shader.text).any(is_unsigned) => plain.to_owned(),
+        _ => literal.to_owned(),
+    }
+}
+
+/// An expression with the parentheses around it, and those that a macro has there; but for those of a call.
+pub(crate) fn in_parentheses(shader: &Shader, expression: Span) -> Span {
+    let names_call = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'>');
+    let mut whole = expression;
+    loop {
+        let before = shader.text.get(..whole.start as usize).unwrap_or_default();
+        let behind = shader.text.get(whole.end as usize..).unwrap_or_default();
+        let before = before.trim_ascii_end().strip_suffix(b"(");
+        let behind = behind.trim_ascii_start().strip_prefix(b")");
+        let Some((before, behind)) = before.zip(behind) else {
+            return whole;
+        };
+        if before.trim_ascii_end().last().is_some_and(names_call) {
+            return whole;
+        }
+        whole = Span {
+            start: before.len() as u32,
+            end: (shader.text.len() - behind.len()) as u32,
+        };
+    }
+}

@@ -115,13 +115,79 @@ void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
     );
 }
 
+/// The last of several ladders that share an array takes it along.
+#[test]
+fn an_array_goes_with_all_its_ladders() {
+    let once = ladder("", STORE, READ);
+    let (_, second) = once.split_once("[numthreads").expect("a kernel");
+    let text = fixed(&format!(
+        "{once}[numthreads{}",
+        second.replace("Scan(", "Second(")
+    ));
+    assert!(!text.contains("uint g["), "{text}");
+    let text = fixed(
+        "StructuredBuffer<float> Src;\nRWStructuredBuffer<float> Out;\n#define N 256\ngroupshared float tmp[N];\n\
+         [numthreads(N, 1, 1)]\nvoid Softmax(uint3 id : SV_DispatchThreadID, uint t : SV_GroupThreadID)\n{\n    \
+         float x = Src[id.x];\n    tmp[t] = x;\n    GroupMemoryBarrierWithGroupSync();\n    \
+         for (uint s = N / 2; s > 0; s >>= 1)\n    {\n        if (t < s)\n            tmp[t] = max(tmp[t], tmp[t + s]);\n        \
+         GroupMemoryBarrierWithGroupSync();\n    }\n    float top = tmp[0];\n    GroupMemoryBarrierWithGroupSync();\n    \
+         float e = exp(x - top);\n    tmp[t] = e;\n    GroupMemoryBarrierWithGroupSync();\n    \
+         for (uint d = N / 2; d > 0; d >>= 1)\n    {\n        if (t < d)\n            tmp[t] += tmp[t + d];\n        \
+         GroupMemoryBarrierWithGroupSync();\n    }\n    Out[id.x] = e / tmp[0];\n}\n",
+    );
+    assert_data_eq!(
+        text,
+        str![[r#"
+StructuredBuffer<float> Src;
+RWStructuredBuffer<float> Out;
+#define N 256
+groupshared float tmpWaveTotals[(N + 3) / 4];
+
+// The sum of the values of the group's threads. Takes waves to hold consecutive threads.
+float GroupSum(float value, uint thread)
+{
+    float sum = WaveActiveSum(value);
+    if (WaveIsFirstLane())
+        tmpWaveTotals[thread / WaveGetLaneCount()] = sum;
+    GroupMemoryBarrierWithGroupSync();
+    sum = tmpWaveTotals[0];
+    for (uint wave = 1; wave * WaveGetLaneCount() < N; ++wave)
+        sum += tmpWaveTotals[wave];
+    return sum;
+}
+
+// The maximum of the values of the group's threads. Takes waves to hold consecutive threads.
+float GroupMax(float value, uint thread)
+{
+    float maximum = WaveActiveMax(value);
+    if (WaveIsFirstLane())
+        tmpWaveTotals[thread / WaveGetLaneCount()] = maximum;
+    GroupMemoryBarrierWithGroupSync();
+    maximum = tmpWaveTotals[0];
+    for (uint wave = 1; wave * WaveGetLaneCount() < N; ++wave)
+        maximum = max(maximum, tmpWaveTotals[wave]);
+    return maximum;
+}
+
+[numthreads(N, 1, 1)]
+void Softmax(uint3 id : SV_DispatchThreadID, uint t : SV_GroupThreadID)
+{
+    float x = Src[id.x];
+    float top = GroupMax(x, t);
+    GroupMemoryBarrierWithGroupSync();
+    float e = exp(x - top);
+    float sum = GroupSum(e, t);
+    Out[id.x] = e / sum;
+}
+
+"#]]
+    );
+}
+
 /// Whatever else names the array keeps it.
 #[test]
 fn an_array_that_has_other_uses_stays() {
-    let twice = ladder("", STORE, READ);
-    let (_, second) = twice.split_once("[numthreads").expect("a kernel");
     for text in [
-        format!("{twice}[numthreads{}", second.replace("Scan(", "Second(")),
         ladder("#if DEBUG\nuint First() { return g[0]; }\n#endif\n", STORE, READ),
         ladder("#define FIRST g[0]\n", STORE, READ),
         ladder("", STORE, "    Out[id.x] = g[63 - gi];\n"),
@@ -201,6 +267,29 @@ void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group :
 
 "#]]
     );
+}
+
+/// A value moves only where it is sure to be what it was: a macro, or a type in the function, may change what it names.
+#[test]
+fn a_value_that_may_be_another_one_stays() {
+    let with = |globals: &str, value: &str, between: &str| {
+        let store = STORE.replace("Src[id.x]", &format!("Src[id.x] + {value}"));
+        let text = fixed(&ladder(globals, &format!("{store}{between}"), READ));
+        assert!(text.contains(" = GroupInclusiveSum("), "{text}");
+        text.contains(&format!("g[gi] = Src[id.x] + {value};"))
+    };
+    assert!(!with("#define V 5\n", "V", ""));
+    assert!(with("#define V 5\n", "V", "#undef V\n#define V 6\n"));
+    assert!(with("", "id.x", "#define id gi.xxx\n"));
+    let space = "namespace N { static const uint j = 4; }\n";
+    assert!(!with(space, "N::j", ""));
+    assert!(with(space, "N::j", "    struct N { uint a; };\n"));
+    let function = "uint F() { return 4; }\n";
+    assert!(with(
+        function,
+        "F()",
+        "    uint F = 3;\n    Out[id.x + 64] = F;\n"
+    ));
 }
 
 /// What stands there hides a function that an earlier fix declared.

@@ -557,7 +557,7 @@ fn totals_are_named_as_their_array_is() {
         );
         let settled = settle(text.as_bytes(), true, lint, |findings| findings);
         let fixed = String::from_utf8_lossy(&settled.text).into_owned();
-        let declared = fixed.split("groupshared float ").nth(2).map(str::to_owned);
+        let declared = fixed.split("groupshared float ").nth(1).map(str::to_owned);
         declared.map(|rest| rest.split('[').next().unwrap_or_default().to_owned())
     };
     for (array, totals) in [

@@ -342,6 +342,15 @@ pub enum StepEdit {
     Remove(Span),
 }
 
+impl StepEdit {
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match *self {
+            StepEdit::ReadTotal(span) | StepEdit::Remove(span) => span,
+        }
+    }
+}
+
 /// What a replacement in place has to know of the construct's surroundings.
 #[derive(Clone, Debug)]
 pub struct Rewrite {

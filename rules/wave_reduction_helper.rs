@@ -1,0 +1,347 @@
+//! The form of a reduction that is a call: what the waves do is a function of the file.
+
+use std::fmt::Write;
+
+use shaderlint_hlsl::LocalId;
+use shaderlint_linter::Context;
+use shaderlint_simt::{Collective, Elements, Operator, Rewrite};
+
+use super::{accumulated, atomic, cell, combined, left_settled, names, of_wave, own_elements, packings};
+use crate::element::element_name;
+use crate::form::{WaveForm, barrier_of, neutral};
+use crate::group_helper::{Helper, function_name, inner_name};
+use crate::sole_use::{Left, SoleUse};
+use crate::totals::{Totals, goes_with_size, length_by_name, total_name};
+use crate::unit::words;
+use crate::written::{
+    all_threads_by_name, has_literal_size, is_known_at, local_name, operand, size_by_name, without_suffix,
+};
+
+/// What the forms are written with.
+struct Text<'a> {
+    context: &'a Context<'a>,
+    reduction: &'a Collective,
+    rewrite: &'a Rewrite,
+    ty: String,
+    barrier: &'static str,
+    /// Threads of the group.
+    lanes: u32,
+    /// What the file calls their number; `None` where it has figures.
+    size: Option<String>,
+}
+
+/// The call, with what it needs declared; of one result in whole elements.
+pub(super) fn forms(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    registers: &[LocalId],
+    totals: &str,
+) -> Vec<WaveForm> {
+    let text = Text::new(context, reduction, rewrite);
+    text.and_then(|text| text.forms(registers, totals))
+        .unwrap_or_default()
+}
+
+impl<'a> Text<'a> {
+    fn new(context: &'a Context<'a>, reduction: &'a Collective, rewrite: &'a Rewrite) -> Option<Self> {
+        let is_fixed = has_literal_size(context);
+        if !is_fixed
+            && (!reduction.count.is_multiple_of(lanes_of(context)) || goes_with_size(rewrite).is_some())
+        {
+            return None;
+        }
+        Some(Text {
+            context,
+            reduction,
+            rewrite,
+            ty: element_name(context.shader, reduction)?,
+            barrier: barrier_of(reduction),
+            lanes: lanes_of(context),
+            size: (!is_fixed)
+                .then(|| all_threads_by_name(context, reduction))
+                .flatten(),
+        })
+    }
+
+    fn forms(&self, registers: &[LocalId], totals: &str) -> Option<Vec<WaveForm>> {
+        let (shader, reduction) = (self.context.shader, self.reduction);
+        let name = function_name(shader, &["Group", names(reduction.operator).function]);
+        let comment = format!(
+            "The {} of the values of the group's threads.{}",
+            self.result(),
+            match atomic(reduction) {
+                Some(_) => "",
+                None => " Takes waves to hold consecutive threads.",
+            }
+        );
+        let (kept, kept_name) = self.kept(totals)?;
+        let size = match atomic(reduction) {
+            Some(_) => None,
+            None => Some(self.size_at_top()?),
+        };
+        let write = |name: &str, kept: &str| match &size {
+            None => {
+                let text = self.by_atomic(name, kept);
+                [text.clone(), text]
+            }
+            Some(sizes) => sizes.each_ref().map(|size| self.by_totals(name, kept, size)),
+        };
+        let helpers = Helper::all(shader, reduction, &name, (&kept_name, &comment), write);
+        let sole_use = self.sole_use(registers);
+        let mut forms = Vec::new();
+        for helper in helpers {
+            let kept = || match helper.is_declared {
+                true => Vec::new(),
+                false => vec![Totals {
+                    declaration: format!("groupshared {} {kept_name}", self.ty),
+                    length: kept.clone(),
+                }],
+            };
+            let form = |(block, expanded): (String, Option<String>)| WaveForm {
+                helper: Some(helper.clone()),
+                keeps_totals: true,
+                is_flat: true,
+                ..WaveForm::new(block, expanded, kept(), packings(self.context, reduction))
+            };
+            if let Some(sole_use) = &sole_use {
+                let call = format!(
+                    "{}({}, {})",
+                    helper.name,
+                    self.given(sole_use)?,
+                    self.rewrite.lane
+                );
+                let result = if sole_use.takes_call {
+                    call.clone()
+                } else {
+                    self.result_variable()
+                };
+                forms.extend(sole_use.forms(&[result], |first| {
+                    let call = Some(&*call).filter(|_| !sole_use.takes_call);
+                    let block = self.without_array(call, registers, first)?;
+                    Some(form((block, None)))
+                }));
+            }
+            for first in [false, true] {
+                forms.extend(self.calling(&helper.name, registers, first).map(&form));
+            }
+        }
+        Some(forms)
+    }
+
+    /// What the helper keeps in groupshared memory: its length, if it is an array, and its name.
+    fn kept(&self, totals: &str) -> Option<(Option<(String, u32)>, String)> {
+        let slots = self.lanes.div_ceil(4);
+        Some(if atomic(self.reduction).is_some() {
+            (None, total_name(self.context.shader, self.reduction))
+        } else if has_literal_size(self.context) {
+            (Some((slots.to_string(), slots)), totals.to_owned())
+        } else {
+            let length = length_by_name(self.context, self.reduction, self.rewrite)?;
+            (Some(length), totals.to_owned())
+        })
+    }
+
+    /// The number of threads as a helper may call it, which stands before the kernel, and in figures.
+    fn size_at_top(&self) -> Option<[String; 2]> {
+        let in_figures = self.lanes.to_string();
+        if has_literal_size(self.context) {
+            return Some([in_figures.clone(), in_figures]);
+        }
+        let shader = self.context.shader;
+        let size = size_by_name(self.context, self.reduction)?;
+        let mut arrays = { self.reduction.arrays.iter() }.map(|array| shader.globals.get(array.0 as usize));
+        let is_known = arrays.all(|array| {
+            array
+                .is_some_and(|array| words(size.as_bytes()).all(|word| is_known_at(shader, array.span, word)))
+        });
+        is_known.then(|| [operand(shader, &size), in_figures])
+    }
+
+    /// All lanes of each wave, and by an atomic all waves.
+    fn by_atomic(&self, name: &str, total: &str) -> String {
+        let [value, thread, result] = self.inner();
+        let (ty, barrier) = (&self.ty, self.barrier);
+        format!(
+            "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
+             \x20   {ty} {result} = {of_wave};\n\
+             \x20   if ({thread} == 0)\n\
+             \x20       {total} = {neutral};\n\
+             \x20   {barrier}();\n\
+             \x20   if (WaveIsFirstLane())\n\
+             \x20       {atomic}({total}, {result});\n\
+             \x20   {barrier}();\n\
+             \x20   return {total};\n}}",
+            of_wave = of_wave(self.reduction, &value),
+            neutral = without_suffix(
+                self.context.shader,
+                &neutral(self.reduction.operator, self.reduction.element, ty)
+            ),
+            atomic = atomic(self.reduction).unwrap_or_default(),
+        )
+    }
+
+    /// All lanes of each wave, and by each thread in one order all waves.
+    fn by_totals(&self, name: &str, totals: &str, size: &str) -> String {
+        let [value, thread, result] = self.inner();
+        let wave = inner_name(self.context.shader, "wave");
+        let (ty, barrier) = (&self.ty, self.barrier);
+        format!(
+            "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
+             \x20   {ty} {result} = {of_wave};\n\
+             \x20   if (WaveIsFirstLane())\n\
+             \x20       {totals}[{thread} / WaveGetLaneCount()] = {result};\n\
+             \x20   {barrier}();\n\
+             \x20   {result} = {totals}[0];\n\
+             \x20   for (uint {wave} = 1; {wave} * WaveGetLaneCount() < {size}; ++{wave})\n\
+             \x20       {combined};\n\
+             \x20   return {result};\n}}",
+            of_wave = of_wave(self.reduction, &value),
+            combined = accumulated(self.reduction.operator, &result, &format!("{totals}[{wave}]")),
+        )
+    }
+
+    /// The names of a helper's parameters and of its result.
+    fn inner(&self) -> [String; 3] {
+        ["value", "thread", self.result()].map(|wanted| inner_name(self.context.shader, wanted))
+    }
+
+    /// What the values come to.
+    fn result(&self) -> &'static str {
+        match self.reduction.operator {
+            Operator::Add | Operator::FloatAdd => "sum",
+            Operator::Mul | Operator::FloatMul => "product",
+            Operator::MinUint | Operator::MinInt | Operator::MinFloat => "minimum",
+            Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => "maximum",
+            Operator::And | Operator::Or | Operator::Xor => "bits",
+        }
+    }
+
+    fn result_variable(&self) -> String {
+        local_name(self.context.shader, self.reduction, self.result())
+    }
+
+    fn sole_use(&self, registers: &[LocalId]) -> Option<SoleUse> {
+        let each = self.reduction.count / self.lanes;
+        let is_whole = matches!(
+            self.reduction.input,
+            Elements::Array { component: None, .. } | Elements::Register { component: None, .. }
+        );
+        let left = match self.reduction.output {
+            Elements::Cell { index, .. } => Left::InCell(index),
+            _ if !registers.is_empty() => Left::InVariables,
+            _ => return None,
+        };
+        if !is_whole || !self.reduction.count.is_multiple_of(self.lanes) {
+            return None;
+        }
+        SoleUse::of(self.context, self.reduction, self.rewrite, (each, ""), left)
+    }
+
+    /// What the call is given where nothing else uses the array.
+    fn given(&self, sole_use: &SoleUse) -> Option<String> {
+        let values = sole_use.given().into_iter();
+        values
+            .reduce(|all, value| combined(self.reduction.operator, &all, &value))
+            .or_else(|| {
+                own_elements(
+                    self.context.shader,
+                    self.reduction,
+                    self.rewrite,
+                    (self.lanes, None),
+                )
+            })
+    }
+
+    /// The `call`, unless it stands elsewhere, and what it leaves in variables.
+    fn without_array(&self, call: Option<&str>, registers: &[LocalId], first: bool) -> Option<String> {
+        let mut block = self.begun(first);
+        let result = match registers {
+            [] => format!("{} {}", self.ty, self.result_variable()),
+            [first, ..] => self.variable(*first)?.to_owned(),
+        };
+        if let Some(call) = call {
+            let _ = writeln!(block, "    {result} = {call};");
+        }
+        self.end(&mut block, registers)?;
+        Some(block)
+    }
+
+    /// The call of the elements in the array, whose first becomes the result; as the file has it, and with the size in figures.
+    fn calling(&self, helper: &str, registers: &[LocalId], first: bool) -> Option<(String, Option<String>)> {
+        let in_figures = self.calling_by(helper, registers, first, None)?;
+        let is_by_name = !has_literal_size(self.context) && self.reduction.count > self.lanes;
+        if !is_by_name {
+            return Some((in_figures, None));
+        }
+        let by_name = self.calling_by(helper, registers, first, Some(self.size.as_deref()?))?;
+        Some((by_name, Some(in_figures)))
+    }
+
+    fn calling_by(
+        &self,
+        helper: &str,
+        registers: &[LocalId],
+        first: bool,
+        size: Option<&str>,
+    ) -> Option<String> {
+        let (shader, reduction) = (self.context.shader, self.reduction);
+        let lane = &self.rewrite.lane;
+        let own = own_elements(shader, reduction, self.rewrite, (self.lanes, size))?;
+        let mut block = self.begun(first);
+        if let [register, ..] = registers {
+            let _ = writeln!(
+                block,
+                "    {} = {helper}({own}, {lane});",
+                self.variable(*register)?
+            );
+        } else {
+            let cell = cell(shader, reduction, self.lanes)?;
+            let result = self.result_variable();
+            let _ = write!(
+                block,
+                "    {} {result} = {helper}({own}, {lane});\n\
+                 \x20   if ({lane} == {})\n\
+                 \x20       {}[{}] = {result};\n\
+                 \x20   {}();\n",
+                self.ty, cell.owner, cell.array, cell.index, self.barrier
+            );
+        }
+        self.end(&mut block, registers)?;
+        Some(block)
+    }
+
+    fn begun(&self, first: bool) -> String {
+        let mut block = "{\n".to_owned();
+        if first {
+            let _ = writeln!(block, "    {}();", self.barrier);
+        }
+        block
+    }
+
+    /// What the ladder leaves in further variables.
+    fn end(&self, block: &mut String, registers: &[LocalId]) -> Option<()> {
+        if let [first, further @ ..] = registers {
+            for local in further {
+                let _ = writeln!(
+                    block,
+                    "    {} = {};",
+                    self.variable(*local)?,
+                    self.variable(*first)?
+                );
+            }
+        }
+        block.push_str(&left_settled(self.context.shader, self.reduction, self.rewrite)?);
+        block.push('}');
+        Some(())
+    }
+
+    fn variable(&self, local: LocalId) -> Option<&str> {
+        let function = self.context.function(self.reduction.function)?;
+        Some(&function.locals.get(local.0 as usize)?.name)
+    }
+}
+
+fn lanes_of(context: &Context<'_>) -> u32 {
+    context.analysis.group_size.iter().product()
+}
