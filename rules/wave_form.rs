@@ -370,6 +370,7 @@ fn in_words(barriers: usize) -> String {
         0 => String::new(),
         1 => "passes one barrier instead; it ".to_owned(),
         2 => "passes two barriers instead; it ".to_owned(),
+        3 => "passes three barriers instead; it ".to_owned(),
         more => format!("passes {more} barriers instead; it "),
     }
 }

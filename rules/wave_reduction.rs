@@ -78,23 +78,24 @@ pub(crate) fn forms(
     let Some(registers) = registers(reduction, rewrite) else {
         return Vec::new();
     };
-    if is_of_parts(reduction) || is_best_by_one_wave(context, reduction) {
-        return one_wave_forms(context, reduction, rewrite, &registers);
-    }
-    let nothing_more = Ending {
-        everywhere: false,
-        barrier: false,
-    };
-    // Where variables hold the total all threads read the cell: its next writer may have to wait for them.
-    let more = Ending {
-        everywhere: registers.is_empty(),
-        barrier: true,
-    };
     let calls = helper::forms(context, reduction, rewrite, &registers, totals);
-    let blocks = [nothing_more, more]
-        .into_iter()
-        .filter_map(|ending| write(context, reduction, rewrite, (&registers, totals), ending))
-        .collect();
+    let blocks = if is_of_parts(reduction) || is_best_by_one_wave(context, reduction) {
+        one_wave_forms(context, reduction, rewrite, &registers)
+    } else {
+        let nothing_more = Ending {
+            everywhere: false,
+            barrier: false,
+        };
+        // Where variables hold the total all threads read the cell: its next writer may have to wait for them.
+        let more = Ending {
+            everywhere: registers.is_empty(),
+            barrier: true,
+        };
+        let endings = [nothing_more, more].into_iter();
+        let blocks =
+            endings.filter_map(|ending| write(context, reduction, rewrite, (&registers, totals), ending));
+        blocks.collect()
+    };
     let [first, second] = match context.form {
         FixForm::Helper => [calls, blocks],
         FixForm::Inline => [blocks, calls],
@@ -604,10 +605,15 @@ const FLOATS_FROM: [u32; 3] = [64, 256, 512];
 
 /// Whether a form with a total for each wave was seen to take longer than the ladder.
 fn are_totals_slower(reduction: &Collective) -> bool {
+    is_slower(reduction, FLOATS_FROM)
+}
+
+/// Whether it has fewer vectors of floats than a form pays for.
+fn is_slower(reduction: &Collective, floats_from: [u32; 3]) -> bool {
     let width = reduction
         .vector
         .and_then(|width| usize::from(width).checked_sub(2));
-    let least = width.and_then(|width| FLOATS_FROM.get(width));
+    let least = width.and_then(|width| floats_from.get(width));
     reduction.element.is_float() && least.is_some_and(|least| reduction.count < *least)
 }
 

@@ -6,7 +6,10 @@ use shaderlint_hlsl::LocalId;
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Operator, Rewrite};
 
-use super::{accumulated, atomic, cell, combined, left_settled, names, of_wave, own_elements, packings};
+use super::{
+    accumulated, atomic, cell, combined, is_of_parts, is_slower, left_settled, names, of_wave, own_elements,
+    packings,
+};
 use crate::element::element_name;
 use crate::form::{WaveForm, barrier_of, neutral};
 use crate::group_helper::{Helper, function_name, inner_name};
@@ -30,6 +33,10 @@ struct Text<'a> {
     size: Option<String>,
 }
 
+/// From how many elements on the call was seen to be faster than the ladder where its array goes, of vectors of two, three and four
+/// floats (`docs/measurements.md`).
+const FLOATS_FROM: [u32; 3] = [64, 64, 256];
+
 /// The call, with what it needs declared; of one result in whole elements.
 pub(super) fn forms(
     context: &Context<'_>,
@@ -38,6 +45,9 @@ pub(super) fn forms(
     registers: &[LocalId],
     totals: &str,
 ) -> Vec<WaveForm> {
+    if is_of_parts(reduction) || atomic(reduction).is_none() && context.has_rows() {
+        return Vec::new();
+    }
     let text = Text::new(context, reduction, rewrite);
     text.and_then(|text| text.forms(registers, totals))
         .unwrap_or_default()
@@ -88,7 +98,10 @@ impl<'a> Text<'a> {
             Some(sizes) => sizes.each_ref().map(|size| self.by_totals(name, kept, size)),
         };
         let helpers = Helper::all(shader, reduction, &name, (&kept_name, &comment), write);
-        let sole_use = self.sole_use(registers);
+        let sole_use = self
+            .sole_use(registers)
+            .filter(|_| !is_slower(reduction, FLOATS_FROM));
+        let calls_with_array = !is_slower(reduction, super::FLOATS_FROM);
         let mut forms = Vec::new();
         for helper in helpers {
             let kept = || match helper.is_declared {
@@ -122,7 +135,7 @@ impl<'a> Text<'a> {
                     Some(form((block, None)))
                 }));
             }
-            for first in [false, true] {
+            for first in [false, true].into_iter().filter(|_| calls_with_array) {
                 forms.extend(self.calling(&helper.name, registers, first).map(&form));
             }
         }
@@ -181,23 +194,39 @@ impl<'a> Text<'a> {
         )
     }
 
-    /// All lanes of each wave, and by each thread in one order all waves.
+    /// All lanes of each wave, and by the first wave all waves.
     fn by_totals(&self, name: &str, totals: &str, size: &str) -> String {
         let [value, thread, result] = self.inner();
-        let wave = inner_name(self.context.shader, "wave");
+        let inner = |wanted: &str| inner_name(self.context.shader, wanted);
+        let [wave, lane, waves, first] = ["wave", "lane", "waves", "first"].map(inner);
         let (ty, barrier) = (&self.ty, self.barrier);
+        let neutral = neutral(self.reduction.operator, self.reduction.element, ty);
+        let next = format!("{first} + {lane}");
+        let of_totals = of_wave(
+            self.reduction,
+            &format!("{next} < {waves} ? {totals}[{next}] : {neutral}"),
+        );
         format!(
             "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
              \x20   {ty} {result} = {of_wave};\n\
-             \x20   if (WaveIsFirstLane())\n\
-             \x20       {totals}[{thread} / WaveGetLaneCount()] = {result};\n\
+             \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   if ({lane} == 0)\n\
+             \x20       {totals}[{wave}] = {result};\n\
              \x20   {barrier}();\n\
-             \x20   {result} = {totals}[0];\n\
-             \x20   for (uint {wave} = 1; {wave} * WaveGetLaneCount() < {size}; ++{wave})\n\
-             \x20       {combined};\n\
-             \x20   return {result};\n}}",
+             \x20   if ({wave} == 0)\n\
+             \x20   {{\n\
+             \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
+             \x20       {result} = {neutral};\n\
+             \x20       for (uint {first} = 0; {first} < {waves}; {first} += WaveGetLaneCount())\n\
+             \x20           {combined};\n\
+             \x20       if ({lane} == 0)\n\
+             \x20           {totals}[0] = {result};\n\
+             \x20   }}\n\
+             \x20   {barrier}();\n\
+             \x20   return {totals}[0];\n}}",
             of_wave = of_wave(self.reduction, &value),
-            combined = accumulated(self.reduction.operator, &result, &format!("{totals}[{wave}]")),
+            combined = accumulated(self.reduction.operator, &result, &of_totals),
         )
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use shaderlint_linter::{Context, FixForm, OtherForm};
-use shaderlint_simt::{Collective, Elements, LaneMap};
+use shaderlint_simt::{Collective, Elements, Kind, LaneMap};
 
 use super::{Barriers, Names, Text, last, without_padding};
 use crate::form::WaveForm;
@@ -25,10 +25,11 @@ const IN_PLACE: [(u32, [f64; 2]); 6] = [
 /// From how many elements on a call that needs no array was seen to be faster than the ladder (docs/measurements.md).
 const WITHOUT_ARRAY_FROM: u32 = 64;
 
-/// The form that a scan's fix may have in place of the one that it has.
+/// The form that a fix may have in place of the one that it has: of a scan with how fast it is beside that.
 pub(crate) fn other_form(context: &Context<'_>, scan: &Collective, of: FixForm) -> OtherForm {
     let lanes: u32 = context.analysis.group_size.iter().product();
-    let is_measured = scan.count == lanes && scan.vector.is_none() && scan.beside.is_empty();
+    let is_scan = scan.kind != Kind::Reduction;
+    let is_measured = is_scan && scan.count == lanes && scan.vector.is_none() && scan.beside.is_empty();
     let measured = IN_PLACE
         .iter()
         .rfind(|(from, _)| *from <= scan.count && is_measured);

@@ -147,26 +147,44 @@ groupshared float tmpWaveTotals[(N + 3) / 4];
 float GroupSum(float value, uint thread)
 {
     float sum = WaveActiveSum(value);
-    if (WaveIsFirstLane())
-        tmpWaveTotals[thread / WaveGetLaneCount()] = sum;
+    uint wave = thread / WaveGetLaneCount();
+    uint lane = WaveGetLaneIndex();
+    if (lane == 0)
+        tmpWaveTotals[wave] = sum;
     GroupMemoryBarrierWithGroupSync();
-    sum = tmpWaveTotals[0];
-    for (uint wave = 1; wave * WaveGetLaneCount() < N; ++wave)
-        sum += tmpWaveTotals[wave];
-    return sum;
+    if (wave == 0)
+    {
+        uint waves = (N + WaveGetLaneCount() - 1) / WaveGetLaneCount();
+        sum = 0.0;
+        for (uint first = 0; first < waves; first += WaveGetLaneCount())
+            sum += WaveActiveSum(first + lane < waves ? tmpWaveTotals[first + lane] : 0.0);
+        if (lane == 0)
+            tmpWaveTotals[0] = sum;
+    }
+    GroupMemoryBarrierWithGroupSync();
+    return tmpWaveTotals[0];
 }
 
 // The maximum of the values of the group's threads. Takes waves to hold consecutive threads.
 float GroupMax(float value, uint thread)
 {
     float maximum = WaveActiveMax(value);
-    if (WaveIsFirstLane())
-        tmpWaveTotals[thread / WaveGetLaneCount()] = maximum;
+    uint wave = thread / WaveGetLaneCount();
+    uint lane = WaveGetLaneIndex();
+    if (lane == 0)
+        tmpWaveTotals[wave] = maximum;
     GroupMemoryBarrierWithGroupSync();
-    maximum = tmpWaveTotals[0];
-    for (uint wave = 1; wave * WaveGetLaneCount() < N; ++wave)
-        maximum = max(maximum, tmpWaveTotals[wave]);
-    return maximum;
+    if (wave == 0)
+    {
+        uint waves = (N + WaveGetLaneCount() - 1) / WaveGetLaneCount();
+        maximum = asfloat(0xff800000u);
+        for (uint first = 0; first < waves; first += WaveGetLaneCount())
+            maximum = max(maximum, WaveActiveMax(first + lane < waves ? tmpWaveTotals[first + lane] : asfloat(0xff800000u)));
+        if (lane == 0)
+            tmpWaveTotals[0] = maximum;
+    }
+    GroupMemoryBarrierWithGroupSync();
+    return tmpWaveTotals[0];
 }
 
 [numthreads(N, 1, 1)]

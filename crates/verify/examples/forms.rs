@@ -1,6 +1,6 @@
 //! Ladders against wave forms on every adapter, by group size: what the rules' choice of a form rests on.
 //!
-//! `forms FOLDER [--sizes=32,64] [--passes=64]` takes the kernels of a folder of `fixtures/forms`: every `wave-….hlsl` is
+//! `forms FOLDER [--sizes=32,64] [--passes=64] [--define=NAME=VALUE]` takes the kernels of a folder of `fixtures/forms`: every `wave-….hlsl` is
 //! compared with the folder's first `ladder-….hlsl`, and timed beside each of them. The construct is repeated inside the
 //! kernel, so that it is timed and not the memory that its elements come from.
 #![expect(clippy::print_stdout, reason = "it prints a table")]
@@ -18,11 +18,15 @@ type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let (mut folder, mut sizes, mut passes) = (None, vec![32, 64, 128, 256, 512, 1024], 64);
+    let mut defines = Vec::new();
     for argument in std::env::args().skip(1) {
         if let Some(list) = argument.strip_prefix("--sizes=") {
             sizes = list.split(',').map(str::parse).collect::<Result<_, _>>()?;
         } else if let Some(number) = argument.strip_prefix("--passes=") {
             passes = number.parse()?;
+        } else if let Some(define) = argument.strip_prefix("--define=") {
+            let (name, value) = define.split_once('=').ok_or("NAME=VALUE")?;
+            defines.push((name.to_owned(), value.to_owned()));
         } else {
             folder = Some(PathBuf::from(argument));
         }
@@ -36,12 +40,25 @@ fn main() -> Result<(), Failure> {
         for size in &sizes {
             for form in &forms {
                 for ladder in &ladders {
-                    row(&adapter, (ladder, form), *size, passes);
+                    let build = Build {
+                        size: *size,
+                        passes,
+                        defines: &defines,
+                    };
+                    row(&adapter, (ladder, form), build);
                 }
             }
         }
     }
     Ok(())
+}
+
+/// What the kernels are compiled with.
+#[derive(Clone, Copy)]
+struct Build<'a> {
+    size: u32,
+    passes: u32,
+    defines: &'a [(String, String)],
 }
 
 /// The kernels of the folder whose names begin so, in order.
@@ -65,9 +82,9 @@ fn name(path: &Path) -> String {
 }
 
 /// One line of the table; where there are no times, why not.
-fn row(adapter: &Adapter, (ladder, form): (&Path, &Path), size: u32, passes: u32) {
-    let names = format!("| {size} | {} | {} |", name(form), name(ladder));
-    match timed(adapter, (ladder, form), size, passes) {
+fn row(adapter: &Adapter, (ladder, form): (&Path, &Path), build: Build<'_>) {
+    let names = format!("| {} | {} | {} |", build.size, name(form), name(ladder));
+    match timed(adapter, (ladder, form), build) {
         Ok(Some(timing)) => {
             let (least, most) = (
                 timing.flagged.min_ms / timing.fixed.max_ms,
@@ -89,22 +106,23 @@ fn row(adapter: &Adapter, (ladder, form): (&Path, &Path), size: u32, passes: u32
 fn timed(
     adapter: &Adapter,
     (ladder, form): (&Path, &Path),
-    size: u32,
-    passes: u32,
+    build: Build<'_>,
 ) -> Result<Option<Timing>, Failure> {
     let device = adapter.open()?;
-    let once = [kernel(ladder, size, 1)?, kernel(form, size, 1)?];
+    let one_pass = Build { passes: 1, ..build };
+    let once = [kernel(ladder, one_pass)?, kernel(form, one_pass)?];
     same(&device, [&once[0], &once[1]])?;
-    let repeated = [kernel(ladder, size, passes)?, kernel(form, size, passes)?];
+    let repeated = [kernel(ladder, build)?, kernel(form, build)?];
     let plan = TimingPlan::for_adapter(&adapter.info, repeated[0].group_size);
     let inputs = InputPlan::default();
     Ok(time(&device, &repeated[0], &repeated[1], &inputs, plan)?)
 }
 
-fn kernel(path: &Path, size: u32, passes: u32) -> Result<Lowered, Failure> {
+fn kernel(path: &Path, build: Build<'_>) -> Result<Lowered, Failure> {
     let text = std::fs::read(path)?;
-    let defines =
-        [("LANES", size), ("PASSES", passes)].map(|(name, value)| (name.to_owned(), value.to_string()));
+    let own = [("LANES", build.size), ("PASSES", build.passes)];
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_string()));
+    let defines = [build.defines, &own].concat();
     let (shader, problems) = shaderlint_hlsl::read(&path.display().to_string(), &text, &defines, &NoIncludes);
     if let Some(problem) = problems.first() {
         return Err(format!("{}: {}", path.display(), problem.message).into());
