@@ -4,7 +4,7 @@
 //! a function of the thread's value and index, beside the array of totals that it uses. A later fix calls the function that an
 //! earlier one declared, if it has the same text. That it may, with the totals shared, is for the proof to find out.
 
-use shaderlint_hlsl::{Global, Shader, Span, Storage};
+use shaderlint_hlsl::{Function, Global, Shader, Span, Storage};
 use shaderlint_linter::At;
 use shaderlint_simt::Collective;
 
@@ -126,17 +126,20 @@ impl Helper {
     }
 }
 
-/// Whether all that has a function's name in the unit's files is the function, or a call: a variable, a type or an enumerator would
-/// hide it somewhere.
+/// Whether all that has a function's name in the unit's files is the function, or a call: a method, a variable, a type or an enumerator
+/// would hide it somewhere.
 fn names_nothing_else(shader: &Shader, name: &str) -> bool {
-    code_of_files(shader).all(|text| {
-        let mut named = words(&text).filter(|word| *word == name.as_bytes());
-        named.all(|word| {
-            let end = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize) + word.len();
-            let behind = text.get(end..).unwrap_or_default();
-            behind.trim_ascii_start().first() == Some(&b'(')
+    let own_name = |function: &Function| function.name.rsplit("::").next() == Some(name);
+    let others = shader.functions.iter().filter(|function| own_name(function));
+    others.count() == 1
+        && code_of_files(shader).all(|text| {
+            let mut named = words(&text).filter(|word| *word == name.as_bytes());
+            named.all(|word| {
+                let end = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize) + word.len();
+                let behind = text.get(end..).unwrap_or_default();
+                behind.trim_ascii_start().first() == Some(&b'(')
+            })
         })
-    })
 }
 
 /// `wanted` as a name within a helper: numbered where that is a macro, or what the unit declares.

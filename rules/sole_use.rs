@@ -48,10 +48,10 @@ pub(crate) struct SoleUse {
 #[derive(Clone, Copy)]
 pub(crate) enum Left<'a> {
     /// Each in the element that it took a value from, in the component that this names.
-    InOwn(&'a str),
+    Own(&'a str),
     /// One of all threads, in the element of this index.
-    InCell(u32),
-    InVariables,
+    Cell(u32),
+    Variables,
 }
 
 impl SoleUse {
@@ -119,8 +119,8 @@ impl SoleUse {
         let read = expressions(behind).chain(of_next.into_iter().flat_map(Expr::descendants));
         for expr in read.filter(|expr| !is_of_step(expr)) {
             let length = match left {
-                Left::InOwn(component) => component.len(),
-                Left::InCell(_) | Left::InVariables => 0,
+                Left::Own(component) => component.len(),
+                Left::Cell(_) | Left::Variables => 0,
             };
             let Some((index, component)) = place(shader, expr, array) else {
                 continue;
@@ -129,13 +129,11 @@ impl SoleUse {
                 continue;
             }
             let result = match left {
-                Left::InOwn(own) => indices
+                Left::Own(own) => indices
                     .iter()
                     .position(|known| *known == index && component == own)?,
-                Left::InCell(cell) => {
-                    (index.trim_end_matches(['u', 'U']) == cell.to_string()).then_some(0)?
-                }
-                Left::InVariables => return None,
+                Left::Cell(cell) => (index.trim_end_matches(['u', 'U']) == cell.to_string()).then_some(0)?,
+                Left::Variables => return None,
             };
             reads.push((expr.span, result));
         }
@@ -157,7 +155,7 @@ impl SoleUse {
         if first_value.is_some_and(|first| may_mean_else(shader, function, first, end, &values)) {
             return None;
         }
-        let is_in_array = !matches!(left, Left::InVariables);
+        let is_in_array = !matches!(left, Left::Variables);
         let is_whole = rewrite.also.is_empty()
             && is_in_array != reads.is_empty()
             && (values.len() == each as usize || values.is_empty() && stores == 0 && !is_in_array);
@@ -278,7 +276,10 @@ fn stands_alone(shader: &Shader, expr: Span) -> bool {
     let behind = shader.text.get(expr.end as usize..).unwrap_or_default();
     let before = before.trim_ascii_end();
     let is_assigned = before.ends_with(b"=") && !before.ends_with(b"==");
-    (is_assigned || before.ends_with(b"(") || before.ends_with(b","))
+    (is_assigned
+        || [b"(", b",", &b"return"[..]]
+            .iter()
+            .any(|end| before.ends_with(end)))
         && matches!(behind.trim_ascii_start().first(), Some(b';' | b',' | b')'))
 }
 
@@ -359,24 +360,18 @@ fn is_all_of(statement: &Stmt, expr: Span) -> bool {
     }
 }
 
-/// Whether values that move from `start` to `end` may be something else there: where a directive defines a macro anew, or what is
-/// declared between hides a name of theirs.
+/// Whether values that move from `start` to `end` may be something else there: where a directive defines a macro anew, or a variable
+/// that is declared between hides a name of theirs. Of types in functions the front end tells where they may hide anything.
 fn may_mean_else(shader: &Shader, function: &Function, start: u32, end: u32, values: &[[String; 2]]) -> bool {
-    const DECLARE: [&[u8]; 5] = [b"struct", b"class", b"enum", b"typedef", b"using"];
-    let between = Span { start, end };
-    let Some(text) = text_in_file(shader, between) else {
-        return true;
-    };
-    let text = without_comments(text.as_bytes());
-    let texts = [&text, between.slice(&shader.text)];
-    let declares = |text: &[u8]| words(text).any(|word| DECLARE.contains(&word));
+    let text = text_in_file(shader, Span { start, end });
+    let has_directive = text.is_none_or(|text| without_comments(text.as_bytes()).contains(&b'#'));
     let locals = function.locals.iter();
     let mut hiding = locals.filter(|local| start < local.span.start && local.span.start < end);
     let is_named = |name: &str| {
         let mut values = values.iter().flatten();
         values.any(|value| words(value.as_bytes()).any(|word| word == name.as_bytes()))
     };
-    text.contains(&b'#') || texts.into_iter().any(declares) || hiding.any(|local| is_named(&local.name))
+    has_directive || hiding.any(|local| is_named(&local.name))
 }
 
 /// Whether a statement declares a variable that only the ladder uses, alone and with a constant.

@@ -10,6 +10,7 @@ use crate::unit::{Unit, words};
 use crate::written::{free, has_comment, is_figure, is_known_at, operand, size_by_name, text_in_file};
 
 /// What the waves leave for each other.
+#[derive(Clone)]
 pub(crate) struct Totals {
     /// Its groupshared declaration but for its length.
     pub declaration: String,

@@ -104,13 +104,12 @@ impl<'a> Text<'a> {
         let calls_with_array = !is_slower(reduction, super::FLOATS_FROM);
         let mut forms = Vec::new();
         for helper in helpers {
-            let kept = || match helper.is_declared {
-                true => Vec::new(),
-                false => vec![Totals {
-                    declaration: format!("groupshared {} {kept_name}", self.ty),
-                    length: kept.clone(),
-                }],
+            let totals = Totals {
+                declaration: format!("groupshared {} {kept_name}", self.ty),
+                length: kept.clone(),
             };
+            let is_new = !helper.is_declared;
+            let kept = || is_new.then(|| totals.clone()).into_iter().collect();
             let form = |(block, expanded): (String, Option<String>)| WaveForm {
                 helper: Some(helper.clone()),
                 keeps_totals: true,
@@ -257,8 +256,8 @@ impl<'a> Text<'a> {
             Elements::Array { component: None, .. } | Elements::Register { component: None, .. }
         );
         let left = match self.reduction.output {
-            Elements::Cell { index, .. } => Left::InCell(index),
-            _ if !registers.is_empty() => Left::InVariables,
+            Elements::Cell { index, .. } => Left::Cell(index),
+            _ if !registers.is_empty() => Left::Variables,
             _ => return None,
         };
         if !is_whole || !self.reduction.count.is_multiple_of(self.lanes) {

@@ -125,8 +125,8 @@ impl Text<'_> {
         };
         let [given, left] = [component(&self.scan.input)?, component(&self.scan.output)?];
         let left = match &self.scan.output {
-            Elements::Register { .. } => Left::InVariables,
-            _ => Left::InOwn(&left),
+            Elements::Register { .. } => Left::Variables,
+            _ => Left::Own(&left),
         };
         SoleUse::of(self.context, &self.scan, self.rewrite, (each, &given), left)
     }

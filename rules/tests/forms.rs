@@ -301,7 +301,6 @@ fn a_value_that_may_be_another_one_stays() {
     assert!(with("", "id.x", "#define id gi.xxx\n"));
     let space = "namespace N { static const uint j = 4; }\n";
     assert!(!with(space, "N::j", ""));
-    assert!(with(space, "N::j", "    struct N { uint a; };\n"));
     let function = "uint F() { return 4; }\n";
     assert!(with(
         function,
@@ -326,9 +325,6 @@ fn a_helper_that_is_hidden_is_not_called() {
         ),
         ("", "uint3 GroupInclusiveSum : SV_GroupID, uint gi"),
         ("    static const uint GroupInclusiveSum = 4;\n", "uint gi"),
-        ("    typedef uint GroupInclusiveSum;\n", "uint gi"),
-        ("    struct GroupInclusiveSum { uint a; };\n", "uint gi"),
-        ("    enum Kind { GroupInclusiveSum = 4 };\n", "uint gi"),
         (
             "    for (uint GroupInclusiveSum = 0; GroupInclusiveSum < 4; ++GroupInclusiveSum) {}\n",
             "uint gi",
@@ -341,6 +337,40 @@ fn a_helper_that_is_hidden_is_not_called() {
             fixed(&text)
         );
     }
+    for hiding in [
+        "    typedef uint GroupInclusiveSum;\n",
+        "    struct GroupInclusiveSum { uint a; };\n",
+        "    enum Kind { GroupInclusiveSum = 4 };\n",
+    ] {
+        let text = ladder(&declared, &format!("{hiding}{STORE}"), READ);
+        assert_eq!(fixed(&text), text);
+    }
+}
+
+/// A struct around the method that has the ladder may have a method of that name.
+#[test]
+fn a_helper_that_a_method_hides_is_not_called() {
+    let (globals, kernel) = ladder("", STORE, READ)
+        .split_once("[numthreads")
+        .map(|(globals, kernel)| (globals.to_owned(), kernel.to_owned()))
+        .expect("a kernel");
+    let once = fixed(&format!("{globals}[numthreads{kernel}"));
+    let method = kernel.replace(
+        "(64, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)",
+        "void Scan(uint gi, uint3 id)",
+    );
+    let text = format!(
+        "{once}groupshared uint k[64];\nstruct Outer\n{{\n    static uint GroupInclusiveSum(uint a, uint b) {{ return 1; }}\n    \
+         struct Inner\n    {{\n        uint a;\n        {}    }};\n    Inner inner;\n}};\n[numthreads(64, 1, 1)]\nvoid \
+         Second(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{{\n    Outer outer = (Outer)0;\n    \
+         outer.inner.Scan(gi, id);\n}}\n",
+        method.replace("g[", "k[")
+    );
+    assert!(
+        fixed(&text).contains("GroupInclusiveSum2(Src[id.x], gi)"),
+        "{}",
+        fixed(&text)
+    );
 }
 
 /// The totals that a helper uses count where it is called, though an earlier fix declared them.

@@ -221,6 +221,9 @@ fn of_literals() {
     is("reversebits(7u)", 0xe000_0000);
     is("WaveActiveSum(1)", 1);
     is_open("reversebits(7)", 0, 0xe000_0000);
+    is_open("countbits(-1.0f)", 32, 0);
+    is_open("firstbitlow(-2.0f)", 1, -1);
+    is("bool(0.5f) || u > 2", 1);
     is_open("max(0x80000000, true) / 2", 0, 0x4000_0000);
     is_open("half_of(0xF0000000)", -134_217_728, 0x7800_0000);
     is_open("3 << 33", 0, 6);

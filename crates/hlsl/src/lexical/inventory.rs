@@ -6,7 +6,7 @@ use rustc_hash::{FxHashSet, FxHasher};
 
 use super::needed::{declared, functions, tokens};
 use super::{ItemKind, Lexed, TokenKind};
-use crate::preprocess::is_word;
+use crate::preprocess::words;
 use crate::span::Span;
 
 /// The top-level items of a text, and by which words others name them.
@@ -23,11 +23,6 @@ pub(crate) struct Inventory {
     names: Vec<(u64, u32)>,
     /// Items that do something by being there, or of which nobody can tell what they declare.
     always: Vec<u32>,
-}
-
-/// The identifiers and numbers of a text, and what comments have of such.
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| !is_word(*byte)).filter(|word| !word.is_empty())
 }
 
 fn hash(word: &[u8]) -> u64 {

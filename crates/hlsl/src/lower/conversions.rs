@@ -379,6 +379,16 @@ impl Lowering<'_> {
         self.convert(expr, &Type::BOOL)
     }
 
+    /// What an atomic is given. DXC makes an `int` of a float for some places and a `uint` for others, whatever they hold.
+    pub(super) fn to_atomic(&self, value: Expr, to: &Type) -> Expr {
+        let is_float = |ty: &Type| ty.scalar().is_some_and(Scalar::is_float);
+        if is_float(&value.ty) && !is_float(to) {
+            let span = value.span;
+            return opaque(vec![as_value(value)], to.clone(), span);
+        }
+        self.convert(value, to)
+    }
+
     /// An index: a scalar int or uint; a vector of them for a texture.
     pub(super) fn to_index(&self, expr: Expr) -> Expr {
         match expr.ty.scalar() {

@@ -350,8 +350,14 @@ impl Lowering<'_> {
             return self.convert_scalar(call, Scalar::Float);
         }
         if let (true, [value]) = (is_of_width(intrinsic), arguments.as_slice())
-            && let Some(Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64) = value.ty.scalar()
+            && let Some(scalar) = value.ty.scalar()
+            && (scalar.is_float()
+                || matches!(
+                    scalar,
+                    Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64
+                ))
         {
+            // Of a float DXC makes an `int` for some of them and a `uint` for others.
             let ty = match intrinsic {
                 Intrinsic::ReverseBits => value.ty.clone(),
                 _ => value.ty.with_scalar(Scalar::Uint),
@@ -497,7 +503,7 @@ impl Lowering<'_> {
             .enumerate()
             .map(|(index, argument)| {
                 if (1..=values).contains(&index) {
-                    self.convert(argument, &ty)
+                    self.to_atomic(argument, &ty)
                 } else {
                     argument
                 }

@@ -101,14 +101,16 @@ impl<'a> Lowering<'a> {
             | b"InterlockedExchange"
                 if bytes =>
             {
-                let signed = matches!(
-                    arguments.get(1).map(|value| &value.ty),
-                    Some(Type::Scalar(Scalar::Int))
-                ) && matches!(name, b"InterlockedMin" | b"InterlockedMax");
-                (
-                    Type::Void,
-                    vec![Type::UINT, if signed { Type::INT } else { Type::UINT }],
-                )
+                let value = arguments.get(1);
+                let is_literal = value.is_some_and(|value| self.is_literal_int(value));
+                let word = match value.map(|value| &value.ty) {
+                    _ if !matches!(name, b"InterlockedMin" | b"InterlockedMax") || is_literal => Type::UINT,
+                    Some(Type::Scalar(Scalar::Int)) => Type::INT,
+                    Some(Type::Scalar(Scalar::Uint)) => Type::UINT,
+                    // Which of the two DXC compares as goes by its overloads.
+                    _ => return self.unknown_method(object, arguments, span),
+                };
+                (Type::Void, vec![Type::UINT, word])
             }
             b"Load" if texture => (element.clone(), Vec::new()),
             b"Load" => (element.clone(), vec![Type::Unknown]),
@@ -131,6 +133,7 @@ impl<'a> Lowering<'a> {
         for argument in arguments {
             converted.push(match parameters.next() {
                 Some(Type::Unknown) if name == b"Load" => self.to_index(argument),
+                Some(to) if name.starts_with(b"Interlocked") => self.to_atomic(argument, &to),
                 Some(to) => self.convert(argument, &to),
                 None => {
                     self.note_write(&argument);

@@ -161,6 +161,11 @@ impl Lowering<'_> {
             "discard_statement" => StmtKind::Discard,
             "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
             | "alias_declaration" => {
+                if !self.is_of_its_block(node) {
+                    let statement =
+                        self.opaque_statement("a name of this type has another meaning elsewhere", span);
+                    out.push(statement);
+                }
                 self.type_declaration(node);
                 return;
             }

@@ -11,6 +11,7 @@ use super::scoping::Variable;
 use super::templates::Key;
 use super::{Lowering, Name};
 use crate::lexical::{Item, ItemKind};
+use crate::preprocess::words;
 use crate::span::Span;
 use crate::tree::{Field, Struct};
 use crate::types::{EnumId, Scalar, StructId, Type};
@@ -107,6 +108,30 @@ impl<'a> Lowering<'a> {
             }
         }
         ty
+    }
+
+    /// Whether all that a type in a function declares is named in its block alone. Where it is not, which of several is meant is not
+    /// followed: `::S` may be a global one, and enumerators are known from there on to all that comes behind them.
+    pub(super) fn is_of_its_block(&self, node: Node) -> bool {
+        let name = |node: Node| part(node, Part::Name).map(|name| self.node_source(name));
+        let mut names: FxHashSet<&[u8]> = name(node).into_iter().collect();
+        let mut cursor = node.walk();
+        let declarators = node.children_by_field_name("declarator", &mut cursor);
+        names.extend(declarators.filter_map(|one| words(self.node_source(one)).next()));
+        if let Some(body) = part(node, Part::Body).filter(|_| node.kind() == "enum_specifier") {
+            let mut cursor = body.walk();
+            names.extend(body.named_children(&mut cursor).filter_map(name));
+        }
+        let mut block = node;
+        while let Some(parent) = block.parent().filter(|_| block.kind() != "compound_statement") {
+            block = parent;
+        }
+        let block = self.span(block);
+        let before = self.text.get(..block.start as usize).unwrap_or_default();
+        let behind = self.text.get(block.end as usize..).unwrap_or_default();
+        !words(before)
+            .chain(words(behind))
+            .any(|word| names.contains(word))
     }
 
     /// The struct in a node. As the instance of a template it has that one's name.

@@ -66,6 +66,11 @@ pub(crate) fn is_word(byte: u8) -> bool {
     matches!(class(byte), Class::Letter | Class::Digit)
 }
 
+/// The identifiers and numbers of a text, and what comments have of such.
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !is_word(*byte)).filter(|word| !word.is_empty())
+}
+
 #[inline]
 pub(super) fn is_newline(byte: u8) -> bool {
     class(byte) == Class::Newline

@@ -151,7 +151,7 @@ impl Definition {
         if !self.body.windows(2).any(|pair| pair == b"##") {
             return false;
         }
-        let parameters: Vec<&[u8]> = words(&self.parameters).collect();
+        let parameters: Vec<&[u8]> = lex::words(&self.parameters).collect();
         let body = String::from_utf8_lossy(&self.body);
         let is_open = |word: &str| word == "__VA_ARGS__" || parameters.contains(&word.as_bytes());
         let is_part = |c: char| u8::try_from(c).is_ok_and(lex::is_word);
@@ -247,7 +247,7 @@ impl Definitions {
         let mut seen: FxHashSet<&[u8]> = FxHashSet::default();
         let mut done = 0;
         while done < reach.text.len() {
-            let new: Vec<(&[u8], &Vec<Definition>)> = words(reach.text.get(done..).unwrap_or_default())
+            let new: Vec<(&[u8], &Vec<Definition>)> = lex::words(reach.text.get(done..).unwrap_or_default())
                 .filter_map(|word| self.by_name.get_key_value(word))
                 .map(|(name, definitions)| (&**name, definitions))
                 .filter(|(name, _)| seen.insert(name))
@@ -290,8 +290,8 @@ impl Reach<'_> {
 pub fn may_spell(text: &[u8], name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let text = text.to_ascii_lowercase();
-    let pieces: FxHashSet<&[u8]> = words(&text).collect();
-    words(name.as_bytes()).all(|word| {
+    let pieces: FxHashSet<&[u8]> = lex::words(&text).collect();
+    lex::words(name.as_bytes()).all(|word| {
         // Which lengths of its start are made of pieces.
         let mut ends = vec![0];
         for end in 1..=word.len() {
@@ -316,7 +316,7 @@ impl Derived for WordsInCode {
     fn of(text: &Text) -> Self {
         let mut found = FxHashSet::default();
         let mut note = |text: &[u8]| {
-            for word in words(text) {
+            for word in lex::words(text) {
                 if !found.contains(word) {
                     found.insert(word.into());
                 }
@@ -336,12 +336,6 @@ impl Derived for WordsInCode {
         note(&lex::without_comments(text.get(start..).unwrap_or_default()));
         WordsInCode(found)
     }
-}
-
-/// The identifiers and numbers of a text.
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| !lex::is_word(*byte))
-        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]

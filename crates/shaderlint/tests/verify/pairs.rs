@@ -696,3 +696,47 @@ fn what_the_compiler_numbers_is_known_where_it_is_given() {
     assert_eq!(of("__SHADER_TARGET_MAJOR", "6", &[]), proved);
     assert_eq!(of("__SHADER_TARGET_STAGE", "5", &[]), proved);
 }
+
+/// Which word DXC makes of what an atomic is given goes by its overloads.
+#[test]
+fn atomics_of_what_is_no_word() {
+    let of = |value: [&str; 2]| {
+        let texts = value.map(|value| {
+            let buffers = "StructuredBuffer<float> X; RWByteAddressBuffer Y; RWStructuredBuffer<int> Z;";
+            copying(
+                buffers,
+                "",
+                &format!("float f = X[id.x]; int i = (int)id.x; {value}"),
+            )
+        });
+        let said = of_two("atomics-of-floats", [&texts[0], &texts[1]], &[]);
+        assert!(!said.contains("NOT equivalent"), "{said}");
+        said.contains("proved equal")
+    };
+    for (converted, word) in [
+        ("Y.InterlockedMax(0, f);", "Y.InterlockedMax(0, (uint)f);"),
+        (
+            "Y.InterlockedMax(0, f > 2);",
+            "Y.InterlockedMax(0, (uint)(f > 2));",
+        ),
+        (
+            "Y.InterlockedMin(0, ~0);",
+            "Y.InterlockedMin(0, (int)(i - i - 1));",
+        ),
+        (
+            "Y.InterlockedMin(0, i > 2 ? -1 : 1);",
+            "Y.InterlockedMin(0, (int)(i > 2 ? -i / i : 1));",
+        ),
+        ("InterlockedAdd(Z[0], f);", "InterlockedAdd(Z[0], (int)f);"),
+    ] {
+        assert!(!of([converted, word]), "{converted}");
+    }
+    assert!(of([
+        "Y.InterlockedMin(0, ~0);",
+        "Y.InterlockedMin(0, 0xffffffffu);"
+    ]));
+    assert!(of([
+        "Y.InterlockedMin(0, i);",
+        "int j = i; Y.InterlockedMin(0, j);"
+    ]));
+}

@@ -330,7 +330,9 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
         (Float | Half, Int, Value::Known(word)) if f32::from_bits(*word).abs() < 2_147_483_520.0 => {
             Value::Known((f32::from_bits(*word) as i32).cast_unsigned())
         }
-        (Int | Uint, Bool, _) => binary(terms, BinaryOp::NotEqual, from, value, &Value::Known(0)),
+        (Int | Uint | Float | Half, Bool, _) => {
+            binary(terms, BinaryOp::NotEqual, from, value, &Value::Known(0))
+        }
         _ => terms.apply(Op::Cast { from, to }, std::slice::from_ref(value)),
     }
 }
