@@ -222,6 +222,11 @@ fn of_literals() {
     is("WaveActiveSum(1)", 1);
     is_open("reversebits(7)", 0, 0xe000_0000);
     is_open("countbits(-1.0f)", 32, 0);
+    is_open("WaveReadLaneFirst(0.1) == 0.1f", 0, 1);
+    is("WaveReadLaneFirst(0.1f) == 0.1f", 1);
+    is_open("WaveReadLaneFirst(1) << 31 >> 31", 1, -1);
+    is("(WaveReadLaneFirst(7) - 1) / 2", 3);
+    is("WaveReadLaneFirst(1u) << 31 >> 31", 1);
     is_open("firstbitlow(-2.0f)", 1, -1);
     is("bool(0.5f) || u > 2", 1);
     is_open("max(0x80000000, true) / 2", 0, 0x4000_0000);

@@ -6,7 +6,7 @@ use super::constants::Constant;
 use super::conversions::{arithmetic, as_value, opaque, shape, skippable};
 use super::names::packed;
 use super::parts::{Part, part};
-use super::scoping::{AN_ENUMERATORS, ITS_OWN, Variable};
+use super::scoping::{ITS_OWN, Variable};
 use super::{Lowering, literals, rays};
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, LocalId, UnaryOp};
@@ -172,9 +172,6 @@ impl<'a> Lowering<'a> {
         let variable = |local: LocalId| expr(self.local(local), self.local_type(local));
         if self.body.initialised == Some(text) {
             return self.neither(ITS_OWN, span);
-        }
-        if self.body.hides_variables.contains(text) {
-            return self.neither(AN_ENUMERATORS, span);
         }
         match self.variable(text) {
             Variable::One(local) => return variable(local),

@@ -306,6 +306,24 @@ impl Lowering<'_> {
         if is_literal && arguments.iter().any(exceeds_32_bits) {
             return opaque(Self::values(arguments), Type::Unknown, span);
         }
+        // Between lanes literals are passed in 64 bits.
+        let may_grow = matches!(
+            intrinsic,
+            Intrinsic::WaveActiveProduct | Intrinsic::WavePrefixProduct
+        );
+        let is_wide = |value: &Expr| {
+            let is_of_literals = || self.is_of_literals(value);
+            match value.ty.scalar() {
+                Some(Scalar::Int | Scalar::Uint) => {
+                    is_of_literals() && (may_grow || !self.is_small_literal(value))
+                }
+                Some(scalar) => scalar.is_float() && is_of_literals(),
+                None => false,
+            }
+        };
+        if intrinsic.is_wave() && arguments.iter().any(is_wide) {
+            return opaque(Self::values(arguments), Type::Unknown, span);
+        }
         let arguments = match settled(self, intrinsic, arguments, is_literal) {
             Ok(arguments) => arguments,
             Err(arguments) => return opaque(Self::values(arguments), Type::Unknown, span),

@@ -4,7 +4,7 @@ use super::Lowering;
 use super::conversions::{as_value, opaque};
 use super::rays::query_method;
 use crate::span::Span;
-use crate::tree::{Expr, ExprKind};
+use crate::tree::{Expr, ExprKind, UnaryOp};
 use crate::types::{ResourceKind as Kind, Scalar, Type};
 
 fn uints(count: u8) -> Type {
@@ -101,14 +101,13 @@ impl<'a> Lowering<'a> {
             | b"InterlockedExchange"
                 if bytes =>
             {
-                let value = arguments.get(1);
-                let is_literal = value.is_some_and(|value| self.is_literal_int(value));
-                let word = match value.map(|value| &value.ty) {
-                    _ if !matches!(name, b"InterlockedMin" | b"InterlockedMax") || is_literal => Type::UINT,
-                    Some(Type::Scalar(Scalar::Int)) => Type::INT,
-                    Some(Type::Scalar(Scalar::Uint)) => Type::UINT,
-                    // Which of the two DXC compares as goes by its overloads.
-                    _ => return self.unknown_method(object, arguments, span),
+                let is_extremum = matches!(name, b"InterlockedMin" | b"InterlockedMax");
+                let word = match arguments.get(1) {
+                    Some(value) if is_extremum => self.type_of_extremum(value),
+                    _ => Some(Type::UINT),
+                };
+                let Some(word) = word else {
+                    return self.unknown_method(object, arguments, span);
                 };
                 (Type::Void, vec![Type::UINT, word])
             }
@@ -149,6 +148,19 @@ impl<'a> Lowering<'a> {
             },
             ty,
             span,
+        }
+    }
+
+    /// What a minimum or maximum of words by address compares as: DXC has an overload for `int` and one for `uint`. `None` where it
+    /// takes either, as the one for `uint` of `~0` and the one for `int` of a `bool`.
+    fn type_of_extremum(&self, value: &Expr) -> Option<Type> {
+        let is_literal =
+            |value: &Expr| matches!(value.kind, ExprKind::Literal(_)) && self.is_literal_int(value);
+        match &value.kind {
+            _ if is_literal(value) => Some(Type::UINT),
+            ExprKind::Unary(UnaryOp::Negate, operand) if is_literal(operand) => Some(Type::INT),
+            _ if self.is_literal_int(value) => None,
+            _ => { [Type::INT, Type::UINT] }.into_iter().find(|ty| *ty == value.ty),
         }
     }
 

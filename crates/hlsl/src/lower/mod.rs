@@ -110,8 +110,6 @@ struct Body<'a> {
     scope: FxHashMap<&'a [u8], Meaning>,
     /// What each name meant before it was declared again.
     undo: Vec<(&'a [u8], Option<Meaning>)>,
-    /// The enumerators that the function declares with the name of a variable.
-    hides_variables: FxHashSet<&'a [u8]>,
     /// What is being declared, in its initialiser: there its name means the new variable, which has no value yet (C++,
     /// `[basic.scope.pdecl]`, as DXC has it).
     initialised: Option<&'a [u8]>,

@@ -24,9 +24,6 @@ use crate::walk::expressions;
 pub(super) const A_LOOPS: &str =
     "a name here is a loop's variable before HLSL 2021 and another one since: pass -HV";
 
-pub(super) const AN_ENUMERATORS: &str =
-    "a name here is a variable and, in a block of the function, an enumerator";
-
 pub(super) const ITS_OWN: &str = "the initialiser names the variable that it is for, which has no value yet";
 
 /// What the host is taken to say of the version. It looks like nothing that a text can spell.

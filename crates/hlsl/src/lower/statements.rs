@@ -161,12 +161,12 @@ impl Lowering<'_> {
             "discard_statement" => StmtKind::Discard,
             "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
             | "alias_declaration" => {
-                if !self.is_of_its_block(node) {
-                    let statement =
-                        self.opaque_statement("a name of this type has another meaning elsewhere", span);
-                    out.push(statement);
+                if self.is_of_its_block(node) {
+                    self.type_declaration(node);
+                } else {
+                    let message = "a name of this type has another meaning elsewhere";
+                    out.push(self.opaque_statement(message, span));
                 }
-                self.type_declaration(node);
                 return;
             }
             // Until the function ends.

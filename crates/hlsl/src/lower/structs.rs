@@ -7,7 +7,6 @@ use tree_sitter::Node;
 
 use super::constants::Constant;
 use super::parts::{Part, part};
-use super::scoping::Variable;
 use super::templates::Key;
 use super::{Lowering, Name};
 use crate::lexical::{Item, ItemKind};
@@ -72,10 +71,6 @@ impl<'a> Lowering<'a> {
             is_wide |= is_int && matches!(next, Some(Constant::Uint(value)) if i32::try_from(value).is_err());
             let value = next.and_then(|value| value.convert(scalar).or(Some(value)));
             if let Some(value) = value {
-                // From here on it hides a variable of an outer block; where it ends is not followed.
-                if !is_scoped && self.variable(name) != Variable::None {
-                    self.body.hides_variables.insert(name);
-                }
                 let of_enumeration = [enumeration, b"::", name].concat();
                 for own in [name, &of_enumeration] {
                     let full = [&*self.namespace, own].concat();

@@ -126,7 +126,26 @@ impl Lowering<'_> {
         (self.is_narrow(expr) && is_other).then_some(wide)
     }
 
+    /// Whether a product or a shift of literals alone has what comes from other lanes in it, and may be beyond 32 bits: those are small,
+    /// see [`Lowering::is_small_literal`], and what else is made of them stays so.
+    fn may_outgrow(&self, expr: &Expr) -> bool {
+        matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul | BinaryOp::Shl, ..))
+            && self.is_of_literals(expr)
+            && expr
+                .descendants()
+                .any(|part| matches!(part.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_wave()))
+    }
+
+    /// Whether a literal is a whole number whose sum over the lanes of a wave is far from 32 bits.
+    pub(super) fn is_small_literal(&self, expr: &Expr) -> bool {
+        let value = self.evaluate(expr);
+        value.is_some_and(|value| value.bits().cast_signed().unsigned_abs() < 1 << 16)
+    }
+
     fn is_narrow(&self, expr: &Expr) -> bool {
+        if self.may_outgrow(expr) {
+            return false;
+        }
         let Some(wide) = self.wide(expr) else {
             // Without a known value there is nothing to compare.
             let is_same = |way: &Expr| {

@@ -731,10 +731,15 @@ fn atomics_of_what_is_no_word() {
     ] {
         assert!(!of([converted, word]), "{converted}");
     }
-    assert!(of([
-        "Y.InterlockedMin(0, ~0);",
+    assert!(!of([
+        "Y.InterlockedMin(0, -1);",
         "Y.InterlockedMin(0, 0xffffffffu);"
     ]));
+    assert!(of([
+        "Y.InterlockedMin(0, -1);",
+        "int j = -1; Y.InterlockedMin(0, j);"
+    ]));
+    assert!(of(["Y.InterlockedMin(0, 5);", "Y.InterlockedMin(0, 5u);"]));
     assert!(of([
         "Y.InterlockedMin(0, i);",
         "int j = i; Y.InterlockedMin(0, j);"
