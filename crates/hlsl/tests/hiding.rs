@@ -61,6 +61,42 @@ namespace N { template<typename T> T F(T x) { return x; } uint G(uint x) { retur
     assert_eq!(callers, ["Main"], "the inner template hides the outer function");
 }
 
+/// `F(4)` is a conversion where a type hides the function.
+#[test]
+fn functions_and_types_of_one_name() {
+    let function = "uint F(uint x) { return 9; }";
+    assert_eq!(called(function, "F(x)"), [0]);
+    let both = format!("{function} namespace N {{ typedef int F; uint G(uint x) {{ return F(x); }} }}");
+    let (shader, _) = shader(&both, "N::G(x)");
+    let inner = shader.functions.iter().find(|function| function.name == "N::G");
+    let body = inner.and_then(|inner| inner.body.as_deref()).unwrap_or_default();
+    assert!(!expressions(body).any(|expr| matches!(expr.kind, ExprKind::Call(..))));
+}
+
+/// Methods of a struct in another one, or in a function, may name what that has.
+#[test]
+fn methods_of_inner_structs() {
+    let has_body = |text: &str| {
+        let (shader, _) = parse(text.as_bytes().to_vec());
+        let method = shader
+            .functions
+            .iter()
+            .find(|function| function.name.ends_with("Get"));
+        method.is_some_and(|method| method.body.is_some())
+    };
+    assert!(has_body("struct M { uint a; uint Get() { return F(); } };"));
+    assert!(has_body(
+        "namespace N { struct M { uint a; uint Get() { return 1; } }; }"
+    ));
+    let inner = "struct M { uint a; uint Get() { return F(); } };";
+    assert!(!has_body(&format!(
+        "uint F() {{ return 1; }} struct Q {{ static uint F() {{ return 2; }} {inner} M m; }};"
+    )));
+    assert!(!has_body(&format!(
+        "uint F() {{ return 1; }} void Use() {{ {inner} M m; }}"
+    )));
+}
+
 /// Said of a type in a function with whose names something else is called, too.
 const OF_FUNCTION: &str = "a name of this type has another meaning elsewhere";
 

@@ -62,7 +62,7 @@ fn configuration(survey: &Survey) -> String {
     text.push_str(&setting("profile", &survey.profiles, "cs_6_6"));
     text.push_str("\n[target]\n# The version of HLSL (-HV of DXC); without it only what holds in every version is proved.\n");
     text.push_str(&setting("hlsl", &survey.versions, "2021"));
-    text.push_str("\n[fix]\n# How scans are written anew: a function and a call of it, or all in place, which is often faster.\n");
+    text.push_str("\n[fix]\n# How ladders are written anew: a function and a call of it, or all in place, which may be faster.\n");
     text.push_str("# form = \"inline\"\n");
     text.push_str("\n[files]\n# exclude = [\"third_party/\"]\n");
     text.push_str(

@@ -1048,7 +1048,7 @@ wrote shaderlint.toml, for 7 shaders
 hlsl = "2021"  # as in build.bat
 
 [fix]
-# How scans are written anew: a function and a call of it, or all in place, which is often faster.
+# How ladders are written anew: a function and a call of it, or all in place, which may be faster.
 # form = "inline"
 
 [files]

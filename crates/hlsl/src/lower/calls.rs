@@ -174,7 +174,9 @@ impl<'a> Lowering<'a> {
         }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
-                return if self.has_rivals(key) || self.is_of_intrinsic(key, &arguments, span) {
+                // In a namespace or a function a type may hide the function: then it is a conversion.
+                let is_type = self.resolve(&self.types, key).is_some();
+                return if is_type || self.has_rivals(key) || self.is_of_intrinsic(key, &arguments, span) {
                     opaque(arguments, self.shared_return(&overloads), span)
                 } else {
                     self.call_function(id, arguments, span)

@@ -318,7 +318,9 @@ impl<'a> Lowering<'a> {
                 self.problem("this method could not be read", item.span);
             }
         }
-        if self.may_hide_names(id) {
+        // What is around the struct has names of its own: another struct its methods, a function its constants.
+        let is_within = !self.open_structs.is_empty() || self.body.returns.is_some();
+        if is_within || self.may_hide_names(id) {
             return;
         }
         for (item, method) in &items {
