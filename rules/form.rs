@@ -31,7 +31,7 @@ pub(crate) struct WaveForm {
     pub keeps_totals: bool,
     /// A function that the block calls.
     pub helper: Option<Helper>,
-    /// The block declares nothing: where it stands in another one, its braces may go.
+    /// What the block declares has names that are free in the function: where it stands in another one, its braces may go.
     pub is_flat: bool,
     /// The array that goes with the ladder.
     pub sole_use: Option<SoleUse>,

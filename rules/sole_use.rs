@@ -2,7 +2,7 @@
 //!
 //! A call takes the thread's own elements and gives its result. Where the elements are stored for the ladder alone, and what is read
 //! behind it is a result of the thread that reads it, neither needs the array: the values that are stored are what the call is given,
-//! and results are variables. The array is not declared any more then.
+//! and results are variables. The array goes if nothing else names it.
 //!
 //! **Why this is right.** What the kernel leaves is for the proof of the whole fix to find out: which value is which element, that
 //! indices of one text are one, and whether a barrier that goes orders anything else. What no proof of one kernel shows is that
@@ -23,7 +23,7 @@ use crate::written::{in_parentheses, on_one_line, text_in_file};
 /// How long a value may be that moves, in bytes.
 const LONGEST: usize = 100;
 
-/// What there is of an array that only a ladder uses.
+/// What there is of an array around a ladder that its elements are stored for alone.
 #[derive(Clone)]
 pub(crate) struct SoleUse {
     /// Its declaration, if nothing else names it.
@@ -40,7 +40,7 @@ pub(crate) struct SoleUse {
     pub reads: Vec<(Span, usize)>,
     /// There is one read, which is all that the next statement declares a variable with, or returns: the call may stand there.
     pub takes_call: bool,
-    /// What is read in place of it, for each result: as the file has it, and as it is expanded.
+    /// What each result is read as: as the file has it, and as it is expanded.
     results: Vec<[String; 2]>,
 }
 
@@ -55,8 +55,8 @@ pub(crate) enum Left<'a> {
 }
 
 impl SoleUse {
-    /// Of a ladder of `each` elements a thread; behind an element stands what names the component that it takes. `None` where
-    /// anything else names the array.
+    /// Of a ladder of `each` elements a thread; behind an element stands what names the component that it takes. `None` where its
+    /// elements serve anything else among the statements around it.
     pub fn of(
         context: &Context<'_>,
         found: &Collective,
@@ -117,15 +117,12 @@ impl SoleUse {
         };
         let mut reads = Vec::new();
         let read = expressions(behind).chain(of_next.into_iter().flat_map(Expr::descendants));
+        let is_bare = !matches!(left, Left::Own(component) if !component.is_empty());
         for expr in read.filter(|expr| !is_of_step(expr)) {
-            let length = match left {
-                Left::Own(component) => component.len(),
-                Left::Cell(_) | Left::Variables => 0,
-            };
             let Some((index, component)) = place(shader, expr, array) else {
                 continue;
             };
-            if component.is_empty() != (length == 0) {
+            if component.is_empty() != is_bare {
                 continue;
             }
             let result = match left {
@@ -138,10 +135,11 @@ impl SoleUse {
             reads.push((expr.span, result));
         }
         let read_outright = reads.len();
+        let mut of_steps = Vec::new();
         for step in &steps {
             match step {
                 StepEdit::ReadTotal(total) => reads.push((in_parentheses(shader, *total), 0)),
-                StepEdit::Remove(statement) => gone.insert(0, *statement),
+                StepEdit::Remove(statement) => of_steps.push(*statement),
             }
         }
         let next = behind.iter().find(|statement| !is_removable(statement));
@@ -179,7 +177,7 @@ impl SoleUse {
         let declaration = is_all.then_some(declared.span);
         let read = reads.iter().map(|(read, _)| read);
         let edited = read
-            .chain(&gone)
+            .chain(gone.iter().chain(&of_steps))
             .chain([&found.span, &to_barrier])
             .chain(&declaration);
         if !are_in_one_file(shader, edited) {
@@ -190,6 +188,7 @@ impl SoleUse {
         while let Some(last) = gone.pop_if(|last| is_blank(shader, last.end, start)) {
             start = last.start;
         }
+        gone.extend(of_steps);
         Some(SoleUse {
             declaration,
             gone,
@@ -383,7 +382,8 @@ fn is_dead(function: &Function, rewrite: &Rewrite, found: &Collective, statement
     let is_constant = init
         .as_ref()
         .is_none_or(|init| matches!(init.uncast().kind, ExprKind::Literal(_)));
-    let mut uses = expressions(body).filter(|expr| matches!(expr.kind, ExprKind::Local(of) if of == *local));
+    let uses = expressions(body).filter(|expr| matches!(expr.kind, ExprKind::Local(of) if of == *local));
+    let uses: Vec<Span> = uses.map(|expr| expr.span).collect();
     let shares_span = |other: &&Stmt| {
         matches!(other.kind, StmtKind::Declare { .. })
             && other.span.start < statement.span.end
@@ -393,7 +393,8 @@ fn is_dead(function: &Function, rewrite: &Rewrite, found: &Collective, statement
     let settled = rewrite.settled.iter().map(|(local, _)| local);
     let mut left = settled.chain(rewrite.further.iter().map(|(local, _)| local));
     is_constant
-        && uses.all(|of| found.span.start <= of.span.start && of.span.end <= found.span.end)
+        && !uses.is_empty()
+        && { uses.iter() }.all(|of| found.span.start <= of.start && of.end <= found.span.end)
         && statements(body).filter(shares_span).count() == 1
         && !left.any(is_left)
 }

@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{FunctionId, Intrinsic, Scalar, Shader, Span};
+use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Safety, ShaderModel};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
@@ -20,7 +20,7 @@ use crate::refusal::{
 };
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
-use crate::written::{has_literal_size, in_parentheses, local_name, width_by_name};
+use crate::written::{has_literal_size, in_parentheses, local_name, text_in_file, width_by_name};
 use crate::{wave_reduction, wave_scan};
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
@@ -303,18 +303,33 @@ fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<
     };
     let mut edits = Vec::new();
     if !form.totals.is_empty() || new_helper.is_some() {
-        let at = at.ok_or_else(no_place)?;
+        let at = at
+            .filter(|at| stands_with(shader, *at, found.span))
+            .ok_or_else(no_place)?;
         let lines = form.totals.iter().map(Totals::lines);
         let (mut in_file, mut in_figures): (Vec<String>, Vec<String>) = lines.map(<(_, _)>::from).unzip();
-        if let Some(helper) = new_helper {
+        let behind = match at {
+            At::Before(place) => place,
+            At::After(place) | At::Over(place) => last_declaration(shader, place),
+        };
+        if let Some(helper) = new_helper.filter(|_| behind == at.span()) {
             in_file.push(helper.set_off(shader, at));
             in_figures.push(helper.expanded.clone());
+        } else if let Some(helper) = new_helper {
+            let at = At::After(behind);
+            edits.push(Edit {
+                at,
+                text: helper.set_off(shader, at),
+                expanded: Some(helper.expanded.clone()),
+            });
         }
-        edits.push(Edit {
-            at,
-            text: in_file.join("\n"),
-            expanded: Some(in_figures.join("\n")),
-        });
+        if !in_file.is_empty() {
+            edits.push(Edit {
+                at,
+                text: in_file.join("\n"),
+                expanded: Some(in_figures.join("\n")),
+            });
+        }
     }
     let stands_there = |edit: &Edit| Some(edit.at) == gone.map(At::Over);
     if let Some(gone) = gone.filter(|_| !edits.iter().any(stands_there)) {
@@ -325,6 +340,45 @@ fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<
         });
     }
     Ok(edits)
+}
+
+/// Whether each `#if` that chooses the text at a place chooses the ladder as well: else a build may have one without the other.
+fn stands_with(shader: &Shader, at: At, ladder: Span) -> bool {
+    let places = [at.span(), ladder].map(|span| shader.origins.locate(span));
+    let [Some(place), Some(ladder)] = places else {
+        return false;
+    };
+    Unit::of(shader).choices.iter().all(|choice| {
+        let holds = |place: FileSpan| {
+            choice.file == place.file.0 as usize
+                && (choice.start..choice.end).contains(&(place.start as usize))
+        };
+        choice.is_guard || !holds(place) || holds(ladder)
+    })
+}
+
+/// The last of the declarations that follow one on the next line each.
+fn last_declaration(shader: &Shader, declared: Span) -> Span {
+    let follows = |one: Span, next: Span| {
+        let between = Span {
+            start: one.end,
+            end: next.start,
+        };
+        let text = (one.end <= next.start)
+            .then(|| text_in_file(shader, between))
+            .flatten();
+        text.is_some_and(|text| {
+            let code = without_comments(text.as_bytes());
+            code.iter()
+                .all(|byte| *byte == b';' || byte.is_ascii_whitespace())
+                && text.matches('\n').count() == 1
+        })
+    };
+    let mut last = declared;
+    while let Some(next) = shader.globals.iter().find(|next| follows(last, next.span)) {
+        last = next.span;
+    }
+    last
 }
 
 /// What becomes of the last step of a reduction, where it stays in the text: it reads the total that the form leaves, or has nothing to

@@ -103,6 +103,15 @@ pub(crate) fn forms(
     first.into_iter().chain(second).collect()
 }
 
+/// Whether a form that names the group's size, or does without, is right for whichever that is: nothing in it is a figure that another
+/// size would change.
+fn is_right_for_any_size(context: &Context<'_>, reduction: &Collective, rewrite: &Rewrite) -> bool {
+    let lanes = context.analysis.group_size.iter().product::<u32>();
+    let takes_first = !matches!(reduction.input, Elements::Array { offset: 1.., .. });
+    let leaves_first = cell(context.shader, reduction, lanes).is_none_or(|cell| cell.index == 0);
+    reduction.count.is_multiple_of(lanes) && takes_first && leaves_first && goes_with_size(rewrite).is_none()
+}
+
 /// The packings of threads into waves that a form is right under: any, where an atomic brings the waves together. Rows and quads of a
 /// group of one row are packed in order.
 fn packings(context: &Context<'_>, reduction: &Collective) -> &'static [LaneMap] {
@@ -487,9 +496,7 @@ fn write(
     let barrier = barrier_of(reduction);
     let cell = cell(shader, reduction, lanes)?;
     let is_fixed = has_literal_size(context);
-    let is_right_for_any_size =
-        reduction.count.is_multiple_of(lanes) && cell.index == 0 && goes_with_size(rewrite).is_none();
-    if !is_fixed && !is_right_for_any_size {
+    if !is_fixed && !is_right_for_any_size(context, reduction, rewrite) {
         return None;
     }
     let in_figures = own_elements(shader, reduction, rewrite, (lanes, None))?;

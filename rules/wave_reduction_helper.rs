@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::LocalId;
+use shaderlint_hlsl::{LocalId, Span};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Operator, Rewrite};
 
 use super::{
-    accumulated, atomic, cell, combined, is_of_parts, is_slower, left_settled, names, of_wave, own_elements,
-    packings,
+    accumulated, atomic, cell, combined, is_of_parts, is_right_for_any_size, is_slower, left_settled, names,
+    of_wave, own_elements, packings,
 };
 use crate::element::element_name;
 use crate::form::{WaveForm, barrier_of, neutral};
 use crate::group_helper::{Helper, function_name, inner_name};
 use crate::sole_use::{Left, SoleUse};
-use crate::totals::{Totals, goes_with_size, length_by_name, total_name};
-use crate::unit::words;
+use crate::totals::{Totals, length_by_name, total_name};
+use crate::unit::{Unit, words};
 use crate::written::{
     all_threads_by_name, has_literal_size, is_known_at, local_name, operand, size_by_name, without_suffix,
 };
@@ -56,9 +56,8 @@ pub(super) fn forms(
 impl<'a> Text<'a> {
     fn new(context: &'a Context<'a>, reduction: &'a Collective, rewrite: &'a Rewrite) -> Option<Self> {
         let is_fixed = has_literal_size(context);
-        if !is_fixed
-            && (!reduction.count.is_multiple_of(lanes_of(context)) || goes_with_size(rewrite).is_some())
-        {
+        let is_for_any_size = is_right_for_any_size(context, reduction, rewrite);
+        if !is_fixed && !is_for_any_size {
             return None;
         }
         Some(Text {
@@ -78,8 +77,13 @@ impl<'a> Text<'a> {
         let (shader, reduction) = (self.context.shader, self.reduction);
         let name = function_name(shader, &["Group", names(reduction.operator).function]);
         let comment = format!(
-            "The {} of the values of the group's threads.{}",
-            self.result(),
+            "The {} of the values of the group's threads.{}\n// Two calls need a barrier between them.",
+            match self.reduction.operator {
+                Operator::And => "bitwise and",
+                Operator::Or => "bitwise or",
+                Operator::Xor => "bitwise exclusive or",
+                _ => self.result(),
+            },
             match atomic(reduction) {
                 Some(_) => "",
                 None => " Takes waves to hold consecutive threads.",
@@ -88,7 +92,7 @@ impl<'a> Text<'a> {
         let (kept, kept_name) = self.kept(totals)?;
         let size = match atomic(reduction) {
             Some(_) => None,
-            None => Some(self.size_at_top()?),
+            None => Some(self.size_at_top(totals)?),
         };
         let write = |name: &str, kept: &str| match &size {
             None => {
@@ -154,18 +158,23 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// The number of threads as a helper may call it, which stands before the kernel, and in figures.
-    fn size_at_top(&self) -> Option<[String; 2]> {
+    /// The number of threads as a helper may call it, which stands behind these totals or the ladder's array, and in figures. Its name
+    /// has one definition: another one may stand before the helper, or come in another build.
+    fn size_at_top(&self, totals: &str) -> Option<[String; 2]> {
         let in_figures = self.lanes.to_string();
         if has_literal_size(self.context) {
             return Some([in_figures.clone(), in_figures]);
         }
         let shader = self.context.shader;
         let size = size_by_name(self.context, self.reduction)?;
-        let mut arrays = { self.reduction.arrays.iter() }.map(|array| shader.globals.get(array.0 as usize));
-        let is_known = arrays.all(|array| {
-            array
-                .is_some_and(|array| words(size.as_bytes()).all(|word| is_known_at(shader, array.span, word)))
+        let unit = Unit::of(shader);
+        let arrays = shader.globals.iter().enumerate().filter(|(number, array)| {
+            let is_own = { self.reduction.arrays.iter() }.any(|own| own.0 as usize == *number);
+            is_own || array.name == totals
+        });
+        let arrays: Vec<Span> = arrays.map(|(_, array)| array.span).collect();
+        let is_known = words(size.as_bytes()).all(|word| {
+            unit.definitions(word).len() <= 1 && arrays.iter().all(|array| is_known_at(shader, *array, word))
         });
         is_known.then(|| [operand(shader, &size), in_figures])
     }
@@ -268,7 +277,13 @@ impl<'a> Text<'a> {
 
     /// What the call is given where nothing else uses the array.
     fn given(&self, sole_use: &SoleUse) -> Option<String> {
-        let values = sole_use.given().into_iter();
+        let values = sole_use.given();
+        let ty = &self.ty;
+        // An element is converted as it is stored.
+        let of_one = values.len() == 1;
+        let values = values
+            .into_iter()
+            .map(|value| if of_one { value } else { format!("{ty}({value})") });
         values
             .reduce(|all, value| combined(self.reduction.operator, &all, &value))
             .or_else(|| {

@@ -70,7 +70,8 @@ impl Text<'_> {
         let name = function_name(self.context.shader, &["Group", kind, what]);
         let which = if is_inclusive { "up to" } else { "before" };
         let comment = format!(
-            "The {} of the values of the threads {which} this one. Takes waves to hold consecutive threads.",
+            "The {} of the values of the threads {which} this one. Takes waves to hold consecutive threads.\n\
+             // Two calls need a barrier between them.",
             what.to_lowercase()
         );
         let write = |name: &str, totals: &str| {

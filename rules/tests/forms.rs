@@ -46,6 +46,7 @@ RWStructuredBuffer<uint> Out;
 groupshared uint gWaveTotals[16];
 
 // The sum of the values of the threads up to this one. Takes waves to hold consecutive threads.
+// Two calls need a barrier between them.
 uint GroupInclusiveSum(uint value, uint thread)
 {
     uint sum = WavePrefixSum(value) + value;
@@ -144,6 +145,7 @@ RWStructuredBuffer<float> Out;
 groupshared float tmpWaveTotals[(N + 3) / 4];
 
 // The sum of the values of the group's threads. Takes waves to hold consecutive threads.
+// Two calls need a barrier between them.
 float GroupSum(float value, uint thread)
 {
     float sum = WaveActiveSum(value);
@@ -166,6 +168,7 @@ float GroupSum(float value, uint thread)
 }
 
 // The maximum of the values of the group's threads. Takes waves to hold consecutive threads.
+// Two calls need a barrier between them.
 float GroupMax(float value, uint thread)
 {
     float maximum = WaveActiveMax(value);
@@ -200,6 +203,38 @@ void Softmax(uint3 id : SV_DispatchThreadID, uint t : SV_GroupThreadID)
 
 "#]]
     );
+}
+
+/// A function of the file's own becomes its call; what is declared stands behind all that was declared there.
+#[test]
+fn the_call_stands_where_its_result_is_returned() {
+    let text = fixed(
+        "StructuredBuffer<float4> Src;\nRWStructuredBuffer<float4> Out;\ngroupshared float4 s_sum[256];\ngroupshared uint s_flags[256];\n\n\
+         float4 BlockSum(uint t, float4 v)\n{\n    s_sum[t] = v;\n    GroupMemoryBarrierWithGroupSync();\n\n    \
+         for (uint s = 128; s > 0; s >>= 1)\n    {\n        if (t < s) s_sum[t] += s_sum[t + s];\n        \
+         GroupMemoryBarrierWithGroupSync();\n    }\n\n    return s_sum[0];\n}\n\n\
+         [numthreads(256, 1, 1)]\nvoid Reduce(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex)\n{\n    \
+         Out[id.x] = BlockSum(gi, Src[id.x]);\n}\n",
+    );
+    assert!(
+        text.contains("float4 BlockSum(uint t, float4 v)\n{\n    return GroupSum(v, t);\n}\n"),
+        "{text}"
+    );
+    let of_array = text.find("s_flags[256];\n\n// The sum of the values of the group's threads.");
+    assert!(
+        text.contains("float4 s_sumWaveTotals[64];\n") && of_array.is_some(),
+        "{text}"
+    );
+}
+
+/// In a build that has another array the functions that name it have no helper.
+#[test]
+fn nothing_is_declared_where_a_build_leaves_it_out() {
+    let arrays = "#ifndef SIGNED\ngroupshared uint g[64];\n#else\ngroupshared int g[64];\n#endif\n";
+    let text = ladder("", STORE, READ).replace("groupshared uint g[64];\n", arrays);
+    assert_eq!(fixed(&text), text);
+    let guarded = format!("#ifndef FILE\n#define FILE\n{}#endif\n", ladder("", STORE, READ));
+    assert!(fixed(&guarded).contains("GroupInclusiveSum("));
 }
 
 /// Whatever else names the array keeps it.
@@ -347,30 +382,23 @@ fn a_helper_that_is_hidden_is_not_called() {
     }
 }
 
-/// A struct around the method that has the ladder may have a method of that name.
+/// The struct whose method has the ladder may have a method of that name.
 #[test]
 fn a_helper_that_a_method_hides_is_not_called() {
-    let (globals, kernel) = ladder("", STORE, READ)
-        .split_once("[numthreads")
-        .map(|(globals, kernel)| (globals.to_owned(), kernel.to_owned()))
-        .expect("a kernel");
-    let once = fixed(&format!("{globals}[numthreads{kernel}"));
-    let method = kernel.replace(
-        "(64, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)",
-        "void Scan(uint gi, uint3 id)",
-    );
+    let once = fixed(&ladder("", STORE, READ));
+    let kernel = ladder("", STORE, READ);
+    let (_, kernel) = kernel.split_once("void Scan(").expect("a kernel");
+    let method = kernel
+        .replace(" : SV_GroupIndex", "")
+        .replace(" : SV_DispatchThreadID", "");
     let text = format!(
-        "{once}groupshared uint k[64];\nstruct Outer\n{{\n    static uint GroupInclusiveSum(uint a, uint b) {{ return 1; }}\n    \
-         struct Inner\n    {{\n        uint a;\n        {}    }};\n    Inner inner;\n}};\n[numthreads(64, 1, 1)]\nvoid \
-         Second(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{{\n    Outer outer = (Outer)0;\n    \
-         outer.inner.Scan(gi, id);\n}}\n",
+        "{once}groupshared uint k[64];\nstruct Scanner\n{{\n    static uint GroupInclusiveSum(uint a, uint b) {{ return 1; }}\n    uint a;\n    \
+         void Scan({}}};\n[numthreads(64, 1, 1)]\nvoid Second(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{{\n    \
+         Scanner scanner = (Scanner)0;\n    scanner.Scan(gi, id);\n}}\n",
         method.replace("g[", "k[")
     );
-    assert!(
-        fixed(&text).contains("GroupInclusiveSum2(Src[id.x], gi)"),
-        "{}",
-        fixed(&text)
-    );
+    let fixed = fixed(&text);
+    assert!(fixed.contains("GroupInclusiveSum2(Src[id.x], gi)"), "{fixed}");
 }
 
 /// The totals that a helper uses count where it is called, though an earlier fix declared them.

@@ -717,7 +717,7 @@ fn no_safe_fix_where_a_build_has_another_last_step() {
     }
     // What stands beside the step stays, and a variable may be declared without a value.
     let beside = "if (gi == 0) { { g[0] += g[1]; Out[1] = 3; } Out[id.x] = g[0]; }";
-    assert_eq!(fix(beside), Some((Safety::Safe, 3)));
+    assert_eq!(fix(beside), Some((Safety::Safe, 4)));
     let late = "if (gi == 0) { uint sum; sum = g[0]; sum += g[1]; Out[id.x] = sum; }";
     assert_eq!(fix(late), None);
     let index = "uint i = gi; if (i == 0) { Out[id.x] = g[0] + g[1]; }";

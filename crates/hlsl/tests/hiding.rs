@@ -116,6 +116,14 @@ fn types_of_functions() {
     assert!(told("static const uint N = 32;", "enum { N = 64 };"));
     assert!(told("struct S { uint a; };", "struct S { uint b; }; ::S s;"));
     assert!(told("typedef uint T;", "typedef float T;"));
+    assert!(told("static const uint N = 32;", "typedef enum { N = 64 } Size;"));
+    assert!(told("static const uint N = 32;", "enum { N = 64 } size;"));
+    assert!(told(
+        "static const uint N = 32;",
+        "struct { enum { N = 64 }; uint a; } s;"
+    ));
+    assert!(told("struct S { uint a; };", "struct S { uint b; } s;"));
+    assert!(!told("", "struct S { uint b; } s; s.b = 1;"));
     assert!(told(
         "uint G() { return T(4.5f); } typedef uint T;",
         "using T = int;"

@@ -165,7 +165,8 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     })
 }
 
-/// What is taken away, with its line where nothing else stands there; else with the blanks before what takes its place.
+/// What is taken away, with its line where nothing else stands there; else with the blanks before what takes its place. No empty line
+/// is left at the start of a block, nor a second one.
 fn with_its_line(text: &[u8], place: FileSpan) -> FileSpan {
     let before = text.get(..place.start as usize).unwrap_or_default();
     let behind = text.get(place.end as usize..).unwrap_or_default();
@@ -176,11 +177,23 @@ fn with_its_line(text: &[u8], place: FileSpan) -> FileSpan {
     let above = before.get(..before.len() - indent).unwrap_or_default();
     let begins_line = matches!(above.last(), None | Some(b'\n'));
     match behind.get(rest) {
-        Some(b'\n') if begins_line => FileSpan {
-            start: place.start - length(indent),
-            end: place.end + length(rest) + 1,
-            ..place
-        },
+        Some(b'\n') if begins_line => {
+            let next = behind.get(rest + 1..).unwrap_or_default();
+            let empty = next.iter().take_while(is_blank).count();
+            let code = above.trim_ascii_end();
+            let newlines = above.iter().skip(code.len()).filter(|byte| **byte == b'\n');
+            let is_first = code.ends_with(b"{") || newlines.count() > 1;
+            let more = if is_first && next.get(empty) == Some(&b'\n') {
+                empty + 1
+            } else {
+                0
+            };
+            FileSpan {
+                start: place.start - length(indent),
+                end: place.end + length(rest + 1 + more),
+                ..place
+            }
+        }
         Some(b'\n') | None => place,
         Some(_) => FileSpan {
             end: place.end + length(rest),

@@ -226,6 +226,7 @@ fn of_literals() {
     is("WaveReadLaneFirst(0.1f) == 0.1f", 1);
     is_open("WaveReadLaneFirst(1) << 31 >> 31", 1, -1);
     is("(WaveReadLaneFirst(7) - 1) / 2", 3);
+    is("WaveReadLaneFirst(u > 0 ? 7 : 8) + 1", 8);
     is("WaveReadLaneFirst(1u) << 31 >> 31", 1);
     is_open("firstbitlow(-2.0f)", 1, -1);
     is("bool(0.5f) || u > 2", 1);

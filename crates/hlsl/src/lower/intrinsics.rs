@@ -307,10 +307,7 @@ impl Lowering<'_> {
             return opaque(Self::values(arguments), Type::Unknown, span);
         }
         // Between lanes literals are passed in 64 bits.
-        let may_grow = matches!(
-            intrinsic,
-            Intrinsic::WaveActiveProduct | Intrinsic::WavePrefixProduct
-        );
+        let may_grow = intrinsic == Intrinsic::WaveMultiPrefixProduct;
         let is_wide = |value: &Expr| {
             let is_of_literals = || self.is_of_literals(value);
             match value.ty.scalar() {

@@ -10,6 +10,9 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::{Scalar, Type};
 
+/// Said of a type in a function with whose names something else is called, too.
+const HIDING_TYPE: &str = "a name of this type has another meaning elsewhere";
+
 impl Lowering<'_> {
     /// The span of a statement with the attributes before it.
     fn statement_span(&self, node: Node) -> Span {
@@ -108,7 +111,12 @@ impl Lowering<'_> {
         let kind = match node.kind() {
             "compound_statement" => StmtKind::Block(self.block(node)),
             "declaration" => {
-                self.local_declaration(node, span, out);
+                let of_own = part(node, Part::Type).filter(|ty| part(*ty, Part::Body).is_some());
+                if of_own.is_some_and(|ty| !self.is_of_its_block(ty)) {
+                    out.push(self.opaque_statement(HIDING_TYPE, span));
+                } else {
+                    self.local_declaration(node, span, out);
+                }
                 return;
             }
             "expression_statement" => match node.named_child(0) {
@@ -164,8 +172,7 @@ impl Lowering<'_> {
                 if self.is_of_its_block(node) {
                     self.type_declaration(node);
                 } else {
-                    let message = "a name of this type has another meaning elsewhere";
-                    out.push(self.opaque_statement(message, span));
+                    out.push(self.opaque_statement(HIDING_TYPE, span));
                 }
                 return;
             }

@@ -105,17 +105,29 @@ impl<'a> Lowering<'a> {
         ty
     }
 
-    /// Whether all that a type in a function declares is named in its block alone. Where it is not, which of several is meant is not
-    /// followed: `::S` may be a global one, and enumerators are known from there on to all that comes behind them.
+    /// Whether the types that a statement declares, and their enumerators, are named in its block alone. Where they are not, which of
+    /// several is meant is not followed: `::S` may be a global one, and enumerators are known from there on to all that comes behind.
     pub(super) fn is_of_its_block(&self, node: Node) -> bool {
-        let name = |node: Node| part(node, Part::Name).map(|name| self.node_source(name));
-        let mut names: FxHashSet<&[u8]> = name(node).into_iter().collect();
-        let mut cursor = node.walk();
-        let declarators = node.children_by_field_name("declarator", &mut cursor);
-        names.extend(declarators.filter_map(|one| words(self.node_source(one)).next()));
-        if let Some(body) = part(node, Part::Body).filter(|_| node.kind() == "enum_specifier") {
-            let mut cursor = body.walk();
-            names.extend(body.named_children(&mut cursor).filter_map(name));
+        let mut names: FxHashSet<&[u8]> = FxHashSet::default();
+        let mut open = vec![node];
+        while let Some(part_of) = open.pop() {
+            let has_body = part(part_of, Part::Body).is_some();
+            let name = || part(part_of, Part::Name).map(|name| self.node_source(name));
+            match part_of.kind() {
+                "struct_specifier" | "class_specifier" | "enum_specifier" if has_body => names.extend(name()),
+                "alias_declaration" | "enumerator" => names.extend(name()),
+                "type_definition" => {
+                    let mut cursor = part_of.walk();
+                    let declarators = part_of.children_by_field_name("declarator", &mut cursor);
+                    names.extend(declarators.filter_map(|one| words(self.node_source(one)).next()));
+                }
+                _ => {}
+            }
+            let mut cursor = part_of.walk();
+            open.extend(part_of.named_children(&mut cursor));
+        }
+        if names.is_empty() {
+            return true;
         }
         let mut block = node;
         while let Some(parent) = block.parent().filter(|_| block.kind() != "compound_statement") {

@@ -340,6 +340,7 @@ impl<'a> Lowering<'a> {
             }
         }
         let body = std::mem::take(&mut self.body);
+        let open_structs = std::mem::take(&mut self.open_structs);
         let base = std::mem::replace(&mut self.base, i64::from(item.span.start));
         let too_deep = self.too_deep;
         self.templates.open.push(key.clone());
@@ -351,6 +352,7 @@ impl<'a> Lowering<'a> {
         self.base = base;
         self.namespace = namespace;
         self.body = body;
+        self.open_structs = open_structs;
         for (name, before) in types.into_iter().rev() {
             match before {
                 Some(ty) => self.types.insert(name, ty),

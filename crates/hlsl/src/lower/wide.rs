@@ -126,8 +126,8 @@ impl Lowering<'_> {
         (self.is_narrow(expr) && is_other).then_some(wide)
     }
 
-    /// Whether a product or a shift of literals alone has what comes from other lanes in it, and may be beyond 32 bits: those are small,
-    /// see [`Lowering::is_small_literal`], and what else is made of them stays so.
+    /// Whether a product or a shift of literals takes in a value from other lanes, which may bring it beyond 32 bits. Such values are
+    /// small ([`Lowering::is_small_literal`]), and sums of them stay so.
     fn may_outgrow(&self, expr: &Expr) -> bool {
         matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul | BinaryOp::Shl, ..))
             && self.is_of_literals(expr)
@@ -138,8 +138,11 @@ impl Lowering<'_> {
 
     /// Whether a literal is a whole number whose sum over the lanes of a wave is far from 32 bits.
     pub(super) fn is_small_literal(&self, expr: &Expr) -> bool {
-        let value = self.evaluate(expr);
-        value.is_some_and(|value| value.bits().cast_signed().unsigned_abs() < 1 << 16)
+        let is_small = |way: &Expr| {
+            let value = self.evaluate(way);
+            value.is_some_and(|value| value.bits().cast_signed().unsigned_abs() < 1 << 16)
+        };
+        self.ways(expr).is_ok_and(|ways| ways.iter().all(is_small))
     }
 
     fn is_narrow(&self, expr: &Expr) -> bool {
