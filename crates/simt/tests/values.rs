@@ -225,6 +225,12 @@ fn of_literals() {
     is_open("WaveReadLaneFirst(0.1) == 0.1f", 0, 1);
     is("WaveReadLaneFirst(0.1f) == 0.1f", 1);
     is_open("WaveReadLaneFirst(1) << 31 >> 31", 1, -1);
+    is_open(
+        "(WaveReadLaneFirst(1) > 0 ? WaveReadLaneFirst(1) : 2) << 31 >> 31",
+        1,
+        -1,
+    );
+    is("100 * (WaveReadLaneFirst(u) > 0 ? 3 : 1)", 300);
     is("(WaveReadLaneFirst(7) - 1) / 2", 3);
     is("WaveReadLaneFirst(u > 0 ? 7 : 8) + 1", 8);
     is("WaveReadLaneFirst(1u) << 31 >> 31", 1);

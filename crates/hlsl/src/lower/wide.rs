@@ -131,9 +131,7 @@ impl Lowering<'_> {
     fn may_outgrow(&self, expr: &Expr) -> bool {
         matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul | BinaryOp::Shl, ..))
             && self.is_of_literals(expr)
-            && expr
-                .descendants()
-                .any(|part| matches!(part.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_wave()))
+            && comes_from_lanes(expr)
     }
 
     /// Whether a literal is a whole number whose sum over the lanes of a wave is far from 32 bits.
@@ -473,4 +471,14 @@ fn of_floats(op: BinaryOp, a: f64, b: f64) -> Option<Wide> {
         BinaryOp::Div => a / b,
         _ => return compare(op, &a, &b).map(Wide::Bool),
     }))
+}
+
+/// Whether a value is made of one that lanes pass; which of several it is may come from them.
+fn comes_from_lanes(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_wave() => true,
+        ExprKind::Intrinsic(Intrinsic::Select, arguments) => arguments.iter().skip(1).any(comes_from_lanes),
+        ExprKind::Ternary(_, yes, no) => comes_from_lanes(yes) || comes_from_lanes(no),
+        _ => expr.children().any(comes_from_lanes),
+    }
 }
