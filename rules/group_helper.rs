@@ -63,8 +63,8 @@ pub(crate) struct Helper {
 }
 
 impl Helper {
-    /// `write` makes a helper of its name and that of its totals, as the file has it and with the group's size in figures. First comes the one that already stands before the ladder, if
-    /// there is one; then one whose names the unit uses nowhere, like `wanted`.
+    /// `write` makes a helper of its name and that of its totals, as the file has it and with the group's size in figures. First comes
+    /// the one that already stands before the ladder, if there is one; then one whose names the unit uses nowhere, like `wanted`.
     pub fn all(
         shader: &Shader,
         found: &Collective,

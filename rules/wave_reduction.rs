@@ -45,8 +45,6 @@ const MOST_A_THREAD: u32 = 4;
 /// What stands for an operator in a form.
 struct Names {
     what: &'static str,
-    /// The last word of a helper's name.
-    function: &'static str,
     wave: &'static str,
     atomic: Option<&'static str>,
 }
@@ -543,33 +541,20 @@ fn write(
         } else {
             size_by_name(context, reduction)?
         };
-        let next = format!("{first} + {lane}");
-        let of_totals = of_wave(
+        let first_wave = FirstWave {
             reduction,
-            &format!("{next} < {waves} ? {totals}[{next}] : {neutral}"),
-        );
+            ty: &ty,
+            thread: index,
+            result: &total,
+            totals,
+            place: &place,
+            names: [&wave, &lane, &waves, &first],
+        };
         let text = |size: &str, own: &str| {
+            let what = operator.what;
+            let statements = first_wave.combines(own, size);
             format!(
-                "{{\n    // {what} by waves; assumes a 1-D group packed into waves in order.\n\
-                 \x20   {ty} {total} = {of_own};\n\
-                 \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
-                 \x20   uint {lane} = WaveGetLaneIndex();\n\
-                 \x20   if ({lane} == 0)\n\
-                 \x20       {totals}[{wave}] = {total};\n\
-                 \x20   {barrier}();\n\
-                 \x20   if ({wave} == 0)\n\
-                 \x20   {{\n\
-                 \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
-                 \x20       {total} = {neutral};\n\
-                 \x20       for (uint {first} = 0; {first} < {waves}; {first} += WaveGetLaneCount())\n\
-                 \x20           {combined};\n\
-                 \x20       if ({lane} == 0)\n\
-                 \x20           {place} = {total};\n\
-                 \x20   }}\n\
-                 \x20   {barrier}();\n",
-                what = operator.what,
-                of_own = of_wave(reduction, own),
-                combined = accumulated(reduction.operator, &total, &of_totals),
+                "{{\n    // {what} by waves; assumes a 1-D group packed into waves in order.\n{statements}"
             )
         };
         *block = text(&size, &own);
@@ -604,6 +589,63 @@ fn write(
         text.push_str(&end);
     }
     Some(form)
+}
+
+/// What the statements are written with by which the first wave combines the totals of all.
+struct FirstWave<'a> {
+    reduction: &'a Collective,
+    ty: &'a str,
+    /// The number of the thread.
+    thread: &'a str,
+    /// The variable of the wave's total.
+    result: &'a str,
+    totals: &'a str,
+    /// Where all come to in the end.
+    place: &'a str,
+    /// Variables: of the wave's number, of the lane's, of the number of waves, and of the first total of a pass.
+    names: [&'a str; 4],
+}
+
+impl FirstWave<'_> {
+    /// The statements, of each thread's `own` value and the `size` of the group.
+    fn combines(&self, own: &str, size: &str) -> String {
+        let FirstWave {
+            reduction,
+            ty,
+            thread,
+            result,
+            totals,
+            place,
+            names: [wave, lane, waves, first],
+        } = self;
+        let barrier = barrier_of(reduction);
+        let neutral = neutral(reduction.operator, reduction.element, ty);
+        let next = format!("{first} + {lane}");
+        let of_totals = of_wave(
+            reduction,
+            &format!("{next} < {waves} ? {totals}[{next}] : {neutral}"),
+        );
+        format!(
+            "    {ty} {result} = {of_own};\n\
+             \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   if ({lane} == 0)\n\
+             \x20       {totals}[{wave}] = {result};\n\
+             \x20   {barrier}();\n\
+             \x20   if ({wave} == 0)\n\
+             \x20   {{\n\
+             \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
+             \x20       {result} = {neutral};\n\
+             \x20       for (uint {first} = 0; {first} < {waves}; {first} += WaveGetLaneCount())\n\
+             \x20           {combined};\n\
+             \x20       if ({lane} == 0)\n\
+             \x20           {place} = {result};\n\
+             \x20   }}\n\
+             \x20   {barrier}();\n",
+            of_own = of_wave(reduction, own),
+            combined = accumulated(reduction.operator, result, &of_totals),
+        )
+    }
 }
 
 /// From how many elements on the form was seen to be faster than the ladder, of vectors of two, three and four floats
@@ -642,26 +684,21 @@ pub(crate) fn atomic(reduction: &Collective) -> Option<&'static str> {
 }
 
 fn names(operator: Operator) -> Names {
-    let (what, function, wave, atomic) = match operator {
-        Operator::Add => ("Sum", "Sum", "WaveActiveSum", Some("InterlockedAdd")),
-        Operator::FloatAdd => ("Sum", "Sum", "WaveActiveSum", None),
-        Operator::Mul | Operator::FloatMul => ("Product", "Product", "WaveActiveProduct", None),
+    let (what, wave, atomic) = match operator {
+        Operator::Add => ("Sum", "WaveActiveSum", Some("InterlockedAdd")),
+        Operator::FloatAdd => ("Sum", "WaveActiveSum", None),
+        Operator::Mul | Operator::FloatMul => ("Product", "WaveActiveProduct", None),
         Operator::MinUint | Operator::MinInt | Operator::MinFloat => {
-            ("Minimum", "Min", "WaveActiveMin", Some("InterlockedMin"))
+            ("Minimum", "WaveActiveMin", Some("InterlockedMin"))
         }
         Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => {
-            ("Maximum", "Max", "WaveActiveMax", Some("InterlockedMax"))
+            ("Maximum", "WaveActiveMax", Some("InterlockedMax"))
         }
-        Operator::And => ("And", "And", "WaveActiveBitAnd", Some("InterlockedAnd")),
-        Operator::Or => ("Or", "Or", "WaveActiveBitOr", Some("InterlockedOr")),
-        Operator::Xor => ("Xor", "Xor", "WaveActiveBitXor", Some("InterlockedXor")),
+        Operator::And => ("And", "WaveActiveBitAnd", Some("InterlockedAnd")),
+        Operator::Or => ("Or", "WaveActiveBitOr", Some("InterlockedOr")),
+        Operator::Xor => ("Xor", "WaveActiveBitXor", Some("InterlockedXor")),
     };
-    Names {
-        what,
-        function,
-        wave,
-        atomic,
-    }
+    Names { what, wave, atomic }
 }
 
 /// The statement that combines a variable with a value.

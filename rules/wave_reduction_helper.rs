@@ -7,7 +7,7 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Operator, Rewrite};
 
 use super::{
-    accumulated, atomic, cell, combined, is_of_parts, is_right_for_any_size, is_slower, left_settled, names,
+    FirstWave, atomic, cell, combined, is_of_parts, is_right_for_any_size, is_slower, left_settled, names,
     of_wave, own_elements, packings,
 };
 use crate::element::element_name;
@@ -75,7 +75,9 @@ impl<'a> Text<'a> {
 
     fn forms(&self, registers: &[LocalId], totals: &str) -> Option<Vec<WaveForm>> {
         let (shader, reduction) = (self.context.shader, self.reduction);
-        let name = function_name(shader, &["Group", names(reduction.operator).function]);
+        let wave = names(reduction.operator).wave;
+        let word = wave.trim_start_matches("WaveActive").trim_start_matches("Bit");
+        let name = function_name(shader, &["Group", word]);
         let comment = format!(
             "The {} of the values of the group's threads.{}\n// Two calls need a barrier between them.",
             match self.reduction.operator {
@@ -89,7 +91,7 @@ impl<'a> Text<'a> {
                 None => " Takes waves to hold consecutive threads.",
             }
         );
-        let (kept, kept_name) = self.kept(totals)?;
+        let (length, kept_name) = self.kept(totals)?;
         let size = match atomic(reduction) {
             Some(_) => None,
             None => Some(self.size_at_top(totals)?),
@@ -106,12 +108,12 @@ impl<'a> Text<'a> {
             .sole_use(registers)
             .filter(|_| !is_slower(reduction, FLOATS_FROM));
         let calls_with_array = !is_slower(reduction, super::FLOATS_FROM);
+        let totals = Totals {
+            declaration: format!("groupshared {} {kept_name}", self.ty),
+            length,
+        };
         let mut forms = Vec::new();
         for helper in helpers {
-            let totals = Totals {
-                declaration: format!("groupshared {} {kept_name}", self.ty),
-                length: kept.clone(),
-            };
             let is_new = !helper.is_declared;
             let kept = || is_new.then(|| totals.clone()).into_iter().collect();
             let form = |(block, expanded): (String, Option<String>)| WaveForm {
@@ -207,35 +209,19 @@ impl<'a> Text<'a> {
         let [value, thread, result] = self.inner();
         let inner = |wanted: &str| inner_name(self.context.shader, wanted);
         let [wave, lane, waves, first] = ["wave", "lane", "waves", "first"].map(inner);
-        let (ty, barrier) = (&self.ty, self.barrier);
-        let neutral = neutral(self.reduction.operator, self.reduction.element, ty);
-        let next = format!("{first} + {lane}");
-        let of_totals = of_wave(
-            self.reduction,
-            &format!("{next} < {waves} ? {totals}[{next}] : {neutral}"),
-        );
-        format!(
-            "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
-             \x20   {ty} {result} = {of_wave};\n\
-             \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
-             \x20   uint {lane} = WaveGetLaneIndex();\n\
-             \x20   if ({lane} == 0)\n\
-             \x20       {totals}[{wave}] = {result};\n\
-             \x20   {barrier}();\n\
-             \x20   if ({wave} == 0)\n\
-             \x20   {{\n\
-             \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
-             \x20       {result} = {neutral};\n\
-             \x20       for (uint {first} = 0; {first} < {waves}; {first} += WaveGetLaneCount())\n\
-             \x20           {combined};\n\
-             \x20       if ({lane} == 0)\n\
-             \x20           {totals}[0] = {result};\n\
-             \x20   }}\n\
-             \x20   {barrier}();\n\
-             \x20   return {totals}[0];\n}}",
-            of_wave = of_wave(self.reduction, &value),
-            combined = accumulated(self.reduction.operator, &result, &of_totals),
-        )
+        let ty = &self.ty;
+        let place = format!("{totals}[0]");
+        let first_wave = FirstWave {
+            reduction: self.reduction,
+            ty,
+            thread: &thread,
+            result: &result,
+            totals,
+            place: &place,
+            names: [&wave, &lane, &waves, &first],
+        };
+        let statements = first_wave.combines(&value, size);
+        format!("{ty} {name}({ty} {value}, uint {thread})\n{{\n{statements}    return {place};\n}}")
     }
 
     /// The names of a helper's parameters and of its result.

@@ -697,7 +697,7 @@ fn what_the_compiler_numbers_is_known_where_it_is_given() {
     assert_eq!(of("__SHADER_TARGET_STAGE", "5", &[]), proved);
 }
 
-/// Which word DXC makes of what an atomic is given goes by its overloads.
+/// DXC chooses by its overloads whether an atomic takes a float or a `bool` as an `int` or a `uint`.
 #[test]
 fn atomics_of_what_is_no_word() {
     let of = |value: [&str; 2]| {
