@@ -83,7 +83,7 @@ impl Helper {
             arrays.find_map(|array| {
                 let own = write(&function.name, &array.name);
                 let [of_file, _] = &own;
-                let is_it = text.split_whitespace().eq(of_file.split_whitespace());
+                let is_it = tokens(&text).eq(tokens(of_file));
                 is_it.then(|| (function.name.clone(), own))
             })
         });
@@ -124,6 +124,11 @@ impl Helper {
         };
         format!("\n// {}\n{}{end}", self.comment, self.text)
     }
+}
+
+/// A text without what a file's habits change in it. What it does is no matter: the proof reads the file's.
+fn tokens(text: &str) -> impl Iterator<Item = char> {
+    { text.chars() }.filter(|of| !of.is_whitespace() && !matches!(of, '{' | '}'))
 }
 
 /// Whether all that has a function's name in the unit's files is the function, or a call: a method, a variable, a type or an enumerator

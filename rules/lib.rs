@@ -48,6 +48,7 @@ mod declaring;
 mod element;
 mod form;
 mod group_helper;
+mod last_calls;
 mod lines;
 mod missing_barrier;
 mod moved;

@@ -29,13 +29,17 @@ pub(crate) struct Proof {
 /// them ([`compare_stretch`]). A kernel that is wrong has no results to keep. Where it is wrong in that it races, such as
 /// in the partial results that the next pass of a loop overwrites, a fix with which nothing races any more leaves what was
 /// meant.
+///
+/// `uncalled` are edits that take functions away which nothing calls any more. No statement changes by these: the statements by themselves
+/// are compared without them.
 pub(crate) fn prove(
     context: &Context<'_>,
     edits: &[Edit],
-    maps: &[LaneMap],
-    needs: Needs,
+    uncalled: &[Edit],
+    (maps, needs): (&[LaneMap], Needs),
 ) -> Result<Proof, Refusal> {
-    let fixed = fixed_shader(context.shader, context.entry, edits);
+    let all = [edits, uncalled].concat();
+    let fixed = fixed_shader(context.shader, context.entry, &all);
     let (fixed, entry) = fixed.ok_or_else(not_read)?;
     let flagged = (context.shader, context.entry);
     let whole = compare_with(needs.floats(), flagged, (&fixed, entry), maps);

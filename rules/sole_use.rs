@@ -16,8 +16,9 @@ use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Collective, Rewrite, StepEdit};
 
 use crate::form::WaveForm;
+use crate::last_calls::only_called_by;
 use crate::statements::group_barrier;
-use crate::unit::{Unit, code_of_files, without_comments, words};
+use crate::unit::{Unit, times_named, without_comments, words};
 use crate::written::{in_parentheses, on_one_line, text_in_file};
 
 /// How long a value may be that moves, in bytes.
@@ -168,7 +169,10 @@ impl SoleUse {
         let uses = bodies.flat_map(expressions).filter(is_used).count();
         let in_ladder = expressions(list.get(first..=last)?);
         let in_steps = expressions(behind).filter(is_of_step);
-        let known = in_ladder.chain(in_steps).filter(is_used).count() + stores + read_outright;
+        let called = only_called_by(shader, found, rewrite);
+        let in_called = called.iter().filter_map(|function| function.body.as_deref());
+        let going = in_ladder.chain(in_steps).chain(in_called.flat_map(expressions));
+        let known = going.filter(is_used).count() + stores + read_outright;
         let name = declared.own_name();
         let is_all = uses == known
             && is_declared_alone(shader, declared)
@@ -238,6 +242,12 @@ impl SoleUse {
     /// What the call is given where the thread's elements are stored for it, if they are.
     pub fn given(&self) -> Vec<String> {
         (0..self.values.len()).map(value).collect()
+    }
+
+    /// What else the call is given: as the file has it, and as it is expanded.
+    pub fn also_given(&mut self, texts: [String; 2]) -> String {
+        self.values.push(texts);
+        value(self.values.len() - 1)
     }
 
     /// What becomes of the statements before the ladder, and of what is read behind it.
@@ -410,11 +420,4 @@ fn are_in_one_file<'s>(shader: &Shader, mut spans: impl Iterator<Item = &'s Span
     let file_of = |span: &Span| Some(shader.origins.editable(*span)?.file);
     let first = spans.next().and_then(file_of);
     first.is_some() && spans.all(|span| file_of(span) == first)
-}
-
-/// How often the unit's files have a name, with what is left out of this build.
-fn times_named(shader: &Shader, name: &str) -> usize {
-    let named =
-        code_of_files(shader).map(|text| words(&text).filter(|word| *word == name.as_bytes()).count());
-    named.sum()
 }

@@ -756,6 +756,13 @@ pub(crate) fn code_of_files(shader: &Shader) -> impl Iterator<Item = Vec<u8>> {
         .map(|file| without_comments(&file.text))
 }
 
+/// How often the unit's files have a name, with what is left out of this build.
+pub(crate) fn times_named(shader: &Shader, name: &str) -> usize {
+    let named =
+        code_of_files(shader).map(|text| words(&text).filter(|word| *word == name.as_bytes()).count());
+    named.sum()
+}
+
 /// A text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.
 pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
     let mut kept = text.to_vec();

@@ -14,6 +14,7 @@ use shaderlint_simt::{
 use crate::configuration::{self, AS_CONFIGURED};
 use crate::element;
 use crate::form::{WaveForm, barrier_of};
+use crate::last_calls::only_called_by;
 use crate::proof::{NOT_PROVED, prove};
 use crate::refusal::{
     Refusal, SLOWER, no_form, no_index, no_place, not_replaceable, other_results, too_long,
@@ -69,7 +70,11 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         }
         forms
     };
-    let forms = write(&totals_name(context.shader, found));
+    let mut forms = write(&totals_name(context.shader, found));
+    // Of a kernel that races only the statements by themselves can be proved, which the array's other uses are not among.
+    if !context.analysis.races.is_empty() {
+        forms.retain(|form| form.sole_use.is_none());
+    }
     let is_there = |form: FixForm| forms.iter().any(|written| written.kind() == form);
     let has_both = FixForm::ALL.into_iter().all(is_there);
     let other_form = |of: FixForm| has_both.then(|| wave_scan::other_form(context, found, of));
@@ -261,7 +266,15 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         expanded: form.expanded,
     });
     edits.extend(of_last_step);
-    let proof = prove(context, &edits, form.maps, found.needs)?;
+    let called = { found.rewrite.iter() }.flat_map(|rewrite| only_called_by(shader, found, rewrite));
+    let uncalled = called.map(|function| Edit {
+        at: At::Over(function.span),
+        text: String::new(),
+        expanded: None,
+    });
+    let uncalled: Vec<Edit> = uncalled.collect();
+    let proof = prove(context, &edits, &uncalled, (form.maps, found.needs))?;
+    edits.extend(uncalled);
     let is_as_one = is_as_one && !proof.may_part;
     let needs_nothing = found.needs == Needs::default();
     let is_safe =

@@ -2,23 +2,32 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{LocalId, Span};
+use shaderlint_hlsl::{LocalId, Span, Type};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Collective, Elements, Operator, Rewrite};
+use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use super::{
-    FirstWave, atomic, cell, combined, is_of_parts, is_right_for_any_size, is_slower, left_settled, names,
-    of_wave, own_elements, packings,
+    BY_ONE_WAVE, FirstWave, accumulated, atomic, cell, combined, is_of_parts, is_right_for_any_size,
+    is_slower, left_settled, names, of_wave, own_elements, packings,
 };
-use crate::element::element_name;
+use crate::element::{array_of_elements, element_name};
 use crate::form::{WaveForm, barrier_of, neutral};
 use crate::group_helper::{Helper, function_name, inner_name};
 use crate::sole_use::{Left, SoleUse};
 use crate::totals::{Totals, length_by_name, total_name};
 use crate::unit::{Unit, words};
-use crate::written::{
-    all_threads_by_name, has_literal_size, is_known_at, local_name, operand, size_by_name, without_suffix,
-};
+use crate::written::{all_threads_by_name, has_literal_size, is_known_at, local_name, without_suffix};
+
+/// What becomes of the waves' results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// An atomic combines them.
+    Atomic,
+    /// The first wave does.
+    FirstWave,
+    /// There are none: the wave of thread 0 combines the values of all, which pass through the ladder's array.
+    OneWave,
+}
 
 /// What the forms are written with.
 struct Text<'a> {
@@ -27,6 +36,7 @@ struct Text<'a> {
     rewrite: &'a Rewrite,
     ty: String,
     barrier: &'static str,
+    way: Way,
     /// Threads of the group.
     lanes: u32,
     /// What the file calls their number; `None` where it has figures.
@@ -45,7 +55,7 @@ pub(super) fn forms(
     registers: &[LocalId],
     totals: &str,
 ) -> Vec<WaveForm> {
-    if is_of_parts(reduction) || atomic(reduction).is_none() && context.has_rows() {
+    if is_of_parts(reduction) {
         return Vec::new();
     }
     let text = Text::new(context, reduction, rewrite);
@@ -60,10 +70,18 @@ impl<'a> Text<'a> {
         if !is_fixed && !is_for_any_size {
             return None;
         }
+        let way = if atomic(reduction).is_some() {
+            Way::Atomic
+        } else if context.has_rows() {
+            Way::OneWave
+        } else {
+            Way::FirstWave
+        };
         Some(Text {
             context,
             reduction,
             rewrite,
+            way,
             ty: element_name(context.shader, reduction)?,
             barrier: barrier_of(reduction),
             lanes: lanes_of(context),
@@ -79,56 +97,54 @@ impl<'a> Text<'a> {
         let word = wave.trim_start_matches("WaveActive").trim_start_matches("Bit");
         let name = function_name(shader, &["Group", word]);
         let comment = format!(
-            "The {} of the values of the group's threads.{}\n// Two calls need a barrier between them.",
-            match self.reduction.operator {
+            "The {} of the values of the group's threads{}\n// Two calls need a barrier between them.",
+            match reduction.operator {
                 Operator::And => "bitwise and",
                 Operator::Or => "bitwise or",
                 Operator::Xor => "bitwise exclusive or",
                 _ => self.result(),
             },
-            match atomic(reduction) {
-                Some(_) => "",
-                None => " Takes waves to hold consecutive threads.",
+            match self.way {
+                Way::Atomic => ".",
+                Way::FirstWave => ". Takes waves to hold consecutive threads.",
+                Way::OneWave => ", by the wave of thread 0.",
             }
         );
-        let (length, kept_name) = self.kept(totals)?;
-        let size = match atomic(reduction) {
-            Some(_) => None,
-            None => Some(self.size_at_top(totals)?),
-        };
-        let write = |name: &str, kept: &str| match &size {
-            None => {
-                let text = self.by_atomic(name, kept);
-                [text.clone(), text]
-            }
-            Some(sizes) => sizes.each_ref().map(|size| self.by_totals(name, kept, size)),
+        let (kept, kept_name) = self.kept(totals)?;
+        let known = self.size_at_top(&kept_name);
+        if known.is_none() && self.way == Way::FirstWave {
+            return None;
+        }
+        let threads = || inner_name(shader, "threads");
+        let takes_size = known.is_none() && self.way == Way::OneWave;
+        let sizes = known.unwrap_or_else(|| [threads(), threads()]);
+        let write = |name: &str, kept: &str| {
+            sizes.each_ref().map(|size| match self.way {
+                Way::Atomic => self.by_atomic(name, kept),
+                Way::FirstWave => self.by_totals(name, kept, size),
+                Way::OneWave => self.by_one_wave((name, kept), size, takes_size),
+            })
         };
         let helpers = Helper::all(shader, reduction, &name, (&kept_name, &comment), write);
-        let sole_use = self
-            .sole_use(registers)
-            .filter(|_| !is_slower(reduction, FLOATS_FROM));
-        let calls_with_array = !is_slower(reduction, super::FLOATS_FROM);
-        let totals = Totals {
-            declaration: format!("groupshared {} {kept_name}", self.ty),
-            length,
-        };
+        let sole_use = self.sole_use(registers).filter(|_| self.is_fast_alone());
+        let calls_with_array = self.way != Way::OneWave && !is_slower(reduction, super::FLOATS_FROM);
         let mut forms = Vec::new();
         for helper in helpers {
-            let is_new = !helper.is_declared;
-            let kept = || is_new.then(|| totals.clone()).into_iter().collect();
+            let new = || { kept.iter() }.filter(|_| !helper.is_declared).cloned().collect();
             let form = |(block, expanded): (String, Option<String>)| WaveForm {
                 helper: Some(helper.clone()),
-                keeps_totals: true,
+                keeps_totals: kept.is_some(),
                 is_flat: true,
-                ..WaveForm::new(block, expanded, kept(), packings(self.context, reduction))
+                ..WaveForm::new(block, expanded, new(), self.maps())
             };
-            if let Some(sole_use) = &sole_use {
-                let call = format!(
-                    "{}({}, {})",
-                    helper.name,
-                    self.given(sole_use)?,
-                    self.rewrite.lane
-                );
+            if let Some(mut sole_use) = sole_use.clone() {
+                let mut given = vec![self.given(&sole_use)?, self.rewrite.lane.clone()];
+                if takes_size {
+                    let in_figures = self.lanes.to_string();
+                    let size = self.size.clone().unwrap_or_else(|| in_figures.clone());
+                    given.push(sole_use.also_given([size, in_figures]));
+                }
+                let call = format!("{}({})", helper.name, given.join(", "));
                 let result = if sole_use.takes_call {
                     call.clone()
                 } else {
@@ -147,17 +163,55 @@ impl<'a> Text<'a> {
         Some(forms)
     }
 
-    /// What the helper keeps in groupshared memory: its length, if it is an array, and its name.
-    fn kept(&self, totals: &str) -> Option<(Option<(String, u32)>, String)> {
+    /// What the helper keeps values in, of groupshared memory: what is declared for that, and its name.
+    fn kept(&self, totals: &str) -> Option<(Option<Totals>, String)> {
+        let (shader, reduction) = (self.context.shader, self.reduction);
         let slots = self.lanes.div_ceil(4);
-        Some(if atomic(self.reduction).is_some() {
-            (None, total_name(self.context.shader, self.reduction))
-        } else if has_literal_size(self.context) {
-            (Some((slots.to_string(), slots)), totals.to_owned())
-        } else {
-            let length = length_by_name(self.context, self.reduction, self.rewrite)?;
-            (Some(length), totals.to_owned())
-        })
+        let (length, name) = match self.way {
+            Way::OneWave => return Some((None, self.array()?.to_owned())),
+            Way::Atomic => (None, total_name(shader, reduction)),
+            Way::FirstWave if has_literal_size(self.context) => {
+                (Some((slots.to_string(), slots)), totals.to_owned())
+            }
+            Way::FirstWave => {
+                let length = length_by_name(self.context, reduction, self.rewrite)?;
+                (Some(length), totals.to_owned())
+            }
+        };
+        let declaration = format!("groupshared {} {name}", self.ty);
+        Some((Some(Totals { declaration, length }), name))
+    }
+
+    /// The ladder's array, if it has an element for each thread.
+    fn array(&self) -> Option<&'a str> {
+        let &[array] = self.reduction.arrays.as_slice() else {
+            return None;
+        };
+        let shader = self.context.shader;
+        let Type::Array(_, length) = shader.globals.get(array.0 as usize)?.ty else {
+            return None;
+        };
+        array_of_elements(shader, self.reduction, array).filter(|_| length >= self.lanes)
+    }
+
+    /// Whether the call was seen to be faster than the ladder where the array that the elements pass through serves nothing else.
+    fn is_fast_alone(&self) -> bool {
+        match self.way {
+            Way::OneWave => {
+                let width = usize::from(self.reduction.vector.unwrap_or(1)) - 1;
+                let counts = BY_ONE_WAVE.get(width);
+                counts.is_some_and(|counts| counts.contains(&self.reduction.count))
+            }
+            Way::Atomic | Way::FirstWave => !is_slower(self.reduction, FLOATS_FROM),
+        }
+    }
+
+    /// The packings of threads into waves that it is right under.
+    fn maps(&self) -> &'static [LaneMap] {
+        match self.way {
+            Way::OneWave => &LaneMap::ALL,
+            Way::Atomic | Way::FirstWave => packings(self.context, self.reduction),
+        }
     }
 
     /// The number of threads as a helper may call it, which stands behind these totals or the ladder's array, and in figures. Its name
@@ -168,7 +222,7 @@ impl<'a> Text<'a> {
             return Some([in_figures.clone(), in_figures]);
         }
         let shader = self.context.shader;
-        let size = size_by_name(self.context, self.reduction)?;
+        let size = self.size.as_deref()?;
         let unit = Unit::of(shader);
         let arrays = shader.globals.iter().enumerate().filter(|(number, array)| {
             let is_own = { self.reduction.arrays.iter() }.any(|own| own.0 as usize == *number);
@@ -178,7 +232,7 @@ impl<'a> Text<'a> {
         let is_known = words(size.as_bytes()).all(|word| {
             unit.definitions(word).len() <= 1 && arrays.iter().all(|array| is_known_at(shader, *array, word))
         });
-        is_known.then(|| [operand(shader, &size), in_figures])
+        is_known.then(|| [size.to_owned(), in_figures])
     }
 
     /// All lanes of each wave, and by an atomic all waves.
@@ -224,6 +278,38 @@ impl<'a> Text<'a> {
         format!("{ty} {name}({ty} {value}, uint {thread})\n{{\n{statements}    return {place};\n}}")
     }
 
+    /// One wave, as many a pass as it has lanes, whichever these are.
+    fn by_one_wave(&self, (name, array): (&str, &str), size: &str, takes_size: bool) -> String {
+        let [value, thread, result] = self.inner();
+        let inner = |wanted: &str| inner_name(self.context.shader, wanted);
+        let [lanes, element] = ["lanes", "element"].map(inner);
+        let (ty, barrier, reduction) = (&self.ty, self.barrier, self.reduction);
+        let more = if takes_size {
+            format!(", uint {size}")
+        } else {
+            String::new()
+        };
+        format!(
+            "{ty} {name}({ty} {value}, uint {thread}{more})\n{{\n\
+             \x20   {array}[{thread}] = {value};\n\
+             \x20   {barrier}();\n\
+             \x20   {ty} {result} = {neutral};\n\
+             \x20   if (WaveActiveAnyTrue({thread} == 0))\n    {{\n\
+             \x20       uint {lanes} = WaveActiveCountBits(true);\n\
+             \x20       for (uint {element} = WavePrefixCountBits(true); {element} < {size}; {element} += {lanes})\n\
+             \x20           {accumulated};\n\
+             \x20       {result} = {of_wave};\n    }}\n\
+             \x20   {barrier}();\n\
+             \x20   if ({thread} == 0)\n\
+             \x20       {array}[0] = {result};\n\
+             \x20   {barrier}();\n\
+             \x20   return {array}[0];\n}}",
+            neutral = neutral(reduction.operator, reduction.element, ty),
+            accumulated = accumulated(reduction.operator, &result, &format!("{array}[{element}]")),
+            of_wave = of_wave(reduction, &result),
+        )
+    }
+
     /// The names of a helper's parameters and of its result.
     fn inner(&self) -> [String; 3] {
         ["value", "thread", self.result()].map(|wanted| inner_name(self.context.shader, wanted))
@@ -258,7 +344,11 @@ impl<'a> Text<'a> {
         if !is_whole || !self.reduction.count.is_multiple_of(self.lanes) {
             return None;
         }
-        SoleUse::of(self.context, self.reduction, self.rewrite, (each, ""), left)
+        let mut sole_use = SoleUse::of(self.context, self.reduction, self.rewrite, (each, ""), left)?;
+        if self.way == Way::OneWave {
+            sole_use.declaration = None;
+        }
+        Some(sole_use)
     }
 
     /// What the call is given where nothing else uses the array.

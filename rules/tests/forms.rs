@@ -448,3 +448,86 @@ fn variables_of_a_fix_hide_nothing() {
     let text = fixed(&ladder("uint sum(uint x) { return x; }\n", STORE, chosen));
     assert!(text.contains("uint sum2 = GroupInclusiveSum("), "{text}");
 }
+
+/// The float sum of a group of rows, whose steps are a function's.
+fn rows(function: &str, behind: &str) -> String {
+    format!(
+        "#define N 64\nBuffer<float> Src;\nRWBuffer<float> Out;\ngroupshared float part[N];\n\n{function}\n\
+         [numthreads(1, N, 1)]\nvoid Sum(uint3 t : SV_GroupThreadID, uint3 g : SV_GroupID)\n{{\n    uint i = t.y;\n    \
+         part[i] = Src[g.x * N + i];\n    GroupMemoryBarrierWithGroupSync();\n    Reduce(i, 32);\n    Reduce(i, 16);\n    \
+         Reduce(i, 8);\n    Reduce(i, 4);\n    Reduce(i, 2);\n    if (i == 0)\n        Out[g.x] = part[0] + part[1];\n{behind}}}\n"
+    )
+}
+
+const REDUCE: &str = "// One step.\nvoid Reduce(uint i, uint s)\n{\n    if (i < s)\n        part[i] += part[i + s];\n    \
+                      GroupMemoryBarrierWithGroupSync();\n}\n";
+
+#[test]
+fn one_wave_combines_what_is_in_the_ladders_array() {
+    assert_data_eq!(
+        fixed(&rows(REDUCE, "")),
+        str![[r#"
+#define N 64
+Buffer<float> Src;
+RWBuffer<float> Out;
+groupshared float part[N];
+
+// The sum of the values of the group's threads, by the wave of thread 0.
+// Two calls need a barrier between them.
+float GroupSum(float value, uint thread)
+{
+    part[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    float sum = 0.0;
+    if (WaveActiveAnyTrue(thread == 0))
+    {
+        uint lanes = WaveActiveCountBits(true);
+        for (uint element = WavePrefixCountBits(true); element < N; element += lanes)
+            sum += part[element];
+        sum = WaveActiveSum(sum);
+    }
+    GroupMemoryBarrierWithGroupSync();
+    if (thread == 0)
+        part[0] = sum;
+    GroupMemoryBarrierWithGroupSync();
+    return part[0];
+}
+
+[numthreads(1, N, 1)]
+void Sum(uint3 t : SV_GroupThreadID, uint3 g : SV_GroupID)
+{
+    uint i = t.y;
+    float sum = GroupSum(Src[g.x * N + i], i);
+    if (i == 0)
+        Out[g.x] = sum;
+}
+
+"#]]
+    );
+}
+
+#[test]
+fn a_function_that_something_else_names_stays() {
+    let stays = |text: String| fixed(&text).contains("void Reduce(");
+    assert!(!stays(rows(REDUCE, "")));
+    let other = "\n[numthreads(N, 1, 1)]\nvoid Other(uint i : SV_GroupIndex)\n{\n    Reduce(i, 4);\n}\n";
+    assert!(stays(rows(REDUCE, "") + other));
+    // In another build, by a macro, or as another function of its name.
+    assert!(stays(rows(REDUCE, "") + &format!("#ifdef OTHER{other}#endif\n")));
+    assert!(stays(rows(REDUCE, "") + "#define STEP(s) Reduce(i, s)\n"));
+    let joined = "#define JOINED(name) Re##name\n#ifdef OTHER\nvoid Other(uint i)\n{\n    JOINED(duce)(i, 1);\n}\n#endif\n";
+    assert!(stays(rows(REDUCE, "") + joined));
+    assert!(stays(rows(
+        &format!("{REDUCE}void Reduce(float f)\n{{\n}}\n"),
+        ""
+    )));
+    assert!(stays(rows(REDUCE, "    Reduce(i, 1);\n")));
+}
+
+#[test]
+fn functions_go_that_only_such_functions_call() {
+    let add = "void Add(uint i, uint s)\n{\n    part[i] += part[i + s];\n}\n\n";
+    let reduce = REDUCE.replace("part[i] += part[i + s]", "Add(i, s)");
+    let fixed = fixed(&rows(&format!("{add}{reduce}"), ""));
+    assert!(!fixed.contains("Add") && !fixed.contains("One step"), "{fixed}");
+}

@@ -11,6 +11,8 @@
 mod check;
 mod finding;
 mod fix;
+mod habits;
+mod layout;
 mod place;
 mod reach;
 mod rule;

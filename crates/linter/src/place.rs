@@ -3,6 +3,7 @@
 use shaderlint_hlsl::{FileId, FileSpan, Shader, Span};
 
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix};
+use crate::layout::Style;
 use crate::rule::{Rule, Settings};
 
 /// The file that was asked for; the others came by `#include`.
@@ -147,7 +148,7 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     Some(match edit.at {
         At::Over(_) if edit.text.starts_with("{\n") => block(text, place, &style, &edit.text),
         At::Over(_) if edit.text.is_empty() => FileEdit {
-            place: with_its_line(text, place),
+            place: with_its_line(text, with_its_comment(text, place)),
             text: String::new(),
         },
         At::Over(_) => FileEdit {
@@ -163,6 +164,22 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
             text: style.lay_out(&format!("\n{}", edit.text)),
         },
     })
+}
+
+/// A function that is taken away, with the lines of comments right above it. What a file begins with is about the file.
+fn with_its_comment(text: &[u8], place: FileSpan) -> FileSpan {
+    let taken = text.get(place.start as usize..place.end as usize);
+    let before = text.get(..place.start as usize).unwrap_or_default();
+    if !taken.is_some_and(|taken| taken.ends_with(b"}")) || !before.ends_with(b"\n") {
+        return place;
+    }
+    let lines = before.split_inclusive(|byte| *byte == b'\n').rev();
+    let comments = lines.take_while(|line| line.trim_ascii_start().starts_with(b"//"));
+    let length: usize = comments.map(<[u8]>::len).sum();
+    match u32::try_from(before.len() - length) {
+        Ok(start) if start > 0 => FileSpan { start, ..place },
+        _ => place,
+    }
 }
 
 /// What is taken away, with its line where nothing else stands there; else with the blanks before what takes its place. No empty line
@@ -257,102 +274,9 @@ fn end_of_line(text: &[u8], offset: u32) -> u32 {
     }
 }
 
-/// How the file writes its lines where an edit lands.
-struct Style<'a> {
-    newline: &'static str,
-    /// The white space that the line starts with.
-    margin: &'a str,
-    /// What a line within a block has before it more than the block.
-    step: String,
-}
-
-impl<'a> Style<'a> {
-    fn at(text: &'a [u8], offset: usize) -> Option<Style<'a>> {
-        let start = text
-            .get(..offset)?
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |newline| newline + 1);
-        let line = text.get(start..)?;
-        let width = line
-            .iter()
-            .position(|byte| !matches!(byte, b' ' | b'\t'))
-            .unwrap_or(line.len());
-        let first_newline = text.iter().position(|byte| *byte == b'\n');
-        let is_crlf =
-            first_newline.is_some_and(|newline| text.get(..newline).is_some_and(|l| l.ends_with(b"\r")));
-        let margin = std::str::from_utf8(line.get(..width)?).ok()?;
-        let usual = if margin.starts_with('\t') { "\t" } else { "    " };
-        Some(Style {
-            newline: if is_crlf { "\r\n" } else { "\n" },
-            margin,
-            step: step(text).unwrap_or(usual).to_owned(),
-        })
-    }
-
-    /// `text` with the file's line endings and steps, which it has as four spaces; each line but the first behind the margin.
-    fn lay_out(&self, text: &str) -> String {
-        let mut laid_out = String::with_capacity(text.len());
-        for (number, line) in text.split('\n').enumerate() {
-            if number > 0 {
-                laid_out.push_str(self.newline);
-                // The last, empty line of `Before` needs the margin too: the old text follows on it.
-                laid_out.push_str(self.margin);
-            }
-            let body = line.trim_start_matches("    ");
-            let steps = (line.len() - body.len()) / 4;
-            laid_out.extend(std::iter::repeat_n(&*self.step, steps));
-            laid_out.push_str(body);
-        }
-        laid_out
-    }
-}
-
-/// The step by which a file's lines go in: what most lines behind one that ends in `{` have more than that; `None` where there is no
-/// such line.
-fn step(text: &[u8]) -> Option<&str> {
-    let mut counts: std::collections::BTreeMap<&[u8], usize> = std::collections::BTreeMap::new();
-    let mut opening: Option<&[u8]> = None;
-    for line in text.split(|byte| *byte == b'\n') {
-        let body = line.trim_ascii_start();
-        if body.trim_ascii_end().is_empty() {
-            continue;
-        }
-        let margin = &line[..line.len() - body.len()];
-        let further = opening.and_then(|outer| margin.strip_prefix(outer));
-        if let Some(step) = further.filter(|step| !step.is_empty() && step.len() <= 8) {
-            *counts.entry(step).or_default() += 1;
-        }
-        opening = body.trim_ascii_end().ends_with(b"{").then_some(margin);
-    }
-    let (step, _) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    std::str::from_utf8(step).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn lay_out(file: &str, at: &str, text: &str) -> String {
-        let style = file
-            .find(at)
-            .and_then(|offset| Style::at(file.as_bytes(), offset));
-        style.map_or_else(String::new, |style| style.lay_out(text))
-    }
-
-    #[test]
-    fn new_text_takes_the_line_endings_and_the_margin() {
-        assert_eq!(lay_out("a\n  b\n", "b", "{\n    x\n}"), "{\n      x\n  }");
-        assert_eq!(
-            lay_out("a\r\n\t\tb\r\n", "b", "{\n    x\n}"),
-            "{\r\n\t\t\tx\r\n\t\t}"
-        );
-        assert_eq!(lay_out("b", "b", "x\ny"), "x\ny");
-        // As far in as the file's own blocks.
-        let block = "{\n    x\n        y\n}";
-        assert_eq!(lay_out("if (a)\n{\n  b\n}\nc\n", "c", block), "{\n  x\n    y\n}");
-        assert_eq!(lay_out("if (a) {\n\tb\n}\nc\n", "c", block), "{\n\tx\n\t\ty\n}");
-    }
 
     #[test]
     fn text_goes_after_a_trailing_comment() {
