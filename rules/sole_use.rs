@@ -80,13 +80,17 @@ impl SoleUse {
         let uses_it =
             |statement: &Stmt| expressions(std::slice::from_ref(statement)).any(|expr| is_used(&expr));
         let (before, behind) = (list.get(..first)?, list.get(last + 1..)?);
-        let store = move |statement| stored(shader, statement, array);
-        let is_before = |statement: &Stmt| uses_it(statement) && stored(shader, statement, array).is_none();
+        let store = move |statement| Store::of(shader, statement, array);
+        let is_before =
+            |statement: &Stmt| uses_it(statement) && Store::of(shader, statement, array).is_none();
         let start = before.iter().rposition(is_before).map_or(0, |at| at + 1);
         let before = before.get(start..)?;
         let end = behind.iter().position(|statement| store(statement).is_some());
         let (behind, next) = behind.split_at(end.unwrap_or(behind.len()));
-        let of_next = next.first().and_then(store).map(|(_, _, value)| value);
+        let of_next = next.first().and_then(store);
+        let of_next = of_next
+            .iter()
+            .flat_map(|store| store.condition.iter().chain(&store.values));
         let is_removable =
             |statement: &Stmt| group_barrier(statement) == Some(Intrinsic::GroupMemoryBarrierWithGroupSync);
         let barriers = behind.iter().take_while(|statement| is_removable(statement));
@@ -97,13 +101,13 @@ impl SoleUse {
         let (mut stores, mut first_value) = (0, None);
         let mut gone = Vec::new();
         for statement in before {
-            if let Some((index, component, value)) = store(statement) {
-                stores += 1;
+            if let Some(store) = store(statement) {
+                stores += store.values.len();
                 gone.push(statement.span);
-                if component == given {
-                    indices.push(index);
-                    values.push(texts(shader, value)?);
-                    first_value.get_or_insert(value.span.start);
+                if store.component == given {
+                    values.push(store.value(shader)?);
+                    indices.push(store.index);
+                    first_value.get_or_insert(statement.span.start);
                 }
             } else if stores > 0 && is_removable(statement) || is_dead(function, rewrite, found, statement) {
                 gone.push(statement.span);
@@ -117,7 +121,7 @@ impl SoleUse {
             steps.any(|step| step.start <= expr.span.start && expr.span.end <= step.end)
         };
         let mut reads = Vec::new();
-        let read = expressions(behind).chain(of_next.into_iter().flat_map(Expr::descendants));
+        let read = expressions(behind).chain(of_next.flat_map(|value| value.descendants()));
         let is_bare = !matches!(left, Left::Own(component) if !component.is_empty());
         for expr in read.filter(|expr| !is_of_step(expr)) {
             let Some((index, component)) = place(shader, expr, array) else {
@@ -334,26 +338,96 @@ fn place(shader: &Shader, expr: &Expr, array: GlobalId) -> Option<(String, Strin
     }
 }
 
-/// Where a statement stores what in an element: the index, what names the component, and the value.
-fn stored<'s>(shader: &Shader, statement: &'s Stmt, array: GlobalId) -> Option<(String, String, &'s Expr)> {
-    let StmtKind::Expr(Expr {
-        kind: ExprKind::Assign {
-            target,
-            op: None,
-            value,
-        },
-        ..
-    }) = &statement.kind
-    else {
-        return None;
-    };
-    let (index, component) = place(shader, target, array)?;
-    Some((index, component, value))
+/// What a statement stores in an element of the array.
+struct Store<'s> {
+    index: String,
+    /// What names the component.
+    component: String,
+    /// The condition, where one chooses between two values.
+    condition: Option<&'s Expr>,
+    values: Vec<&'s Expr>,
+}
+
+impl<'s> Store<'s> {
+    /// By `g[i] = x;`, or by `if (c) g[i] = x; else g[i] = y;`.
+    fn of(shader: &Shader, statement: &'s Stmt, array: GlobalId) -> Option<Store<'s>> {
+        match &statement.kind {
+            StmtKind::Expr(Expr {
+                kind:
+                    ExprKind::Assign {
+                        target,
+                        op: None,
+                        value,
+                    },
+                ..
+            }) => {
+                let (index, component) = place(shader, target, array)?;
+                let (condition, values) = (None, vec![value.as_ref()]);
+                Some(Store {
+                    index,
+                    component,
+                    condition,
+                    values,
+                })
+            }
+            StmtKind::If {
+                condition,
+                then,
+                otherwise: Some(otherwise),
+            } => {
+                let [mut then, otherwise] = [then, otherwise].map(|arm| match &arm.kind {
+                    StmtKind::Block(list) => match list.as_slice() {
+                        [only] => Store::of(shader, only, array),
+                        _ => None,
+                    },
+                    _ => Store::of(shader, arm, array),
+                });
+                let (own, other) = (then.take()?, otherwise?);
+                let is_one = own.index == other.index && own.component == other.component;
+                let are_plain = own.condition.is_none() && other.condition.is_none();
+                (is_one && are_plain).then(|| Store {
+                    condition: Some(condition),
+                    values: [own.values, other.values].concat(),
+                    ..own
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The value as the file has it, and as it is expanded.
+    fn value(&self, shader: &Shader) -> Option<[String; 2]> {
+        let [first, others @ ..] = self.values.as_slice() else {
+            return None;
+        };
+        let mut value = texts(shader, first)?;
+        if let (Some(condition), [other]) = (self.condition, others) {
+            let [condition, first, other] =
+                [condition, first, other].map(|part| operand_of_choice(shader, part));
+            let (condition, first, other) = (condition?, first?, other?);
+            value = [0, 1].map(|text| format!("{} ? {} : {}", condition[text], first[text], other[text]));
+        }
+        (value[0].len() <= LONGEST).then_some(value)
+    }
+}
+
+/// The same of an expression that becomes a part of `c ? x : y`.
+fn operand_of_choice(shader: &Shader, part: &Expr) -> Option<[String; 2]> {
+    let texts = texts(shader, part)?;
+    let is_looser = matches!(
+        part.uncast().kind,
+        ExprKind::Ternary(..) | ExprKind::Assign { .. } | ExprKind::Comma(..)
+    );
+    Some(if is_looser {
+        texts.map(|text| format!("({text})"))
+    } else {
+        texts
+    })
 }
 
 /// An expression as the file has it, and as it is expanded.
 fn texts(shader: &Shader, value: &Expr) -> Option<[String; 2]> {
-    let of_file = on_one_line(shader, value.span).filter(|text| text.len() <= LONGEST)?;
+    let of_file = on_one_line(shader, value.span)?;
     let expanded = String::from_utf8_lossy(value.span.slice(&shader.text)).into_owned();
     Some([of_file, expanded.split_whitespace().collect::<Vec<_>>().join(" ")])
 }

@@ -506,6 +506,35 @@ void Sum(uint3 t : SV_GroupThreadID, uint3 g : SV_GroupID)
     );
 }
 
+/// Where an `if` chooses what is stored, `?:` chooses what the call is given.
+#[test]
+fn values_that_a_condition_chooses_are_given() {
+    let chosen = |condition: &str, value: &str, other: &str| {
+        let before = format!(
+            "    if ({condition})\n    {{\n        g[gi] = {value};\n    }}\n    else\n        g[gi] = {other};\n    \
+             GroupMemoryBarrierWithGroupSync();\n"
+        );
+        let text = fixed(&ladder("uint Count;\n", &before, READ));
+        assert!(!text.contains("groupshared uint g["), "{text}");
+        let call = text
+            .split("GroupInclusiveSum(")
+            .nth(2)
+            .map(|rest| rest.split(", gi)").next());
+        call.flatten().map(str::to_owned)
+    };
+    assert_eq!(
+        chosen("id.x < Count", "Src[id.x]", "0").as_deref(),
+        Some("id.x < Count ? Src[id.x] : 0")
+    );
+    assert_eq!(
+        chosen("gi < 3 ? Count > 1 : Count > 2", "Src[id.x]", "gi > 1 ? 1 : 2").as_deref(),
+        Some("(gi < 3 ? Count > 1 : Count > 2) ? Src[id.x] : (gi > 1 ? 1 : 2)")
+    );
+    // One that is stored in some threads alone leaves what was there.
+    let before = "    if (id.x < 7)\n        g[gi] = Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n";
+    assert!(fixed(&ladder("", before, READ)).contains("groupshared uint g["));
+}
+
 #[test]
 fn a_function_that_something_else_names_stays() {
     let stays = |text: String| fixed(&text).contains("void Reduce(");

@@ -45,7 +45,7 @@ pub(crate) fn builtin(word: &[u8]) -> Option<Type> {
         b"void" => return Some(Type::Void),
         b"vector" => return Some(Type::Vector(Scalar::Float, 4)),
         b"matrix" => return Some(Type::Matrix(Scalar::Float, 4, 4)),
-        b"unsigned" | b"uint8_t4_packed" | b"int8_t4_packed" => return Some(Type::UINT),
+        b"unsigned" => return Some(Type::UINT),
         _ => {}
     }
     if !matches!(word.first(), Some(b'b' | b'i' | b'u' | b'd' | b'f' | b'h' | b'm')) {

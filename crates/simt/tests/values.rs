@@ -210,6 +210,13 @@ fn of_overloads() {
     is_open("back(i)", 2, 1);
 }
 
+/// DXC computes with four packed bytes as with a `float`.
+#[test]
+fn of_packed_bytes() {
+    is_open("(uint)max((uint8_t4_packed)u, (uint8_t4_packed)2u)", 2, 1);
+    is_open("(uint)((int8_t4_packed)i / (int8_t4_packed)2)", 2, 3);
+}
+
 /// Literals alone are computed in 64 bits, and a `uint` shifts them as `uint`s.
 #[test]
 fn of_literals() {

@@ -110,6 +110,8 @@ pub(super) fn is_foreign_keyword(word: &[u8]) -> bool {
             | b"xor_eq"
             | b"cbuffer"
             | b"size_t"
+            | b"int8_t4_packed"
+            | b"uint8_t4_packed"
             | b"max_align_t"
             | b"ptrdiff_t"
             | b"L"

@@ -142,6 +142,10 @@ impl Terms {
             Value::Known(_) => a.clone(),
             _ if a == b => a.clone(),
             _ => {
+                let (a, b) = (&self.arm(condition, true, a), &self.arm(condition, false, b));
+                if a == b {
+                    return a.clone();
+                }
                 if let Some(operator) = self.extremum(condition, a, b) {
                     return self.combine(operator, a, b);
                 }
@@ -258,16 +262,22 @@ impl Terms {
     /// What `value` is if `condition` is known to hold: the taken arm of a select on it, or on what it negates
     /// ([`Terms::select`] keeps no negated condition).
     pub fn assuming(&self, condition: &Value, value: &Value) -> Value {
+        self.arm(condition, true, value)
+    }
+
+    /// The same if it is known whether the condition holds.
+    fn arm(&self, condition: &Value, holds: bool, value: &Value) -> Value {
         let Some(Term::Apply(Op::Select, [on, then, otherwise])) = self.single(value) else {
             return value.clone();
         };
-        let taken = if on == condition {
-            then
+        let of_then = if on == condition {
+            holds
         } else if self.negated(condition) == Some(on) {
-            otherwise
+            !holds
         } else {
             return value.clone();
         };
+        let taken = if of_then { then } else { otherwise };
         self.note_left_out(condition);
         taken.clone()
     }
