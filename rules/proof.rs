@@ -18,6 +18,8 @@ pub(crate) struct Proof {
     pub is_exact: bool,
     /// The kernel races as it stands, and does not any more.
     pub ends_races: bool,
+    /// It is about the whole kernel, not about the statements alone.
+    pub is_whole: bool,
     /// It is about the statements alone, and not all threads may come to them.
     pub may_part: bool,
 }
@@ -30,8 +32,8 @@ pub(crate) struct Proof {
 /// in the partial results that the next pass of a loop overwrites, a fix with which nothing races any more leaves what was
 /// meant.
 ///
-/// `uncalled` are edits that take functions away which nothing calls any more. No statement changes by these: the statements by themselves
-/// are compared without them.
+/// `uncalled` are edits that take functions away which nothing calls any more. Statements by themselves are compared in texts that are
+/// one but for these, so those functions have to stay there.
 pub(crate) fn prove(
     context: &Context<'_>,
     edits: &[Edit],
@@ -47,6 +49,7 @@ pub(crate) fn prove(
         Err(Refusal::NotProved(why)) if why.reason == NOT_PROVED => why,
         whole => {
             return whole.map(|proof| Proof {
+                is_whole: true,
                 may_part: false,
                 ..proof
             });
@@ -111,6 +114,7 @@ fn proof_by(
         text: proof(&runs, maps) + of_needs(needs),
         is_exact,
         ends_races: false,
+        is_whole: false,
         may_part: runs.iter().any(|run| run.presumes),
     })
 }

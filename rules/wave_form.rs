@@ -274,7 +274,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     });
     let uncalled: Vec<Edit> = uncalled.collect();
     let proof = prove(context, &edits, &uncalled, (form.maps, found.needs))?;
-    edits.extend(uncalled);
+    edits.extend(uncalled.into_iter().filter(|_| proof.is_whole));
     let is_as_one = is_as_one && !proof.may_part;
     let needs_nothing = found.needs == Needs::default();
     let is_safe =
