@@ -83,7 +83,7 @@ impl Helper {
             arrays.find_map(|array| {
                 let own = write(&function.name, &array.name);
                 let [of_file, _] = &own;
-                let is_it = tokens(&text).eq(tokens(of_file));
+                let is_it = without_layout(&text).eq(without_layout(of_file));
                 is_it.then(|| (function.name.clone(), own))
             })
         });
@@ -127,7 +127,7 @@ impl Helper {
 }
 
 /// A text without what a file's habits change in it. What it does is no matter: the proof reads the file's.
-fn tokens(text: &str) -> impl Iterator<Item = char> {
+fn without_layout(text: &str) -> impl Iterator<Item = char> {
     { text.chars() }.filter(|of| !of.is_whitespace() && !matches!(of, '{' | '}'))
 }
 

@@ -1,16 +1,17 @@
-//! Functions that a ladder alone calls: with it goes the last that needs them.
+//! Functions that a ladder alone calls: they go with it.
 //!
-//! **Why this is right.** The fixed kernel is proved without them. Nothing else of the unit can name one: all its files, with what this
-//! build leaves out of them, have the name where the function is declared and in the calls that go, and nowhere else. So no file
-//! loses a function that it calls, and no function of the same name comes to be called instead.
+//! **Why this is right.** Nothing of the unit names one but its declaration and the calls that go: as often as its name stands in the
+//! files, with what this build leaves out of them, it stands there. A call by a macro is none of these. So no file loses a function that it
+//! calls, and no function of the same name comes to be called instead; and the fixed kernel is proved without it.
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{ExprKind, Function, FunctionId, Shader, Span, expressions};
 use shaderlint_simt::{Collective, Rewrite, StepEdit};
 
-use crate::unit::{Unit, times_named};
+use crate::unit::Unit;
+use crate::written::text_in_file;
 
-/// The functions that only a ladder calls which a form stands for.
+/// The functions that only the ladder calls.
 pub(crate) fn only_called_by<'s>(
     shader: &'s Shader,
     found: &Collective,
@@ -38,6 +39,16 @@ fn only_called_in<'s>(shader: &'s Shader, places: &[Span]) -> Vec<&'s Function> 
     let file_of = |span: Span| Some(shader.origins.editable(span)?.file);
     let file = places.first().and_then(|place| file_of(*place));
     let unit = Unit::of(shader);
+    // Where the file has the name of what is called.
+    let named_at = |function: &Function, call: Span| {
+        let length = u32::try_from(function.name.len()).ok()?;
+        let name = Span {
+            end: call.start + length,
+            ..call
+        };
+        let is_it = text_in_file(shader, name)? == function.name;
+        shader.origins.editable(name).filter(|_| is_it)
+    };
     let mut gone: FxHashSet<FunctionId> = FxHashSet::default();
     loop {
         let next = numbered().find(|(id, function)| {
@@ -51,7 +62,13 @@ fn only_called_in<'s>(shader: &'s Shader, places: &[Span]) -> Vec<&'s Function> 
                 && !function.name.contains("::")
                 && file.is_some()
                 && file_of(function.span) == file
-                && times_named(shader, &function.name) == 1 + all().count()
+                && {
+                    let places = all().map(|(_, _, call)| named_at(function, *call));
+                    let places: Option<FxHashSet<(u32, u32)>> = places
+                        .map(|place| place.map(|place| (place.file.0, place.start)))
+                        .collect();
+                    places.is_some_and(|places| unit.times_named(&function.name) == 1 + places.len())
+                }
                 && !unit.may_be_pasted(function.name.as_bytes())
         });
         let Some((id, _)) = next else {

@@ -10,7 +10,7 @@
 
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, Global, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, Storage,
-    expressions, statements,
+    Type, expressions, statements,
 };
 use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Collective, Rewrite, StepEdit};
@@ -18,7 +18,7 @@ use shaderlint_simt::{Collective, Rewrite, StepEdit};
 use crate::form::WaveForm;
 use crate::last_calls::only_called_by;
 use crate::statements::group_barrier;
-use crate::unit::{Unit, times_named, without_comments, words};
+use crate::unit::{Unit, without_comments, words};
 use crate::written::{in_parentheses, on_one_line, text_in_file};
 
 /// How long a value may be that moves, in bytes.
@@ -35,7 +35,8 @@ pub(crate) struct SoleUse {
     pub over: Span,
     /// With the barriers behind it.
     pub to_barrier: Span,
-    /// The values of the thread's elements, as the file has them and as they are expanded; none where they are in registers.
+    /// What the call is given: the values of the thread's elements, but where they are in registers, and what else there is to give.
+    /// As the file has it, and as it is expanded.
     pub values: Vec<[String; 2]>,
     /// Each read of a result behind the ladder: its place, and the result's number.
     pub reads: Vec<(Span, usize)>,
@@ -180,7 +181,7 @@ impl SoleUse {
         let name = declared.own_name();
         let is_all = uses == known
             && is_declared_alone(shader, declared)
-            && times_named(shader, name) == uses + 1
+            && Unit::of(shader).times_named(name) == uses + 1
             && !Unit::of(shader).may_be_pasted(name.as_bytes());
         let declaration = is_all.then_some(declared.span);
         let read = reads.iter().map(|(read, _)| read);
@@ -280,7 +281,7 @@ impl SoleUse {
 
 /// Stands for a value that moves until its text is written: no text of HLSL.
 fn value(number: usize) -> String {
-    format!("\u{1}{number}")
+    format!("\u{1}{number}\u{1}")
 }
 
 /// Whether an expression is all of a value or an argument, as far as the text before and behind it tells.
@@ -402,6 +403,10 @@ impl<'s> Store<'s> {
         };
         let mut value = texts(shader, first)?;
         if let (Some(condition), [other]) = (self.condition, others) {
+            let is_scalar = |part: &Expr| matches!(part.uncast().ty, Type::Scalar(_));
+            if ![condition, first, other].into_iter().all(is_scalar) {
+                return None;
+            }
             let [condition, first, other] =
                 [condition, first, other].map(|part| operand_of_choice(shader, part));
             let (condition, first, other) = (condition?, first?, other?);

@@ -429,6 +429,13 @@ impl Unit {
         self.is_macro(name) || self.may_name(name) && self.may_name(b"template")
     }
 
+    /// How often the files have a name, with what is left out of this build.
+    pub fn times_named(&self, name: &str) -> usize {
+        let named =
+            { self.plain.iter() }.map(|text| words(text).filter(|word| *word == name.as_bytes()).count());
+        named.sum()
+    }
+
     /// Whether `##` may put this word together of words of the files.
     pub fn may_be_pasted(&self, word: &[u8]) -> bool {
         let Ok(name) = std::str::from_utf8(word) else {
@@ -754,13 +761,6 @@ pub(crate) fn code_of_files(shader: &Shader) -> impl Iterator<Item = Vec<u8>> {
         .files
         .iter()
         .map(|file| without_comments(&file.text))
-}
-
-/// How often the unit's files have a name, with what is left out of this build.
-pub(crate) fn times_named(shader: &Shader, name: &str) -> usize {
-    let named =
-        code_of_files(shader).map(|text| words(&text).filter(|word| *word == name.as_bytes()).count());
-    named.sum()
 }
 
 /// A text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.

@@ -148,17 +148,19 @@ const OF_RESULTS: [&str; 4] = ["waveTotal", "waveSecond", "waveThird", "waveFour
 /// (`docs/measurements.md`).
 const BY_ONE_WAVE: [RangeInclusive<u32>; 4] = [64..=512, 64..=512, 64..=512, 128..=512];
 
+fn is_fast_by_one_wave(reduction: &Collective) -> bool {
+    let width = usize::from(reduction.vector.unwrap_or(1)) - 1;
+    let counts = BY_ONE_WAVE.get(width);
+    counts.is_some_and(|counts| counts.contains(&reduction.count))
+}
+
 fn one_wave_forms(
     context: &Context<'_>,
     reduction: &Collective,
     rewrite: &Rewrite,
     registers: &[LocalId],
 ) -> Vec<WaveForm> {
-    let width = usize::from(reduction.vector.unwrap_or(1)) - 1;
-    if !BY_ONE_WAVE
-        .get(width)
-        .is_some_and(|counts| counts.contains(&reduction.count))
-    {
+    if !is_fast_by_one_wave(reduction) {
         return Vec::new();
     }
     let barriers = [(false, false), (false, true), (true, false), (true, true)];

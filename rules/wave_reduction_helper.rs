@@ -7,7 +7,7 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use super::{
-    BY_ONE_WAVE, FirstWave, accumulated, atomic, cell, combined, is_of_parts, is_right_for_any_size,
+    FirstWave, accumulated, atomic, cell, combined, is_fast_by_one_wave, is_of_parts, is_right_for_any_size,
     is_slower, left_settled, names, of_wave, own_elements, packings,
 };
 use crate::element::{array_of_elements, element_name};
@@ -138,6 +138,11 @@ impl<'a> Text<'a> {
                 ..WaveForm::new(block, expanded, new(), self.maps())
             };
             if let Some(mut sole_use) = sole_use.clone() {
+                let keeps_in =
+                    |array: &str| words(helper.text.as_bytes()).any(|word| word == array.as_bytes());
+                if self.array().is_some_and(keeps_in) {
+                    sole_use.declaration = None;
+                }
                 let mut given = vec![self.given(&sole_use)?, self.rewrite.lane.clone()];
                 if takes_size {
                     let in_figures = self.lanes.to_string();
@@ -163,7 +168,7 @@ impl<'a> Text<'a> {
         Some(forms)
     }
 
-    /// What the helper keeps values in, of groupshared memory: what is declared for that, and its name.
+    /// The groupshared memory that the helper keeps values in: its declaration, where it is new, and its name.
     fn kept(&self, totals: &str) -> Option<(Option<Totals>, String)> {
         let (shader, reduction) = (self.context.shader, self.reduction);
         let slots = self.lanes.div_ceil(4);
@@ -194,14 +199,10 @@ impl<'a> Text<'a> {
         array_of_elements(shader, self.reduction, array).filter(|_| length >= self.lanes)
     }
 
-    /// Whether the call was seen to be faster than the ladder where the array that the elements pass through serves nothing else.
+    /// Whether the call was seen to be faster than the ladder, where the array serves nothing else.
     fn is_fast_alone(&self) -> bool {
         match self.way {
-            Way::OneWave => {
-                let width = usize::from(self.reduction.vector.unwrap_or(1)) - 1;
-                let counts = BY_ONE_WAVE.get(width);
-                counts.is_some_and(|counts| counts.contains(&self.reduction.count))
-            }
+            Way::OneWave => is_fast_by_one_wave(self.reduction),
             Way::Atomic | Way::FirstWave => !is_slower(self.reduction, FLOATS_FROM),
         }
     }
@@ -344,11 +345,7 @@ impl<'a> Text<'a> {
         if !is_whole || !self.reduction.count.is_multiple_of(self.lanes) {
             return None;
         }
-        let mut sole_use = SoleUse::of(self.context, self.reduction, self.rewrite, (each, ""), left)?;
-        if self.way == Way::OneWave {
-            sole_use.declaration = None;
-        }
-        Some(sole_use)
+        SoleUse::of(self.context, self.reduction, self.rewrite, (each, ""), left)
     }
 
     /// What the call is given where nothing else uses the array.

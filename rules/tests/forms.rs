@@ -530,6 +530,10 @@ fn values_that_a_condition_chooses_are_given() {
         chosen("gi < 3 ? Count > 1 : Count > 2", "Src[id.x]", "gi > 1 ? 1 : 2").as_deref(),
         Some("(gi < 3 ? Count > 1 : Count > 2) ? Src[id.x] : (gi > 1 ? 1 : 2)")
     );
+    // A vector of one is none that `?:` takes.
+    let before = "    uint1 v = Src[id.x];\n    if (v > 3)\n        g[gi] = v;\n    else\n        g[gi] = 4;\n    \
+                  GroupMemoryBarrierWithGroupSync();\n";
+    assert!(fixed(&ladder("", before, READ)).contains("groupshared uint g["));
     // One that is stored in some threads alone leaves what was there.
     let before = "    if (id.x < 7)\n        g[gi] = Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n";
     assert!(fixed(&ladder("", before, READ)).contains("groupshared uint g["));
@@ -551,6 +555,14 @@ fn a_function_that_something_else_names_stays() {
         ""
     )));
     assert!(stays(rows(REDUCE, "    Reduce(i, 1);\n")));
+    // As often as it is called, but elsewhere.
+    let twice = rows(REDUCE, "").replace(
+        "    Reduce(i, 32);\n    Reduce(i, 16);\n",
+        "    STEP(32);\n    STEP(16);\n",
+    );
+    let other = "\n#ifdef OTHER\nvoid Other(uint i)\n{\n    Reduce(i, 4);\n}\n#endif\n";
+    assert!(stays(format!("#define STEP(s) Reduce(i, s)\n{twice}{other}")));
+    assert!(stays(rows(REDUCE, "") + &other.replace("Reduce", "Red\\\nuce")));
 }
 
 #[test]

@@ -269,8 +269,8 @@ fn prove(
     Ok(runs.iter().all(|run| is_proved(&run.outcome)))
 }
 
-/// Whether it is proved for inputs for which all threads reach the barriers, for floats that are no NaN, or of statements by
-/// themselves in a kernel that races, where an unsafe fix says that it presumes this.
+/// Whether it is proved for inputs for which all threads reach the barriers, for floats that are no NaN, be it of statements by
+/// themselves, or of these in a kernel that races, where an unsafe fix says that it presumes this.
 fn is_presumed(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
@@ -291,7 +291,7 @@ fn is_presumed(
     }
     let whole =
         |(shader, entry): (&Shader, FunctionId)| whole_shaders(shader, entry, &[]).map(|[whole, _]| whole);
-    if let (true, Some(first), Some(second)) = (is_in_place, whole(before), whole(after)) {
+    if let (true, Some(first), Some(second)) = (is_in_place || needs.numbers, whole(before), whole(after)) {
         let runs = compare_stretch(needs.floats(), (&first.0, first.1), (&second.0, second.1), maps);
         return runs.is_some_and(|mut runs| runs.all(is_proved));
     }

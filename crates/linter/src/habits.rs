@@ -79,6 +79,11 @@ impl Habits {
         let mut lines: Vec<String> = Vec::new();
         let mut rest = text.split('\n').peekable();
         while let Some(line) = rest.next() {
+            // What stands in comments is not told from code.
+            if line.contains("//") || line.contains("/*") {
+                lines.push(line.to_owned());
+                continue;
+            }
             let is_header = is_header(line);
             let line = self.spaced(line);
             let next = rest.peek().copied();
@@ -111,9 +116,6 @@ impl Habits {
 
     /// A line with blanks in its pairs.
     fn spaced(self, line: &str) -> String {
-        if line.trim_start().starts_with("//") {
-            return line.to_owned();
-        }
         let mut spaced = String::with_capacity(line.len());
         // Whether blanks go inside of each pair that is open.
         let mut pairs: Vec<bool> = Vec::new();
@@ -237,6 +239,8 @@ fn is_single(line: &str, indent: usize) -> bool {
         && body.ends_with(';')
         && body.matches(';').count() == 1
         && !body.contains(['{', '}'])
+        && !body.contains("//")
+        && !body.contains("/*")
         && !is_header(line)
 }
 
@@ -285,6 +289,25 @@ mod tests {
         // Blocks of several statements say nothing of single ones.
         let file = "void f(uint a)\n{\n    if (a)\n    {\n        g(a);\n        h(a);\n    }\n    if (a)\n        h(a);\n}\n";
         assert_eq!(applied(file), FORM);
+    }
+
+    #[test]
+    fn lines_with_comments_stay_as_they_are() {
+        let habits = Habits {
+            has_open_calls: true,
+            braces_single: true,
+            hangs_headers: true,
+            hangs_functions: true,
+            ..Habits::default()
+        };
+        for text in [
+            "// own (old)\n{\n    a;\n}",
+            "if (x) // why (y)\n    a;",
+            "if (x)\n    a; // why",
+            "/* f(x) */ f(x);",
+        ] {
+            assert_eq!(habits.applied(text), text);
+        }
     }
 
     #[test]

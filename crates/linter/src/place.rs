@@ -1,6 +1,9 @@
 //! From places of the expanded text to places of files.
 
-use shaderlint_hlsl::{FileId, FileSpan, Shader, Span};
+use std::ops::Range;
+
+use memchr::memmem;
+use shaderlint_hlsl::{FileId, FileSpan, Shader, Span, comments};
 
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix};
 use crate::layout::Style;
@@ -148,7 +151,7 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     Some(match edit.at {
         At::Over(_) if edit.text.starts_with("{\n") => block(text, place, &style, &edit.text),
         At::Over(_) if edit.text.is_empty() => FileEdit {
-            place: with_its_line(text, with_its_comment(text, place)),
+            place: with_its_line(text, with_its_comments(text, place)),
             text: String::new(),
         },
         At::Over(_) => FileEdit {
@@ -166,19 +169,48 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     })
 }
 
-/// A function that is taken away, with the lines of comments right above it. What a file begins with is about the file.
-fn with_its_comment(text: &[u8], place: FileSpan) -> FileSpan {
-    let taken = text.get(place.start as usize..place.end as usize);
-    let before = text.get(..place.start as usize).unwrap_or_default();
-    if !taken.is_some_and(|taken| taken.ends_with(b"}")) || !before.ends_with(b"\n") {
+/// A function that is taken away, with the comments on lines of their own right above it. What stands above all code is about the
+/// file, and stays, as do comments for tools.
+fn with_its_comments(text: &[u8], place: FileSpan) -> FileSpan {
+    let mut above = text.get(..place.start as usize).unwrap_or_default();
+    let own = text.get(above.len()..place.end as usize).unwrap_or_default();
+    if !own.ends_with(b"}") || !above.ends_with(b"\n") {
         return place;
     }
-    let lines = before.split_inclusive(|byte| *byte == b'\n').rev();
-    let comments = lines.take_while(|line| line.trim_ascii_start().starts_with(b"//"));
-    let length: usize = comments.map(<[u8]>::len).sum();
-    match u32::try_from(before.len() - length) {
-        Ok(start) if start > 0 => FileSpan { start, ..place },
-        _ => place,
+    let comments = comments(text);
+    let is_above = |comment: &&Range<usize>| comment.end <= place.start as usize;
+    for comment in comments.iter().filter(is_above).rev() {
+        let (before, behind) = above.split_at(comment.start);
+        let (own, behind) = behind.split_at(comment.len());
+        let is_for_tools = own.starts_with(b"//#") || memmem::find(own, b"shaderlint").is_some();
+        let indent = before
+            .iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        let before = &before[..before.len() - indent];
+        if is_for_tools || !matches!(behind, b"\n" | b"\r\n") || !before.ends_with(b"\n") {
+            break;
+        }
+        above = before;
+    }
+    let mut code = above.to_vec();
+    for comment in comments.iter().filter(|comment| comment.end <= above.len()) {
+        code[comment.clone()].fill(b' ');
+    }
+    let code = code.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&code);
+    let mut lines = code.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let goes_on = lines
+        .clone()
+        .rev()
+        .nth(1)
+        .is_some_and(|line| line.ends_with(b"\\"));
+    if goes_on || lines.all(|line| line.is_empty() || line.starts_with(b"#")) {
+        return place;
+    }
+    FileSpan {
+        start: u32::try_from(above.len()).unwrap_or(place.start),
+        ..place
     }
 }
 
@@ -277,6 +309,44 @@ fn end_of_line(text: &[u8], offset: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_goes_with_its_comments() {
+        let left = |file: &str| {
+            let (start, end) = (
+                file.find("void F").unwrap_or(0),
+                file.find('}').map_or(0, |at| at + 1),
+            );
+            let place = FileSpan {
+                file: MAIN_FILE,
+                start: u32::try_from(start).unwrap_or(0),
+                end: u32::try_from(end).unwrap_or(0),
+            };
+            let start = with_its_comments(file.as_bytes(), place).start as usize;
+            file[..start].to_owned()
+        };
+        let behind = "void F()\n{\n}\nint y;\n";
+        assert_eq!(
+            left(&format!(
+                "int x;\n\n// One.\r\n  /* Two\nlines. */\n// Three.\n{behind}"
+            )),
+            "int x;\n\n"
+        );
+        // What is not all of its own line, or of another thing.
+        for kept in [
+            "int x; // One.\n",
+            "int x;\n// One.\n\n",
+            "int x; /* One\n// two */\n",
+            "#define M(x) x + \\\n// One.\n",
+            "int x;\n// shaderlint: allow-file(groupshared-race)\n",
+            "int x;\n//#region\n",
+            "// About the file.\n",
+            "\u{feff}// About\n// the file.\n",
+            "#pragma once\n// About the file.\n",
+        ] {
+            assert_eq!(left(&format!("{kept}{behind}")), kept);
+        }
+    }
 
     #[test]
     fn text_goes_after_a_trailing_comment() {

@@ -142,7 +142,10 @@ impl Terms {
             Value::Known(_) => a.clone(),
             _ if a == b => a.clone(),
             _ => {
-                let (a, b) = (&self.arm(condition, true, a), &self.arm(condition, false, b));
+                let (a, b) = (
+                    &self.assuming_that(condition, true, a),
+                    &self.assuming_that(condition, false, b),
+                );
                 if a == b {
                     return a.clone();
                 }
@@ -262,11 +265,11 @@ impl Terms {
     /// What `value` is if `condition` is known to hold: the taken arm of a select on it, or on what it negates
     /// ([`Terms::select`] keeps no negated condition).
     pub fn assuming(&self, condition: &Value, value: &Value) -> Value {
-        self.arm(condition, true, value)
+        self.assuming_that(condition, true, value)
     }
 
-    /// The same if it is known whether the condition holds.
-    fn arm(&self, condition: &Value, holds: bool, value: &Value) -> Value {
+    /// The same if `condition` is known to be `holds`.
+    fn assuming_that(&self, condition: &Value, holds: bool, value: &Value) -> Value {
         let Some(Term::Apply(Op::Select, [on, then, otherwise])) = self.single(value) else {
             return value.clone();
         };
