@@ -338,7 +338,7 @@ mod tests {
             "int x;\n// One.\n\n",
             "int x; /* One\n// two */\n",
             "#define M(x) x + \\\n// One.\n",
-            "int x;\n// shaderlint: allow-file(groupshared-race)\n",
+            "int x;\n// shaderlint: allow-file(some-rule)\n",
             "int x;\n//#region\n",
             "// About the file.\n",
             "\u{feff}// About\n// the file.\n",
