@@ -379,7 +379,19 @@ void main(uint gi : SV_GroupIndex) { Out[gi] = WaveActiveSum(First(gi)) + (WaveR
 #[test]
 fn what_a_device_cannot_do_is_an_error() {
     let kernel = lowered(&scan(64, "uint", SINGLE));
+    // Of 16 bytes each in WGSL.
+    let shared = lowered(
+        "RWStructuredBuffer<uint> Out; groupshared uint3 g[16384]; groupshared float f;
+        [numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) { g[i] = i; f = 1; Out[i] = g[i].x + f; }",
+    );
+    assert_eq!(shared.shared_bytes(), (16 << 14) + 4);
     for device in devices() {
+        let said = device
+            .compile(&shared, shaderlint_verify::run::Mode::Checked)
+            .err();
+        let said = said.map(|error| error.to_string()).unwrap_or_default();
+        let expected = "too large for the adapter: 262148 bytes of groupshared memory, as WGSL lays it out, the limit is ";
+        assert!(said.starts_with(expected), "{said}");
         let small = make_inputs(&[&kernel], [1, 1, 1], &InputPlan::default());
         let too_many = shaderlint_verify::run::run(
             &device,

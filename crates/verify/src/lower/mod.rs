@@ -63,6 +63,18 @@ impl Lowered {
         self.workgroup_size != self.group_size
     }
 
+    /// The groupshared memory of a group in bytes, as WGSL lays it out: a vector of three takes the room of four.
+    #[must_use]
+    pub fn shared_bytes(&self) -> u32 {
+        let variables = self.module.global_variables.iter();
+        let shared = variables.filter(|(_, variable)| variable.space == naga::AddressSpace::WorkGroup);
+        let sizes = shared.map(|(_, variable)| {
+            let kind = &self.module.types[variable.ty].inner;
+            kind.try_size(self.module.to_ctx()).unwrap_or(u32::MAX)
+        });
+        sizes.fold(0, u32::saturating_add)
+    }
+
     /// Whether the kernel computes with floats, or holds some.
     #[must_use]
     pub fn has_floats(&self) -> bool {

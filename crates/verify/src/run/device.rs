@@ -427,6 +427,16 @@ impl Device {
             {
                 return Err(RunError::OtherWaves { has, asked });
             }
+            // Neither wgpu nor a driver need say so: an NVIDIA H200 does not end such a dispatch.
+            let (bytes, limit) = (
+                kernel.shared_bytes(),
+                self.gpu.limits().max_compute_workgroup_storage_size,
+            );
+            if bytes > limit {
+                return Err(RunError::TooLarge(format!(
+                    "{bytes} bytes of groupshared memory, as WGSL lays it out, the limit is {limit}"
+                )));
+            }
             let wgsl = crate::wgsl(kernel, false).map_err(|error| RunError::Wgsl(error.to_string()))?;
             let read_only: Vec<bool> = kernel.bindings.iter().map(|b| !b.kind.is_writable()).collect();
             let (pipeline, layout) = self.pipeline(&wgsl, &read_only, mode)?;
