@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Definition, FileSpan, FunctionId, Intrinsic, Shader, Span};
+use shaderlint_hlsl::{Definition, FileSpan, FunctionId, Intrinsic, Shader, Span, blank_comments};
 
-use crate::unit::{Unit, without_comments, words};
+use crate::unit::{Unit, words};
 
 /// Said of a fix that another configuration might not bear.
 pub(crate) const AS_CONFIGURED: &str =
@@ -36,7 +36,7 @@ pub(crate) fn holds_in_all(
     let unit = Unit::of(shader);
     let text_at = |place: FileSpan| unit.text_at(place);
     let text_of = |span: Span| shader.origins.locate(span).map_or(&[][..], text_at);
-    let form = &*without_comments(form.as_bytes());
+    let form = &*blank_comments(form.as_bytes());
 
     // What the texts at hand name, and what these names stand for in turn.
     let mut named: Words = words(form).collect();
@@ -170,7 +170,7 @@ pub(crate) fn holds_in_all(
 
 /// Whether there is more in a text than directives, each on one line.
 fn has_code(text: &[u8]) -> bool {
-    let text = without_comments(text);
+    let text = blank_comments(text);
     let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.any(|line| !line.is_empty() && (!line.starts_with(b"#") || line.ends_with(b"\\")))
 }

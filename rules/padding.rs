@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Global, Shader, Storage};
+use shaderlint_hlsl::{Global, Shader, Storage, blank_comments};
 use shaderlint_simt::Collective;
 
-use crate::unit::{Unit, is_part, without_comments, words};
+use crate::unit::{Unit, is_part, words};
 use crate::written::text_in_file;
 
 /// Whether another size of the group may mean another padding. A form counts the elements by the size's name, but has a figure
@@ -48,7 +48,7 @@ fn reached(shader: &Shader, text: Vec<u8>) -> (Vec<Vec<u8>>, BTreeSet<Vec<u8>>) 
     let (mut texts, mut known) = (Vec::new(), BTreeSet::new());
     let mut left = vec![text];
     while let Some(text) = left.pop() {
-        let text = without_comments(&text);
+        let text = blank_comments(&text);
         for word in words(&text) {
             if !known.insert(word.to_vec()) {
                 continue;

@@ -10,7 +10,7 @@
 
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, Global, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, Storage,
-    Type, expressions, statements,
+    Type, blank_comments, expressions, statements,
 };
 use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Collective, Rewrite, StepEdit};
@@ -18,7 +18,7 @@ use shaderlint_simt::{Collective, Rewrite, StepEdit};
 use crate::form::WaveForm;
 use crate::last_calls::only_called_by;
 use crate::statements::group_barrier;
-use crate::unit::{Unit, without_comments, words};
+use crate::unit::{Unit, words};
 use crate::written::{in_parentheses, on_one_line, text_in_file};
 
 /// How long a value may be that moves, in bytes.
@@ -452,7 +452,7 @@ fn is_all_of(statement: &Stmt, expr: Span) -> bool {
 /// that is declared between hides a name of theirs. Of types in functions the front end tells where they may hide anything.
 fn may_mean_else(shader: &Shader, function: &Function, start: u32, end: u32, values: &[[String; 2]]) -> bool {
     let text = text_in_file(shader, Span { start, end });
-    let has_directive = text.is_none_or(|text| without_comments(text.as_bytes()).contains(&b'#'));
+    let has_directive = text.is_none_or(|text| blank_comments(text.as_bytes()).contains(&b'#'));
     let locals = function.locals.iter();
     let mut hiding = locals.filter(|local| start < local.span.start && local.span.start < end);
     let is_named = |name: &str| {
@@ -491,7 +491,7 @@ fn is_dead(function: &Function, rewrite: &Rewrite, found: &Collective, statement
 /// Whether the file has nothing but comments between two places.
 fn is_blank(shader: &Shader, start: u32, end: u32) -> bool {
     let text = text_in_file(shader, Span { start, end });
-    text.is_some_and(|text| without_comments(text.as_bytes()).trim_ascii().is_empty())
+    text.is_some_and(|text| blank_comments(text.as_bytes()).trim_ascii().is_empty())
 }
 
 /// Whether edits can be made in all of these, in one file.

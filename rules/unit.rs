@@ -9,7 +9,7 @@ use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
     Definition, Definitions, Derived, Directive, Directives, FileId, FileSpan, FunctionId, Intrinsic, Reach,
-    Shader, Span, Storage, Text, comments, directives, include_guard, is_type_name, without_dead_arms,
+    Shader, Span, Storage, Text, blank_comments, directives, include_guard, is_type_name, without_dead_arms,
 };
 use shaderlint_linter::NoFix;
 
@@ -681,7 +681,7 @@ impl Unit {
 
     /// Whether a name in a text is defined in no file and yet not there any more after preprocessing.
     pub fn is_given_from_outside(&self, shader: &Shader, text: &[u8]) -> bool {
-        let text = without_comments(text);
+        let text = blank_comments(text);
         let is_of_compiler = |line: &&[u8]| {
             let directive = line.trim_ascii().strip_prefix(b"#").map(<[u8]>::trim_ascii_start);
             directive.is_some_and(|line| line.starts_with(b"line") || line.starts_with(b"pragma"))
@@ -714,7 +714,7 @@ pub(crate) fn begins_in_all(shader: &Shader, statement: Span) -> bool {
     let place = shader.origins.locate(statement);
     let text = place.and_then(|place| shader.sources.get(place.file)?.text.get(..place.start as usize));
     let Some(text) = text else { return false };
-    let text = without_comments(text);
+    let text = blank_comments(text);
     let ends = ends_before(&text);
     let is_whole = |end: &&[u8]| {
         end.trim_ascii_end()
@@ -756,22 +756,7 @@ fn ends_before(text: &[u8]) -> Vec<&[u8]> {
 
 /// The texts of a unit's files without comments, with what this build leaves out.
 pub(crate) fn code_of_files(shader: &Shader) -> impl Iterator<Item = Vec<u8>> {
-    shader
-        .sources
-        .files
-        .iter()
-        .map(|file| without_comments(&file.text))
-}
-
-/// A text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.
-pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
-    let mut kept = text.to_vec();
-    for comment in comments(text) {
-        if let Some(comment) = kept.get_mut(comment) {
-            comment.fill(b' ');
-        }
-    }
-    kept
+    shader.sources.files.iter().map(|file| blank_comments(&file.text))
 }
 
 /// What stands between the parentheses that a text begins with.
@@ -808,7 +793,7 @@ impl Deref for Plain {
 }
 
 fn plain(text: &[u8]) -> Vec<u8> {
-    let text = without_comments(text);
+    let text = blank_comments(text);
     if memmem::find(&text, b"\\").is_none() {
         return text;
     }

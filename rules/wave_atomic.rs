@@ -11,14 +11,14 @@
 //! the call, and that nobody can tell, is for [`Claim::parts`] to say; that this very text does what the call does is
 //! proved before it is offered ([`serves_alike`]).
 
-use shaderlint_hlsl::{Shader, Span};
+use shaderlint_hlsl::{Shader, Span, blank_comments};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Meanwhile, NotCombined, Operator, Parts, Quantity, serves_alike};
 
 use crate::configuration::{self, AS_CONFIGURED};
 use crate::proved::Subject;
 use crate::refusal::too_long;
-use crate::unit::{MAX_TEXT, Unit, without_comments, words};
+use crate::unit::{MAX_TEXT, Unit, words};
 use crate::written::{free, is_seen_from, on_one_line};
 use crate::{claim, witness};
 
@@ -400,7 +400,7 @@ fn may_change(shader: &Shader, claim: &Claim, parts: &Parts, name: &dyn Fn(&str)
     };
     let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
-    unit.may_change(shader, claim.function, words(&without_comments(form.as_bytes())))
+    unit.may_change(shader, claim.function, words(&blank_comments(form.as_bytes())))
 }
 
 /// Whether a value is written in literals alone, be it one of several.

@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Scalar, Shader, Span};
+use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Scalar, Shader, Span, blank_comments};
 use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Safety, ShaderModel};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
@@ -20,7 +20,7 @@ use crate::refusal::{
     Refusal, SLOWER, no_form, no_index, no_place, not_replaceable, other_results, too_long,
 };
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
-use crate::unit::{Unit, without_comments, words};
+use crate::unit::{Unit, words};
 use crate::written::{has_literal_size, in_parentheses, local_name, text_in_file, width_by_name};
 use crate::{wave_reduction, wave_scan};
 
@@ -381,7 +381,7 @@ fn last_declaration(shader: &Shader, declared: Span) -> Span {
             .then(|| text_in_file(shader, between))
             .flatten();
         text.is_some_and(|text| {
-            let code = without_comments(text.as_bytes());
+            let code = blank_comments(text.as_bytes());
             code.iter()
                 .all(|byte| *byte == b';' || byte.is_ascii_whitespace())
                 && text.matches('\n').count() == 1
@@ -516,7 +516,7 @@ fn stands_in_block(shader: &Shader, function: FunctionId, statement: Span) -> bo
         end: statement.start,
         ..function.span
     };
-    let before = without_comments(before.slice(&shader.text));
+    let before = blank_comments(before.slice(&shader.text));
     let is_of_switch = words(&before).any(|word| word == b"switch");
     !is_of_switch && matches!(before.trim_ascii_end().last(), Some(b';' | b'{' | b'}'))
 }
@@ -560,5 +560,5 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
     let declaration = form.totals.iter().map(|totals| &totals.declaration);
     let helper = form.helper.iter().map(|helper| &helper.expanded);
     let mut texts = std::iter::once(block).chain(declaration).chain(helper);
-    texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
+    texts.find_map(|text| unit.may_change(shader, function, words(&blank_comments(text.as_bytes()))))
 }

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{FileId, Global, Local, Shader, Span, comments};
+use shaderlint_hlsl::{FileId, Global, Local, Shader, Span, blank_comments, comments};
 use shaderlint_linter::Context;
 use shaderlint_simt::Collective;
 
-use crate::unit::{Unit, without_comments, words};
+use crate::unit::{Unit, words};
 
 /// The barrier that orders no more than groupshared memory.
 pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
@@ -168,7 +168,7 @@ pub(crate) fn on_one_line_and_comments(shader: &Shader, span: Span) -> Option<(S
     let comments = comments(text.as_bytes());
     let comments = comments.into_iter().filter_map(|comment| text.get(comment));
     let comments = comments.map(|comment| comment.trim_end().to_owned()).collect();
-    let text = String::from_utf8(without_comments(text.as_bytes())).ok()?;
+    let text = String::from_utf8(blank_comments(text.as_bytes())).ok()?;
     Some((text.split_whitespace().collect::<Vec<_>>().join(" "), comments))
 }
 
@@ -241,7 +241,7 @@ fn names_besides(shader: &Shader, function: Span, part: Span, name: &str) -> boo
             let text = shader
                 .sources
                 .get(whole.file)
-                .map(|file| without_comments(&file.text));
+                .map(|file| blank_comments(&file.text));
             text.is_none_or(|text| around(&text, [whole.start, whole.end], [part.start, part.end]))
         }
         _ => false,

@@ -33,8 +33,9 @@ pub use lower::parse;
 pub use memo::Memo;
 pub use preprocess::{
     Branch, Definition, Definitions, Directive, Directives, Extracts, Inactive, KernelVariant, KeywordSet,
-    Origins, Preprocessed, Reach, TARGET_STAGE, Taken, comments, decode, directives, include_guard, is_cpp,
-    keyword_sets, literal_end, may_spell, predefined, preprocess, unity_defines, without_dead_arms,
+    Origins, Preprocessed, Reach, TARGET_STAGE, Taken, blank_comments, comments, decode, directives,
+    include_guard, is_cpp, keyword_sets, literal_end, may_spell, predefined, preprocess, unity_defines,
+    without_dead_arms,
 };
 pub use print::outline;
 pub use span::{Cause, FileId, FileSpan, Problem, SourceFile, Sources, Span};

@@ -2,9 +2,7 @@
 //!
 //! All that changes is white space, and braces around one statement: the text means what it meant.
 
-use std::ops::Range;
-
-use shaderlint_hlsl::comments;
+use shaderlint_hlsl::blank_comments;
 
 /// What most places of a file do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,10 +39,7 @@ const KEYWORDS: [&[u8]; 4] = [b"if", b"for", b"while", b"switch"];
 
 impl Habits {
     pub fn of(file: &[u8]) -> Habits {
-        let mut code = file.to_vec();
-        for comment in comments(file) {
-            code[comment].fill(b' ');
-        }
+        let code = blank_comments(file);
         let mut counts = Counts::default();
         let mut depth = 0_usize;
         for (at, byte) in code.iter().enumerate() {
@@ -166,7 +161,7 @@ impl Counts {
         }
         self.open_headers += is_open;
         self.tight_keywords += sign(!code[..at].ends_with(b" "));
-        let Some(Range { end, .. }) = pair(&code[at..], [b'(', b')']) else {
+        let Some(end) = pair(&code[at..], [b'(', b')']) else {
             return;
         };
         let behind = &code[at + end..];
@@ -175,7 +170,7 @@ impl Counts {
             Some(b'{') => {
                 let gap = &behind[..behind.len() - body.len()];
                 self.hanging_headers += sign(!gap.contains(&b'\n'));
-                let block = pair(body, [b'{', b'}']).map_or(body, |block| &body[block]);
+                let block = pair(body, [b'{', b'}']).map_or(body, |end| &body[..end]);
                 let parts = |by: u8| block.split(|byte| *byte == by).count();
                 self.braced += isize::from(parts(b';') == 2 && parts(b'{') == 2);
             }
@@ -198,8 +193,8 @@ fn sign(does: bool) -> isize {
     if does { 1 } else { -1 }
 }
 
-/// From an opening byte, with which the text begins, to its partner.
-fn pair(text: &[u8], [opening, closing]: [u8; 2]) -> Option<Range<usize>> {
+/// The end of the pair that a text begins with.
+fn pair(text: &[u8], [opening, closing]: [u8; 2]) -> Option<usize> {
     let mut depth = 0_usize;
     let end = text.iter().position(|byte| {
         depth += usize::from(*byte == opening);
@@ -208,7 +203,7 @@ fn pair(text: &[u8], [opening, closing]: [u8; 2]) -> Option<Range<usize>> {
         }
         depth == 0
     })?;
-    Some(0..end + 1)
+    Some(end + 1)
 }
 
 /// The word that a text ends with, be it before blanks.

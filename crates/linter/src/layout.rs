@@ -9,7 +9,7 @@ pub(crate) struct Style<'a> {
     pub margin: &'a str,
     /// What a line within a block has before it more than the block.
     step: String,
-    habits: Habits,
+    file: &'a [u8],
 }
 
 impl<'a> Style<'a> {
@@ -33,14 +33,14 @@ impl<'a> Style<'a> {
             newline: if is_crlf { "\r\n" } else { "\n" },
             margin,
             step: step(text).unwrap_or(usual).to_owned(),
-            habits: Habits::of(text),
+            file: text,
         })
     }
 
     /// `text` with the file's habits, line endings and steps, which it has as four spaces; each line but the first behind the margin.
     pub fn lay_out(&self, text: &str) -> String {
         let mut laid_out = String::with_capacity(text.len());
-        for (number, line) in self.habits.applied(text).split('\n').enumerate() {
+        for (number, line) in Habits::of(self.file).applied(text).split('\n').enumerate() {
             if number > 0 {
                 laid_out.push_str(self.newline);
                 // The last, empty line of `Before` needs the margin too: the old text follows on it.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use memchr::memmem;
-use shaderlint_hlsl::{FileId, FileSpan, Shader, Span, comments};
+use shaderlint_hlsl::{FileId, FileSpan, Shader, Span, blank_comments, comments};
 
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix};
 use crate::layout::Style;
@@ -194,10 +194,7 @@ fn with_its_comments(text: &[u8], place: FileSpan) -> FileSpan {
         }
         above = before;
     }
-    let mut code = above.to_vec();
-    for comment in comments.iter().filter(|comment| comment.end <= above.len()) {
-        code[comment.clone()].fill(b' ');
-    }
+    let code = blank_comments(above);
     let code = code.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&code);
     let mut lines = code.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let goes_on = lines

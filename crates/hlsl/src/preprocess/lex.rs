@@ -214,6 +214,18 @@ fn last_line_end(bytes: &[u8], mut start: usize, is_utf8: &mut Option<bool>) -> 
     }
 }
 
+/// The text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.
+#[must_use]
+pub fn blank_comments(bytes: &[u8]) -> Vec<u8> {
+    let mut kept = bytes.to_vec();
+    for comment in comments(bytes) {
+        if let Some(comment) = kept.get_mut(comment) {
+            comment.fill(b' ');
+        }
+    }
+    kept
+}
+
 /// The text with a blank in the place of each comment.
 pub(super) fn without_comments(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(bytes.len());

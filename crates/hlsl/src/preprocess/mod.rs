@@ -31,7 +31,7 @@ use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
 pub use dead::{is_cpp, without_dead_arms};
-pub use lex::{comments, literal_end};
+pub use lex::{blank_comments, comments, literal_end};
 pub(crate) use lex::{is_word, words};
 pub use origins::{Extracts, Origins};
 pub(crate) use outline::WordsInCode;
