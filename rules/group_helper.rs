@@ -119,7 +119,7 @@ impl Helper {
         let mut lines = behind.unwrap_or_default().split(|byte| *byte == b'\n');
         let is_blank = lines.nth(1).is_none_or(|line| line.trim_ascii().is_empty());
         let end = match at {
-            At::After(_) | At::Over(_) if is_blank => "",
+            At::After(_) | At::Over(_) | At::OverChoices(_) if is_blank => "",
             _ => "\n",
         };
         format!("\n// {}\n{}{end}", self.comment, self.text)

@@ -67,6 +67,7 @@ mod totals;
 mod unit;
 mod wave_atomic;
 mod wave_bins;
+mod wave_choice;
 mod wave_form;
 mod wave_reduction;
 mod wave_scan;

@@ -44,7 +44,7 @@ pub(crate) fn total_name(shader: &Shader, found: &Collective) -> String {
 }
 
 /// A name like that of the array that the elements go through, with one of these ends: as the array's words are joined.
-fn name_beside(shader: &Shader, found: &Collective, [camel_end, snake_end]: [&str; 2]) -> String {
+pub(crate) fn name_beside(shader: &Shader, found: &Collective, [camel_end, snake_end]: [&str; 2]) -> String {
     let array = found
         .arrays
         .first()
@@ -79,6 +79,13 @@ pub(crate) fn totals_declared<'a>(
 ) -> Option<&'a str> {
     let function = shader.functions.get(found.function.0 as usize)?;
     let (text, number) = wanted.length.as_ref()?;
+    let is_totals = |name: &str| {
+        let name = name.trim_end_matches(|last: char| last.is_ascii_digit());
+        TOTALS.iter().any(|end| name.ends_with(end))
+    };
+    if !is_totals(&wanted.declaration) {
+        return None;
+    }
     let is_long_enough = |global: &Global, length: u32| {
         let written = length_text(shader, global);
         written.is_some_and(|written| {
@@ -86,15 +93,12 @@ pub(crate) fn totals_declared<'a>(
         })
     };
     let found = shader.globals.iter().find(|global| {
-        let name = global
-            .own_name()
-            .trim_end_matches(|last: char| last.is_ascii_digit());
         let Type::Array(element, length) = &global.ty else {
             return false;
         };
         global.storage == Storage::Groupshared
             && global.span.end <= function.span.start
-            && TOTALS.iter().any(|end| name.ends_with(end))
+            && is_totals(global.own_name())
             && **element == found.element_type()
             && is_long_enough(global, *length)
     });

@@ -22,7 +22,7 @@ use crate::refusal::{
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, words};
 use crate::written::{has_literal_size, in_parentheses, local_name, text_in_file, width_by_name};
-use crate::{wave_reduction, wave_scan};
+use crate::{wave_choice, wave_reduction, wave_scan};
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
 pub(crate) struct Proved {
@@ -56,7 +56,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         None => (rewrite.clone(), None),
     };
     let write = |totals: &str| {
-        let mut forms = if found.kind == Kind::Reduction {
+        let mut forms = if let Some(companions) = &found.companions {
+            wave_choice::forms(context, found, rewrite, companions)
+        } else if found.kind == Kind::Reduction {
             wave_reduction::forms(context, found, rewrite, totals)
         } else {
             wave_scan::forms(context, found, rewrite, totals)
@@ -84,6 +86,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     let slower = wave_reduction::slower(found).filter(|_| found.kind == Kind::Reduction && forms.is_empty());
     if let Some(why) = slower {
         return Err(Refusal::because(SLOWER, why));
+    }
+    if forms.is_empty() && found.companions.is_some() {
+        return Err(not_replaceable(context, found, Obstacle::Companions));
     }
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
         return Err(Refusal::NotProved(too_long()));
@@ -261,7 +266,10 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     let mut edits = declarations(shader, found, &form)?;
     edits.extend(form.sole_use.iter().flat_map(|sole| sole.edits(shader)));
     edits.push(Edit {
-        at: At::Over(over),
+        at: match form.sole_use {
+            None => At::OverChoices(over),
+            Some(_) => At::Over(over),
+        },
         text: form.block,
         expanded: form.expanded,
     });
@@ -323,7 +331,7 @@ fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<
         let (mut in_file, mut in_figures): (Vec<String>, Vec<String>) = lines.map(<(_, _)>::from).unzip();
         let behind = match at {
             At::Before(place) => place,
-            At::After(place) | At::Over(place) => last_declaration(shader, place),
+            At::After(place) | At::Over(place) | At::OverChoices(place) => last_declaration(shader, place),
         };
         if let Some(helper) = new_helper.filter(|_| behind == at.span()) {
             in_file.push(helper.set_off(shader, at));

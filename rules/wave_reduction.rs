@@ -37,6 +37,7 @@ use crate::element::{self, array_of_elements, element_name, part_of, scalar_part
 use crate::form::{WaveForm, barrier_of, neutral};
 use crate::lines;
 use crate::totals::{Totals, goes_with_size, length_by_name};
+use crate::wave_choice;
 use crate::written::{all_threads_by_name, has_literal_size, local_name, size_by_name};
 
 /// Elements that one thread combines before its wave does, at most.
@@ -670,7 +671,11 @@ fn is_slower(reduction: &Collective, floats_from: [u32; 3]) -> bool {
 
 /// Why no form is offered: all would be slower.
 pub(crate) fn slower(reduction: &Collective) -> Option<String> {
-    are_totals_slower(reduction).then(|| {
+    let is_slower = match &reduction.companions {
+        Some(_) => reduction.count < wave_choice::FASTER_FROM,
+        None => are_totals_slower(reduction),
+    };
+    is_slower.then(|| {
         format!(
             "of {} {}s no form was seen to be faster than such a ladder on an NVIDIA H100 or H200",
             reduction.count,

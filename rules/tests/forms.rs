@@ -1,7 +1,7 @@
 //! The text that a fix leaves of a kernel.
 
 use shaderlint_hlsl::NoIncludes;
-use shaderlint_linter::{Diagnostic, Settings, check_shader, settle};
+use shaderlint_linter::{Diagnostic, Safety, Settings, check_shader, settle};
 use shaderlint_rules::RULES;
 use snapbox::{assert_data_eq, str};
 
@@ -571,4 +571,111 @@ fn functions_go_that_only_such_functions_call() {
     let reduce = REDUCE.replace("part[i] += part[i + s]", "Add(i, s)");
     let fixed = fixed(&rows(&format!("{add}{reduce}"), ""));
     assert!(!fixed.contains("Add") && !fixed.contains("One step"), "{fixed}");
+}
+
+/// A kernel with a ladder that carries along what belongs to the least key.
+fn choice(element: &str, copies: &str) -> String {
+    format!(
+        "#define BARRIERS\nstruct Best {{ {element} }};\ngroupshared Best b[128];\nStructuredBuffer<Best> Src;\nRWStructuredBuffer<uint2> Out;\n\
+         [numthreads(128, 1, 1)]\nvoid Choose(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 g : SV_GroupID)\n{{\n\
+         \x20   b[gi] = Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n{}\
+         \x20   if (gi < 1)\n    {{\n        if (b[gi].key > b[gi + 1].key)\n        {{\n{copies}        }}\n\
+         \x20       Out[g.x] = uint2(b[gi].key, b[gi].index);\n    }}\n}}\n",
+        [64, 32, 16, 8, 4, 2].map(|stride| format!(
+            "    if (gi < {stride})\n    {{\n        if (b[gi].key > b[gi + {stride}].key)\n        {{\n{}        }}\n    }}\n\
+             #ifdef BARRIERS\n    GroupMemoryBarrierWithGroupSync();\n#endif\n",
+            copies.replace("gi + 1", &format!("gi + {stride}"))
+        ))
+        .concat(),
+    )
+}
+
+const COPIES: &str = "            b[gi].key = b[gi + 1].key;\n            b[gi].index = b[gi + 1].index;\n";
+
+#[test]
+fn what_belongs_to_the_least_is_copied_from_its_thread() {
+    assert_data_eq!(
+        fixed(&choice("uint key; float other; uint index;", COPIES)),
+        str![[r#"
+#define BARRIERS
+struct Best { uint key; float other; uint index; };
+groupshared Best b[128];
+groupshared uint bBest[2];
+StructuredBuffer<Best> Src;
+RWStructuredBuffer<uint2> Out;
+
+// The number of the thread with the least value; of equal ones the first in
+// bit-reversed order.
+// Two calls need a barrier between them.
+uint GroupArgMin(uint value, uint thread)
+{
+    uint least = WaveActiveMin(value);
+    if (thread == 0)
+    {
+        bBest[0] = 0xffffffff;
+        bBest[1] = 0xffffffff;
+    }
+    GroupMemoryBarrierWithGroupSync();
+    if (WaveIsFirstLane())
+        InterlockedMin(bBest[0], least);
+    GroupMemoryBarrierWithGroupSync();
+    uint rank = WaveActiveMin(value == bBest[0] ? reversebits(thread) : 0xffffffff);
+    if (WaveIsFirstLane())
+        InterlockedMin(bBest[1], rank);
+    GroupMemoryBarrierWithGroupSync();
+    return reversebits(bBest[1]);
+}
+
+[numthreads(128, 1, 1)]
+void Choose(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 g : SV_GroupID)
+{
+    b[gi] = Src[id.x];
+    GroupMemoryBarrierWithGroupSync();
+    uint best = GroupArgMin(b[gi].key, gi);
+    if (gi == 0)
+    {
+        b[0].key = b[best].key;
+        b[0].index = b[best].index;
+    }
+    if (gi < 1)
+    {
+        Out[g.x] = uint2(b[gi].key, b[gi].index);
+    }
+}
+
+"#]]
+    );
+    // All of an element that is chosen is copied at once.
+    let whole = fixed(&choice(
+        "uint key; uint index;",
+        "            b[gi] = b[gi + 1];\n",
+    ));
+    assert!(whole.contains("        b[0] = b[best];\n"), "{whole}");
+}
+
+/// A directive goes with the ladder where it leaves nothing out.
+#[test]
+fn directives_that_leave_code_out_stay() {
+    let kernel = choice("uint key; uint index;", COPIES);
+    let [barriers, other, pragma] = [
+        ("#ifdef BARRIERS\n", "#ifndef SLOW\n"),
+        ("#endif\n", "#else\n    DeviceMemoryBarrier();\n#endif\n"),
+        (
+            "#ifdef BARRIERS\n",
+            "#pragma warning(disable: 1)\n#ifdef BARRIERS\n",
+        ),
+    ]
+    .map(|(old, new)| fixed(&kernel.replacen(old, new, 1)));
+    assert!(!barriers.contains("#if"), "{barriers}");
+    for text in [other, pragma] {
+        assert!(!text.contains("GroupArgMin"), "{text}");
+    }
+    // Another build may have another choice.
+    let without = kernel.replace("#ifdef BARRIERS\n", "").replace("#endif\n", "");
+    let safeties = [&kernel, &without].map(|text| {
+        let findings = lint(text.as_bytes());
+        let mut fixes = findings.iter().filter_map(|finding| finding.fix.as_ref());
+        fixes.next().map(|fix| fix.safety)
+    });
+    assert_eq!(safeties, [Some(Safety::Unsafe), Some(Safety::Safe)]);
 }

@@ -258,6 +258,8 @@ pub struct Edit {
 pub enum At {
     /// In place of this.
     Over(Span),
+    /// The same, and of each `#if` to its `#endif` that stands among it, if they leave out no code.
+    OverChoices(Span),
     /// On lines of its own before this.
     Before(Span),
     /// On lines of its own after this.
@@ -269,7 +271,7 @@ impl At {
     #[must_use]
     pub fn span(self) -> Span {
         match self {
-            At::Over(span) | At::Before(span) | At::After(span) => span,
+            At::Over(span) | At::OverChoices(span) | At::Before(span) | At::After(span) => span,
         }
     }
 }

@@ -53,7 +53,7 @@ impl Edit {
     pub fn splice(&self) -> Splice {
         let text = self.expanded.as_ref().unwrap_or(&self.text);
         let (start, end, text) = match self.at {
-            At::Over(span) => (span.start, span.end, text.clone()),
+            At::Over(span) | At::OverChoices(span) => (span.start, span.end, text.clone()),
             At::Before(span) => (span.start, span.start, format!("{text}\n")),
             At::After(span) => (span.end, span.end, format!("\n{text}\n")),
         };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use memchr::memmem;
-use shaderlint_hlsl::{FileId, FileSpan, Shader, Span, blank_comments, comments};
+use shaderlint_hlsl::{FileId, FileSpan, Shader, Span, blank_comments, comments, directives};
 
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix};
 use crate::layout::Style;
@@ -125,7 +125,7 @@ fn place_fix(shader: &Shader, fix: &Fix) -> Option<Fix<FileEdit>> {
 /// Why an edit has no place in the file that was asked for, as far as that is known.
 fn not_edited(shader: &Shader, edit: &Edit) -> Option<NoFix> {
     let span = edit.at.span();
-    match shader.origins.editable(span) {
+    match editable(shader, edit.at) {
         None if shader.origins.is_cut_from_macro(span) => {
             Some(NoFix::new("in-macro", "the text comes from a macro").at(span))
         }
@@ -138,9 +138,57 @@ fn not_edited(shader: &Shader, edit: &Edit) -> Option<NoFix> {
     }
 }
 
+/// Where an edit goes in a file, if all that it replaces there is what it was proved for.
+fn editable(shader: &Shader, at: At) -> Option<FileSpan> {
+    match at {
+        At::OverChoices(span) => whole_choices(shader, shader.origins.editable_with_directives(span)?),
+        At::Over(span) | At::Before(span) | At::After(span) => shader.origins.editable(span),
+    }
+}
+
+/// A part of a file, if the directives in it are conditionals that leave out no code of it; up to the `#endif` of the last one.
+fn whole_choices(shader: &Shader, mut place: FileSpan) -> Option<FileSpan> {
+    let text = &shader.sources.get(place.file)?.text;
+    let (start, mut end) = (place.start as usize, place.end as usize);
+    let mut depth = 0usize;
+    let mut parts = vec![start];
+    for line in directives(text.get(start..)?) {
+        let (from, to) = (start + line.start as usize, start + line.end as usize);
+        if from >= end && (depth == 0 || has_code(text.get(end..from)?)) {
+            break;
+        }
+        match &*line.keyword {
+            b"if" | b"ifdef" | b"ifndef" => depth += 1,
+            b"else" | b"elif" if depth > 0 => {}
+            b"endif" if depth > 0 => depth -= 1,
+            _ => return None,
+        }
+        end = end.max(to);
+        parts.extend([from, to]);
+    }
+    parts.push(end);
+    let extracts = shader.origins.extracts(&shader.text, place.file);
+    let is_there = |part: &[usize]| {
+        let &[from, to] = part else { return true };
+        let code = blank_comments(text.get(from..to).unwrap_or_default());
+        let first = code.iter().position(|byte| !byte.is_ascii_whitespace());
+        first.is_none_or(|first| {
+            let at = u32::try_from(from + first).unwrap_or(u32::MAX);
+            extracts.times(at, at.saturating_add(1)) > 0
+        })
+    };
+    place.end = u32::try_from(end).ok()?;
+    (depth == 0 && parts.chunks(2).all(is_there)).then_some(place)
+}
+
+fn has_code(text: &[u8]) -> bool {
+    blank_comments(text)
+        .iter()
+        .any(|byte| !byte.is_ascii_whitespace())
+}
+
 fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
-    let span = edit.at.span();
-    let place = shader.origins.editable(span)?;
+    let place = editable(shader, edit.at)?;
     let text: &[u8] = &shader.sources.get(place.file)?.text;
     let style = Style::at(text, place.start as usize)?;
     let at = |offset: u32| FileSpan {
@@ -149,12 +197,14 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
         end: offset,
     };
     Some(match edit.at {
-        At::Over(_) if edit.text.starts_with("{\n") => block(text, place, &style, &edit.text),
-        At::Over(_) if edit.text.is_empty() => FileEdit {
+        At::Over(_) | At::OverChoices(_) if edit.text.starts_with("{\n") => {
+            block(text, place, &style, &edit.text)
+        }
+        At::Over(_) | At::OverChoices(_) if edit.text.is_empty() => FileEdit {
             place: with_its_line(text, with_its_comments(text, place)),
             text: String::new(),
         },
-        At::Over(_) => FileEdit {
+        At::Over(_) | At::OverChoices(_) => FileEdit {
             place,
             text: style.lay_out(&edit.text),
         },

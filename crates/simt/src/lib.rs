@@ -25,10 +25,10 @@ pub use facts::calls::Atomic;
 pub use facts::effects::{calls_unknown, is_pure, uses_shared_memory};
 pub use facts::evaluation_order::{hangs_on_order, hangs_on_version};
 pub use finding::{
-    Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
-    Found, Holders, Instance, Iteration, Kind, LastStep, Left, Meanwhile, NamedValue, NotCombined, Obstacle,
-    OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, StepEdit, Stop, Stored, Under, Uninitialised,
-    WaveDependence, WaveEffect, WaveLadder, element_text,
+    Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Companions, Divergence,
+    Elements, Extent, Found, Holders, Instance, Iteration, Kind, LastStep, Left, Meanwhile, NamedValue,
+    NotCombined, Obstacle, Order, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, StepEdit, Stop,
+    Stored, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder, element_text,
 };
 pub use terms::operator::Operator;
 pub use terms::packed16::Half;

@@ -155,10 +155,21 @@ impl Origins {
     /// include stands between them. Whole macro calls and comments inside are fine.
     #[must_use]
     pub fn editable(&self, span: Span) -> Option<FileSpan> {
+        self.in_one_file(span, false)
+    }
+
+    /// The same where directives may stand between the ends: what of the range is in the expanded text is in `span`, but there is
+    /// more in it.
+    #[must_use]
+    pub fn editable_with_directives(&self, span: Span) -> Option<FileSpan> {
+        self.in_one_file(span, true)
+    }
+
+    fn in_one_file(&self, span: Span, has_directives: bool) -> Option<FileSpan> {
         let segments = self.segments_in(span)?;
         let (first, last) = (segments.first()?, segments.last()?);
         for segment in segments {
-            if segment.broken && segment.at > span.start {
+            if segment.broken && segment.at > span.start && !has_directives {
                 return None;
             }
             let call = self.calls.get(segment.call as usize);

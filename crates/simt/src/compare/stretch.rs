@@ -190,7 +190,6 @@ impl Pair<'_> {
     /// Cells that are not left the same must not be read any more, and what the second stretch touches behind its last
     /// barrier no more than the first one.
     fn compare_cells(&self, expected: &Left, got: &Left, left: &mut Vec<Value>) -> Result<(), String> {
-        let [old, new] = &self.sides;
         for (name, (was, was_in)) in &expected.shared {
             let Some((is, is_in)) = got
                 .shared
@@ -211,8 +210,10 @@ impl Pair<'_> {
                     .filter(|(cell, _)| !dead.contains(cell))
                     .map(|(_, value)| value.clone()),
             );
-            for side in [old, new] {
-                if !dead.is_empty() && self.reads_afterwards(side, name, &dead) {
+            for side in [expected, got] {
+                let read = side.read_afterwards.get(name);
+                let are_read = |read: &BTreeSet<u32>| !read.is_disjoint(&dead);
+                if !dead.is_empty() && read.is_none_or(|read| read.as_ref().is_none_or(are_read)) {
                     return Err(format!(
                         "what is left in `{name}` is not the same, and may be read afterwards"
                     ));
@@ -239,6 +240,8 @@ struct Left {
     statics: BTreeMap<String, Vec<Column>>,
     /// Arrays by name, each with the interval that the stretch ends in.
     shared: BTreeMap<String, (Shared, u32)>,
+    /// The cells of each array that may be read behind the stretch; `None` if that may be any.
+    read_afterwards: BTreeMap<String, Option<BTreeSet<u32>>>,
     /// The threads that go on.
     active: Mask,
     /// It passes a barrier at which all threads wait.
@@ -247,7 +250,7 @@ struct Left {
     orders_device: bool,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
     fn run(&self, number: usize, terms: &mut Terms, wave_size: u32, map: LaneMap) -> Result<Left, String> {
         let side = &self.sides[number];
         let shader = side.shader;
@@ -260,6 +263,7 @@ impl Pair<'_> {
         machine.keeps_steps = true;
         machine.bind_parameters(entry);
         side.come_to_stretch(&mut machine)?;
+        let read_afterwards = self.read_afterwards_by(side, &mut machine);
         self.free(&mut machine, number)?;
         let (mut interval, mut device_interval) = (0, 0);
         for (at, statement) in side.statements.iter().enumerate() {
@@ -314,6 +318,7 @@ impl Pair<'_> {
             shared: (state.shared.iter())
                 .map(|array| (named(&array.global), (array.clone(), state.interval)))
                 .collect(),
+            read_afterwards,
             waits,
             orders_device,
             trace: finished(shader, &mut machine, None).map_err(|outcome| outcome.reason())?,
@@ -322,6 +327,48 @@ impl Pair<'_> {
             return Err("it is not known whether every thread reaches a barrier".to_owned());
         }
         Ok(left)
+    }
+
+    /// The cells that may be read behind the stretch of each array that one of the two writes in it.
+    fn read_afterwards_by(
+        &self,
+        side: &Side<'a>,
+        machine: &mut Machine<'a, Detectors>,
+    ) -> BTreeMap<String, Option<BTreeSet<u32>>> {
+        let (shader, all) = (side.shader, machine.state.active);
+        let mut effects = EffectsCache::default();
+        let stable = side
+            .function()
+            .map(|function| Stable::of(shader, function, &mut effects));
+        // Each is one value, whenever it is evaluated: the one that it has now.
+        let mut elements = |conditions: &[&'a Expr], index: &'a Expr| {
+            let stable = stable.as_ref()?;
+            let mut threads = all;
+            for condition in conditions {
+                if stable.gives_one_value(shader, condition, &mut effects)
+                    && let Ok(holds) = machine.condition(condition)
+                {
+                    let (_, fails, _) = machine.split(&holds);
+                    threads = threads.without(fails);
+                }
+            }
+            if !stable.gives_one_value(shader, index, &mut effects) {
+                return None;
+            }
+            let value = machine.eval(index).ok()?;
+            let value = value.first()?;
+            threads.threads().map(|thread| value.at(thread).known()).collect()
+        };
+        let written = self.sides.iter().flat_map(|side| {
+            let written = side.effects.shared_written.iter();
+            written.filter_map(|array| name_of(side.shader, *array))
+        });
+        let written: BTreeSet<String> = written.collect();
+        let read = written.into_iter().map(|name| {
+            let cells = self.read_afterwards(side, &name, &mut elements);
+            (name, cells)
+        });
+        read.collect()
     }
 
     /// Makes all free that the stretch may find: the same in both runs, but for cells that it may find as it left them.

@@ -267,6 +267,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                             v[1].clone(),
                             Value::Known(stride),
                             Value::Known(start),
+                            Value::Known(length),
                         ],
                     ),
                 });

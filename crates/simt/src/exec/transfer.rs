@@ -8,12 +8,14 @@ use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 use crate::exec::Observer;
 use crate::exec::RunMode;
 use crate::exec::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
+use crate::exec::memory::{Action, Touch, Touches};
 use crate::exec::place::{Place, Root, index_outside};
 use crate::exec::undef_flow;
 use crate::exec::undef_flow::Suspect;
 use crate::exec::{Machine, Run, Write};
 use crate::terms::column::Column;
 use crate::terms::history::Step;
+use crate::terms::ranked::Ranked;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
 
@@ -224,11 +226,15 @@ impl<O: Observer> Machine<'_, O> {
         let mut reads = Vec::new();
         let is_recorded = self.mode == RunMode::Numbers;
         let index = base;
+        let chosen = self.load_chosen(number, index, component, touches);
         let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
         let values = Column::from_fn(self.lanes, |thread| {
             if !active.contains(thread) {
                 return Value::Known(0);
+            }
+            if let Some(chosen) = chosen.get(&thread) {
+                return chosen.clone();
             }
             let Value::Known(base) = base.at(thread) else {
                 // Read somewhere in the array: it may meet any write of this interval.
@@ -295,6 +301,51 @@ impl<O: Observer> Machine<'_, O> {
             self.conflict(global, conflict, None);
         }
         values
+    }
+
+    /// What threads read of an array's cells that a reduction found ([`crate::terms::ranked`]): which one that is depends on data, but it
+    /// is one of few. Such a read counts as one of each of them. Where another thread writes one nothing is proved, and no race
+    /// is certain.
+    fn load_chosen(
+        &mut self,
+        number: usize,
+        base: &Column,
+        component: u32,
+        touches: Touches,
+    ) -> BTreeMap<usize, Value> {
+        let mut read = BTreeMap::new();
+        let is_open = |thread: &usize| base.at(*thread).known().is_none();
+        let threads: Vec<usize> = self.state.active.threads().filter(is_open).collect();
+        let mut known: Vec<(Value, Option<Ranked>)> = Vec::new();
+        for thread in threads {
+            let index = base.at(thread);
+            let at = known.iter().position(|(known, _)| known == index);
+            let at = at.unwrap_or_else(|| {
+                known.push((index.clone(), self.terms.ranked(index)));
+                known.len() - 1
+            });
+            let Some((_, Some(ranked))) = known.get(at) else {
+                continue;
+            };
+            let array = &self.state.shared[number];
+            let interval = self.state.interval_of(array);
+            let touch = Touch {
+                definite: false,
+                action: Action::Mixed,
+                ..touches.of(thread, self.state.guard.row())
+            };
+            let (cells, tracks) = self.state.shared[number].open_to_read();
+            let elements = ranked.elements.iter().map(|(key, base)| {
+                let cell = base.checked_add(component)?;
+                let (value, track) = (cells.get(cell as usize)?, tracks.get_mut(cell as usize)?);
+                let is_alone = track.read(cell, interval, touch).is_none();
+                is_alone.then(|| (key.clone(), value.clone()))
+            });
+            let elements: Option<Vec<(Value, Value)>> = elements.collect();
+            let value = elements.and_then(|elements| self.terms.of_first_best(ranked.operator, &elements));
+            read.extend(value.map(|value| (thread, value)));
+        }
+        read
     }
 
     /// Whether a read is one that is taken to find anything.

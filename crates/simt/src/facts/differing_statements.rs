@@ -77,8 +77,8 @@ pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> 
         })
 }
 
-/// What is left of the last two of the statements that differ, without what they have in common at their end, and the variable that
-/// each of them declares last.
+/// What is left of the last two of the statements that differ, without what they have in common at their end (of one of them it may be
+/// nothing), and the variable that each of them declares last.
 pub(crate) type Tails<'a> = ([Tail<'a>; 2], Option<[LocalId; 2]>);
 
 /// The last two of the statements that differ, where both are under one condition.
@@ -102,11 +102,7 @@ pub(crate) fn tails<'a>(shaders: [&Shader; 2], differ: [&'a [Stmt]; 2]) -> Optio
     let is_same = |a: &Stmt, b: &Stmt| text(0, a.span) == text(1, b.span);
     let of_ends = old.1.iter().rev().zip(new.1.iter().rev());
     let behind = of_ends.take_while(|(a, b)| is_same(a, b)).count();
-    let rest = |statements: &'a [Stmt]| {
-        statements
-            .get(..statements.len() - behind)
-            .filter(|rest| !rest.is_empty())
-    };
+    let rest = |statements: &'a [Stmt]| statements.get(..statements.len() - behind);
     let [a, b] = [rest(old.1)?, rest(new.1)?];
     let declared = |statements: &[Stmt]| match statements.last()?.kind {
         StmtKind::Declare { local, .. } => Some(local),

@@ -77,6 +77,25 @@ impl Effects {
         self.repeats || self.opaque || most >= count
     }
 
+    /// Whether running changes nothing but one groupshared array, and waits for nobody.
+    pub fn only_stores_in_one_array(&self) -> bool {
+        let changes_more = !self.written.is_empty()
+            || !self.declared.is_empty()
+            || !self.statics.is_empty()
+            || !self.device_written.is_empty()
+            || self.handle_written
+            || self.device_observed
+            || self.atomic
+            || self.barrier
+            || self.wave
+            || self.jumps
+            || self.leaves
+            || self.calls_unknown
+            || self.calls_macro
+            || self.opaque;
+        self.shared_written.len() == 1 && !changes_more
+    }
+
     /// Whether lanes read each other.
     pub fn reads_lanes(&self) -> bool {
         self.lane_reads > 0

@@ -1,6 +1,6 @@
 //! Which elements of a groupshared array the statements may read that run after some others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
     BinaryOp, Expr, ExprKind, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Type, UnaryOp,
@@ -8,31 +8,44 @@ use shaderlint_hlsl::{
 
 use crate::facts::effects::EffectsCache;
 
-/// The numbers that conditions around a statement give to variables.
-type Known = BTreeMap<LocalId, u32>;
+/// What the conditions around a statement say.
+#[derive(Clone, Default)]
+struct Known<'s> {
+    /// The numbers that they give to variables.
+    numbers: BTreeMap<LocalId, u32>,
+    /// Those that hold.
+    conditions: Vec<&'s Expr>,
+}
 
 /// Looks for reads of elements in statements that may run after those under `span`: what stands behind them, and all of
 /// a loop around them.
 ///
 /// A literal index names an element. So does a variable that a condition around compares with a literal:
-/// `if (t == 0) { … sums[t] … }` reads `sums[0]`, unless the guarded statements write `t`.
+/// `if (t == 0) { … sums[t] … }` reads `sums[0]`, unless the guarded statements write `t`. Of others `elements` may know which they
+/// are.
 pub(crate) struct Afterwards<'s, 'f> {
     pub shader: &'s Shader,
     pub span: Span,
     pub array: GlobalId,
     /// Whether it matters what the element holds; asked with `None` where it may be any.
     pub matters: &'f mut dyn FnMut(Option<u32>) -> bool,
+    /// The elements that an index is for all threads for which these conditions hold, where that is one number for each thread whenever
+    /// it is evaluated.
+    pub elements: &'f mut ElementsOf<'s, 'f>,
     pub effects: &'f mut EffectsCache,
 }
 
-impl Afterwards<'_, '_> {
+/// See [`Afterwards::elements`].
+pub(crate) type ElementsOf<'s, 'f> = dyn FnMut(&[&'s Expr], &'s Expr) -> Option<BTreeSet<u32>> + 'f;
+
+impl<'s> Afterwards<'s, '_> {
     /// Whether one of those that matter is read. A function's whole body may run after a span that is not in it.
-    pub fn reads(&mut self, body: &[Stmt], is_within: bool) -> bool {
+    pub fn reads(&mut self, body: &'s [Stmt], is_within: bool) -> bool {
         body.iter()
-            .any(|statement| self.statement(statement, is_within, &Known::new()))
+            .any(|statement| self.statement(statement, is_within, &Known::default()))
     }
 
-    fn statement(&mut self, statement: &Stmt, is_after: bool, known: &Known) -> bool {
+    fn statement(&mut self, statement: &'s Stmt, is_after: bool, known: &Known<'s>) -> bool {
         let Span { start, end } = statement.span;
         let is_under = self.span.start <= start && end <= self.span.end;
         if is_under || is_after && end <= self.span.start {
@@ -47,13 +60,14 @@ impl Afterwards<'_, '_> {
         } = &statement.kind
         {
             let mut inner = known.clone();
-            note_what_holds(condition, &mut inner);
+            note_what_holds(condition, &mut inner.numbers);
+            inner.conditions.push(condition);
             let of_then = self
                 .effects
                 .of_statements(self.shader, std::slice::from_ref(then));
             let mut written = self.effects.of_expression(self.shader, condition).written;
             written.extend(of_then.written);
-            inner.retain(|local, _| !written.contains(local));
+            inner.numbers.retain(|local, _| !written.contains(local));
             return self.expression(condition, known)
                 || self.statement(then, is_after, &inner)
                 || otherwise
@@ -67,7 +81,7 @@ impl Afterwards<'_, '_> {
                 .any(|child| self.statement(child, is_after, known))
     }
 
-    fn expression(&mut self, expr: &Expr, known: &Known) -> bool {
+    fn expression(&mut self, expr: &'s Expr, known: &Known<'s>) -> bool {
         match &expr.kind {
             // What is only written is not read; what tells the element is.
             ExprKind::Assign {
@@ -78,10 +92,18 @@ impl Afterwards<'_, '_> {
             ExprKind::Index(base, index) if self.is_array(base) => {
                 let element = match &word(index).kind {
                     ExprKind::Literal(number) => Some(*number),
-                    ExprKind::Local(local) => known.get(local).copied(),
+                    ExprKind::Local(local) => known.numbers.get(local).copied(),
                     _ => None,
                 };
-                (self.matters)(element) || self.expression(index, known)
+                let elements = match element {
+                    Some(element) => Some(BTreeSet::from([element])),
+                    None => (self.elements)(&known.conditions, index),
+                };
+                let is_read = match elements {
+                    Some(elements) => elements.into_iter().any(|element| (self.matters)(Some(element))),
+                    None => (self.matters)(None),
+                };
+                is_read || self.expression(index, known)
             }
             ExprKind::Global(_) if self.is_array(expr) => (self.matters)(None),
             _ => expr.children().any(|child| self.expression(child, known)),
@@ -89,7 +111,7 @@ impl Afterwards<'_, '_> {
     }
 
     /// Whether what tells which part of the array a place is reads one.
-    fn indices(&mut self, place: &Expr, known: &Known) -> bool {
+    fn indices(&mut self, place: &'s Expr, known: &Known<'s>) -> bool {
         match &place.kind {
             ExprKind::Index(base, index) => self.expression(index, known) || self.indices(base, known),
             ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.indices(base, known),
@@ -113,7 +135,7 @@ impl Afterwards<'_, '_> {
 
 /// Which variables have to be which number where a condition holds: `t == 3`, `t < 1` of unsigned numbers, `!t`, and these
 /// with `&&`.
-fn note_what_holds(condition: &Expr, known: &mut Known) {
+fn note_what_holds(condition: &Expr, known: &mut BTreeMap<LocalId, u32>) {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::LogicalAnd, a, b) => {
             note_what_holds(a, known);

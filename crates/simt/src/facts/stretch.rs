@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, expressions,
+    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, expressions,
     statements,
 };
 
@@ -12,7 +12,7 @@ use crate::facts::differing_statements::{
     spelled, tails, words,
 };
 use crate::facts::effects::{Effects, EffectsCache};
-use crate::facts::later_reads::Afterwards;
+use crate::facts::later_reads::{Afterwards, ElementsOf};
 use crate::facts::layout::MAX_COMPONENTS;
 use crate::facts::paths::{Surroundings, call_in, has_results, is_led_there, may_part, way_to};
 
@@ -222,7 +222,14 @@ impl<'a> Pair<'a> {
             } else {
                 range.end + usize::from(is_followed)
             };
-            let last = tail.map_or(&blocks[side][range.clone()], |tail| tail.statements);
+            let last = match tail {
+                Some(Tail {
+                    condition,
+                    statements: [],
+                }) => condition.span,
+                Some(tail) => span_of(tail.statements),
+                None => span_of(&blocks[side][range.clone()]),
+            };
             Side {
                 shader,
                 entry,
@@ -230,7 +237,7 @@ impl<'a> Pair<'a> {
                 way,
                 statements: &blocks[side][begins..end],
                 tail,
-                differs: span_of(&blocks[side][range.start..=range.start]).to(span_of(last)),
+                differs: span_of(&blocks[side][range.start..=range.start]).to(last),
                 effects: Effects::default(),
                 afterwards: Effects::default(),
             }
@@ -319,9 +326,33 @@ impl<'a> Pair<'a> {
         (are_same && is_known && !names_own(0) && !names_own(1)).then_some(self)
     }
 
-    /// Whether one of these cells may be read by what runs behind the stretch: in its function, in those that come to it, and in
-    /// what these call then.
-    pub fn reads_afterwards(&self, side: &Side<'_>, name: &str, cells: &BTreeSet<u32>) -> bool {
+    /// The cells of an array that may be read by what runs behind the stretch: in its function, in those that come to it, and in what
+    /// these call then. `None` if that may be any. In the function of the stretch `elements` may know which they are.
+    pub fn read_afterwards(
+        &self,
+        side: &Side<'a>,
+        name: &str,
+        elements: &mut ElementsOf<'a, '_>,
+    ) -> Option<BTreeSet<u32>> {
+        let mut cells = BTreeSet::new();
+        let mut note = |read: Option<(u32, u32)>| match read {
+            Some((first, width)) => {
+                cells.extend(first..first.saturating_add(width));
+                false
+            }
+            None => true,
+        };
+        (!self.reads_any(side, name, &mut note, elements)).then_some(cells)
+    }
+
+    /// Calls `note` with the first cell and the number of those of each element that may be read; stops where it says so.
+    fn reads_any(
+        &self,
+        side: &Side<'a>,
+        name: &str,
+        note: &mut dyn FnMut(Option<(u32, u32)>) -> bool,
+        elements: &mut ElementsOf<'a, '_>,
+    ) -> bool {
         let shader = side.shader;
         let globals = (0u32..).map(GlobalId).zip(&shader.globals);
         let Some((array, global)) = globals.into_iter().find(|(_, global)| global.name == name) else {
@@ -332,11 +363,8 @@ impl<'a> Pair<'a> {
             _ => None,
         };
         let mut matters = |element: Option<u32>| {
-            let first = element
-                .zip(width)
-                .and_then(|(element, width)| element.checked_mul(width));
-            let cells_of = |first: u32| cells.range(first..first.saturating_add(width.unwrap_or(u32::MAX)));
-            first.is_none_or(|first| cells_of(first).next().is_some())
+            let cells = element.zip(width);
+            note(cells.and_then(|(element, width)| Some((element.checked_mul(width)?, width))))
         };
         let Some(spans) = side.spans() else {
             return true;
@@ -361,11 +389,14 @@ impl<'a> Pair<'a> {
             .into_iter()
             .map(|(function, span)| (function, span, !self.repeats));
         around.chain(called).any(|(function, span, is_within)| {
+            let is_own = function == side.function && span != Span::default();
+            let mut none = |_: &[&'a Expr], _: &'a Expr| None;
             let mut reads = Afterwards {
                 shader,
                 span,
                 array,
                 matters: &mut matters,
+                elements: if is_own { &mut *elements } else { &mut none },
                 effects: &mut effects,
             };
             body_of(function).is_none_or(|body| reads.reads(body, is_within))

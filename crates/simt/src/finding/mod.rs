@@ -106,6 +106,8 @@ pub struct Collective {
     pub arrays: Vec<GlobalId>,
     /// What the same statements make of other elements, or by another operator.
     pub beside: Vec<Beside>,
+    /// Of an extremum: what is chosen with it.
+    pub companions: Option<Companions>,
     /// From the first to the last statement of the construct.
     pub span: Span,
     /// The function whose text holds `span`.
@@ -125,6 +127,23 @@ pub struct Collective {
     pub rewrite: Result<Rewrite, Obstacle>,
     /// Of a reduction: the partial results that it leaves besides the total.
     pub(crate) leftovers: Leftovers,
+}
+
+/// What belongs to the least or greatest element, and is carried along with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Companions {
+    /// Arrays, and the number of a component of their elements. The chosen element's is left in the element that the extremum is
+    /// left in.
+    pub components: Vec<(GlobalId, usize)>,
+    pub order: Order,
+}
+
+/// The order of elements of which, where several are equal, the first is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Ascending,
+    /// By their numbers with the bits reversed, as a ladder of halves compares them: 0, 4, 2, 6, 1, 5, 3, 7.
+    BitReversed,
 }
 
 /// A further result of the statements that a collective is, over as many elements.
@@ -170,6 +189,7 @@ impl Collective {
             input: result.output.clone(),
             output: result.output.clone(),
             beside: Vec::new(),
+            companions: None,
             ..self.clone()
         }
     }
@@ -400,7 +420,8 @@ pub enum Obstacle {
     Segmented(u32),
     /// Its elements are halves of words.
     Halves,
-    /// Of an extremum: what belongs to the least or greatest element is chosen with it, such as where that was.
+    /// Of an extremum: what belongs to the least or greatest element is chosen with it, such as where that was, and not by the order
+    /// of the elements alone.
     Companions,
     /// Of a scan: it has neither one nor two elements for each thread.
     ElementsPerThread,

@@ -2,7 +2,8 @@
 //!
 //! [`value`] has the terms, [`normal_form`] and [`fold`] make them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
 //! a term was made is told by [`taint`] (which atomics had a part in it), [`shape`] (of data, and in which way),
-//! [`rounding`] (in which order floats were combined) and [`packed16`] (of which halves of words). [`sample`] computes
+//! [`rounding`] (in which order floats were combined) and [`packed16`] (of which halves of words); [`ranked`] tells which of several
+//! elements one stands for. [`sample`] computes
 //! terms for inputs, and [`formula`] shows them to people. Nothing in here knows of a thread group that runs.
 //!
 //! In this file are the atoms: what each stands for, so that the same operation on equal operands is the same atom.
@@ -15,6 +16,7 @@ pub(crate) mod history;
 mod normal_form;
 pub(crate) mod operator;
 pub(crate) mod packed16;
+pub(crate) mod ranked;
 pub(crate) mod rounding;
 pub(crate) mod sample;
 pub(crate) mod shape;

@@ -374,6 +374,7 @@ impl<'t> Sample<'t> {
                     Value::Known(index),
                     Value::Known(size),
                     Value::Known(start),
+                    _,
                 ],
             ) => {
                 let offset = index.wrapping_mul(*size).wrapping_add(*start).wrapping_add(*base);

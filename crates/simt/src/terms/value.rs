@@ -65,8 +65,8 @@ pub(crate) struct Part {
 pub(crate) enum Op {
     /// The value itself, as an atom of another operator's form.
     Same,
-    /// Of an element's components: those before the whole, the index, how many an element has, those before the first.
-    /// Past the end it is anything.
+    /// Of an element's components: those before the whole, the index, how many an element has, those before the first, and how many
+    /// elements there are. Past the end it is anything.
     Offset,
     Unary(UnaryOp, Scalar),
     Binary(BinaryOp, Scalar),

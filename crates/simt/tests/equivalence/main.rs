@@ -1,6 +1,7 @@
 //! Pairs of kernels: what is said of them is neither proved where it is wrong nor called different where it is right.
 
 mod atomics;
+mod chosen;
 mod meaning;
 mod ordering;
 mod outside;

@@ -89,6 +89,12 @@ fn partial_results_must_not_be_read_any_more() {
         "if (!gi) Z[k] = s[gi] + first();",
         "Z[k * 64 + gi] = s[0]; B",
         "B s[gi] = gi; B",
+        // Worked out for each thread.
+        "if (int(gi) < 1) Z[k] = s[gi - 1 + 1];",
+        "if (63 - gi > 62) Z[k] = s[gi];",
+        "if (n < 1) { if (k > 2) Z[k] = s[gi]; }",
+        "if (gi < 2 && n != 1) Z[k] = s[gi];",
+        "Z[k * 64 + gi] = s[gi * 64 / 4096];",
     ] {
         check_equal(&in_loop(STORE, behind), [SUM, SUM_BY_WAVES]);
     }
@@ -100,7 +106,13 @@ fn partial_results_must_not_be_read_any_more() {
         "if (gi == 0 || k == 2) Z[k] = s[gi];",
         "if (n == 0) { n = 2; Z[k] = s[n]; }",
         "if (gi < 2) Z[k] = s[gi];",
-        "if (int(gi) < 1) Z[k] = s[gi - 1 + 1];",
+        "if (int(gi) < 2) Z[k] = s[gi - 1 + 1];",
+        "if (int(gi) < 1) Z[k] = s[gi + 1];",
+        "if (gi < 1 + k) Z[k] = s[gi];",
+        "if (gi < Count) Z[k] = s[gi];",
+        "if (int(gi) > 0) { } else Z[k] = s[gi + 1];",
+        "if (int(gi) < 1 && X[k] == s[gi + 1]) Z[k] = 1;",
+        "if (int(gi) < 1) Z[k] = s[X[gi]];",
         "s[gi] += 1; if (gi == 0) Z[k] = s[0];",
         "s[gi]++;",
         "InterlockedAdd(s[gi], 1);",

@@ -144,7 +144,7 @@ impl Terms {
         };
         match (op, arguments) {
             // The element of an array: where the array starts, the index, its size and that of what comes before.
-            (Op::Offset, [base, index, Value::Known(size), Value::Known(start)]) => {
+            (Op::Offset, [base, index, Value::Known(size), Value::Known(start), _]) => {
                 let bases = self.bins(base, depth)?;
                 let offsets: Bins = self
                     .bins(index, depth)?

@@ -14,11 +14,11 @@ use crate::exec::Machine;
 use crate::exec::memory::Shared;
 use crate::facts::effects::Effects;
 use crate::finding::leftovers::{Leftovers, Place, Places};
-use crate::finding::{Collective, Elements, Kind, Obstacle, Shape};
+use crate::finding::{Collective, Companions, Elements, Kind, Obstacle, Order, Shape};
 use crate::terms::Term;
 use crate::terms::operator::Operator;
 use crate::terms::packed16::Half;
-use crate::terms::value::Value;
+use crate::terms::value::{Op, Value};
 
 /// Atoms that are looked at to tell which values a total went into.
 const MAX_MADE_OF: usize = 1 << 16;
@@ -52,6 +52,63 @@ impl Machine<'_, Detectors> {
         let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
         let values = rows.iter().flat_map(|(_, _, row)| row.iter());
         values.flat_map(Value::runs).flatten().any(is_operation)
+    }
+
+    /// What that is, and in which order the elements were compared; `None` where it is no choice of one of them by that alone.
+    fn companions(&self, watch: &Watch, atoms: &Atoms, main: &Pattern) -> Option<Companions> {
+        let Elements::Cell { index, .. } = main.output else {
+            return None;
+        };
+        let mut components = Vec::new();
+        let mut order = None;
+        for array in &self.state.shared {
+            let Some(layout) = watch.layouts.array(array.global) else {
+                continue;
+            };
+            for component in 0..layout.width() {
+                let cell = array.cells().get(layout.cell(index as usize, component));
+                let Some(Value::Run { start, end, .. }) = cell else {
+                    continue;
+                };
+                let is_own =
+                    cell.is_some_and(|cell| atoms.is_untouched(array.global, component, index, cell));
+                if is_own || *end - *start > 1 {
+                    continue;
+                }
+                let mut chosen = Vec::new();
+                self.note_chosen(*start, atoms, main.count, &mut chosen)?;
+                let of_cell = order_of(&chosen, main.count)?;
+                if *order.get_or_insert(of_cell) != of_cell {
+                    return None;
+                }
+                components.push((array.global, component));
+            }
+        }
+        Some(Companions {
+            components,
+            order: order?,
+        })
+    }
+
+    /// Adds the numbers of the elements of which one is chosen, in the order in which an equal one is preferred: what a choice is made
+    /// of if the later one is better comes behind the rest.
+    fn note_chosen(&self, atom: u32, atoms: &Atoms, most: u32, chosen: &mut Vec<u32>) -> Option<()> {
+        if chosen.len() >= most as usize {
+            return None;
+        }
+        match self.terms.term(atom)? {
+            Term::Input { .. } => chosen.push(atoms.place_of(atom)?),
+            Term::Apply(Op::Select, [_, later, earlier]) => {
+                for of in [earlier, later] {
+                    let Value::Run { start, end, .. } = of else {
+                        return None;
+                    };
+                    (end - start == 1).then(|| self.note_chosen(*start, atoms, most, chosen))??;
+                }
+            }
+            _ => return None,
+        }
+        Some(())
     }
 
     /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
@@ -133,6 +190,10 @@ impl Machine<'_, Detectors> {
             patterns.remove(0)
         };
         let has_companions = main.operator.is_extremum() && self.has_companions(&rows);
+        let companions = has_companions
+            .then(|| self.companions(watch, atoms, &main))
+            .flatten()
+            .filter(|_| patterns.is_empty());
         let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
         let main_output = main.output.clone();
         let total = main.total.clone();
@@ -167,6 +228,7 @@ impl Machine<'_, Detectors> {
                 .copied()
                 .collect(),
             beside: several.beside,
+            companions,
             span: ran.span(),
             function: self.state.frame.function,
             instances: Vec::new(),
@@ -244,7 +306,7 @@ impl Machine<'_, Detectors> {
             Err(Obstacle::SomeRuns)
         } else if half.is_some() {
             Err(Obstacle::Halves)
-        } else if has_companions {
+        } else if has_companions && collective.companions.is_none() {
             Err(Obstacle::Companions)
         } else if is_scan && collective.segment != collective.count {
             Err(Obstacle::Segmented(collective.segment))
@@ -610,6 +672,18 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     };
     let named = noticed.find(is_named).filter(|_| !is_named(&first));
     vec![named.unwrap_or(first)]
+}
+
+/// The order that these numbers of all elements are in.
+fn order_of(chosen: &[u32], count: u32) -> Option<Order> {
+    let is_in = |order: &Order| {
+        let number = |at: u32| match order {
+            Order::Ascending => at,
+            Order::BitReversed => at.reverse_bits() >> count.leading_zeros() >> 1,
+        };
+        chosen.iter().copied().eq((0..count).map(number))
+    };
+    [Order::Ascending, Order::BitReversed].into_iter().find(is_in)
 }
 
 /// A place that holds all elements of another combined.

@@ -154,7 +154,7 @@ impl Machine<'_, Detectors> {
         let &Elements::Array {
             global,
             offset,
-            component: None,
+            component,
             axis,
         } = input
         else {
@@ -166,7 +166,7 @@ impl Machine<'_, Detectors> {
         let cell = Elements::Cell {
             global,
             index: offset,
-            component: None,
+            component,
             axis,
         };
         // The variable that has to hold the total as well, and the edits of the last step.
@@ -227,7 +227,7 @@ impl Machine<'_, Detectors> {
     }
 
     /// The only loop or expression statement here, declarations aside, whose effects satisfy `writes`, looked for in nested blocks;
-    /// or the `if` that guards nothing else.
+    /// or the `if` that guards nothing else, or nothing but stores in one array.
     fn only_writer(&mut self, statements: &[Stmt], writes: &dyn Fn(&Effects) -> bool) -> Option<Span> {
         let mut writers = statements.iter().filter(|statement| {
             let effects = self
@@ -245,6 +245,14 @@ impl Machine<'_, Detectors> {
                 then,
                 otherwise: None,
             } => {
+                let then_effects = self
+                    .effects
+                    .of_statements(self.shader, std::slice::from_ref(then));
+                if then_effects.only_stores_in_one_array()
+                    && !self.effects.has_side_effects(self.shader, condition)
+                {
+                    return Some(writer.span);
+                }
                 let inner = self.only_writer(std::slice::from_ref(then), writes)?;
                 let (is_all, has_braces) = match &then.kind {
                     StmtKind::Block(body) => (matches!(&body[..], [only] if only.span == inner), true),

@@ -1,0 +1,197 @@
+//! Which of several elements is the least, or the greatest, and what belongs to it.
+//!
+//! Kernels find that in two ways. A ladder carries along what belongs to each element: `if (b.key < a.key) a = b`. Two
+//! reductions find the least key `m`, and then the least rank of those that have it: `k` is the least of the words
+//! `key == m ? rank : ~0`. What belongs to the element is then read at an index that is made of `k`.
+//!
+//! # Why the second is a choice like the first
+//!
+//! Let the ranks be numbers, each another one, and let `m` be the minimum (or maximum) of exactly the keys that are compared
+//! with it. The minimum of words is one of them, so some key equals `m`, and `k` is the least rank of those that do: no other
+//! word is less, as the others are the identity of the minimum. So whatever is a function of `k` is, for any inputs, what that
+//! function is at the rank of the first element, in the order of ranks, whose key equals `m`. [`Terms::of_first_best`]
+//! writes that as the ladder does: of two halves the later one is taken where its best key is better, so that of equal
+//! keys the first is taken. By induction over the halves it is the first of the best.
+//!
+//! Keys are whole numbers: of floats a NaN is equal to nothing, and one that is flushed may be equal to another.
+
+use shaderlint_hlsl::{BinaryOp, Scalar};
+
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Value};
+use crate::terms::{Term, Terms, fold};
+
+/// Elements of which one is chosen, at most.
+const MOST: usize = 1024;
+
+/// How deep a rank may be in what is made of it.
+const DEEPEST: usize = 8;
+
+/// Elements of which the first is chosen whose key is the best.
+pub(crate) struct Ranked {
+    /// The minimum or maximum of whole numbers by which keys are compared.
+    pub operator: Operator,
+    /// Of each element the key, and the word that a value is if the element is chosen, by their ranks.
+    pub elements: Vec<(Value, u32)>,
+}
+
+impl Terms {
+    /// What a value is for each element that may be chosen, if it is a function of the chosen one's rank and of nothing else.
+    pub fn ranked(&mut self, value: &Value) -> Option<Ranked> {
+        let rank = self.rank_in(value, DEEPEST)?;
+        let compared: Vec<([Value; 2], u32)> = rank
+            .atoms()
+            .map(|atom| self.compared_by(atom))
+            .collect::<Option<_>>()?;
+        // All are compared with the best one.
+        let (first, _) = compared.first()?;
+        let is_in_all = |best: &&Value| compared.iter().all(|(both, _)| both.contains(best));
+        let best = first.iter().find(is_in_all)?.clone();
+        let mut keys: Vec<(u32, Value)> = Vec::new();
+        for ([a, b], number) in compared {
+            keys.push((number, if a == best { b } else { a }));
+        }
+        keys.sort_by_key(|(number, _)| *number);
+        if keys.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return None;
+        }
+        let operator = [
+            Operator::MinUint,
+            Operator::MaxUint,
+            Operator::MinInt,
+            Operator::MaxInt,
+        ]
+        .into_iter()
+        .find(|operator| {
+            let all = keys
+                .iter()
+                .fold(Value::Known(operator.identity()), |all, (_, key)| {
+                    self.combine(*operator, &all, key)
+                });
+            all == best
+        })?;
+        // That keys are the same here and there may hang on how floats are rounded.
+        for value in keys.iter().map(|(_, key)| key).chain([&best]) {
+            self.note_left_out(value);
+        }
+        let elements = keys.into_iter().map(|(number, key)| {
+            let word = self.at_rank(value, &rank, number, DEEPEST)?;
+            Some((key, word))
+        });
+        Some(Ranked {
+            operator,
+            elements: elements.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The minimum of ranks that a value is made of.
+    fn rank_in(&self, value: &Value, depth: usize) -> Option<Value> {
+        let depth = depth.checked_sub(1)?;
+        let count = value.atom_count() as usize;
+        let is_minimum = |operator: Operator| operator == Operator::MinUint && (2..=MOST).contains(&count);
+        let is_rank = match value {
+            Value::Known(_) => false,
+            Value::Run { operator, .. } => is_minimum(*operator),
+            Value::Sum(sum) => is_minimum(sum.operator) && sum.operator.is_identity(sum.constant),
+        };
+        if is_rank {
+            return Some(value.clone());
+        }
+        let [atom] = value.atoms().take(2).collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        let Term::Apply(op, arguments) = self.term(atom)? else {
+            return None;
+        };
+        let mut parts = arguments.iter().filter(|_| op.is_arithmetic());
+        parts.find_map(|part| self.rank_in(part, depth))
+    }
+
+    /// Of `key == best ? rank : ~0` what is compared, and the rank.
+    fn compared_by(&self, atom: u32) -> Option<([Value; 2], u32)> {
+        let Term::Apply(Op::Select, [condition, Value::Known(rank), Value::Known(u32::MAX)]) =
+            self.term(atom)?
+        else {
+            return None;
+        };
+        let Term::Apply(Op::Binary(BinaryOp::Equal, scalar), [a, b]) = self.single(condition)? else {
+            return None;
+        };
+        let is_word = matches!(scalar, Scalar::Int | Scalar::Uint);
+        (is_word && *rank < u32::MAX).then(|| ([a.clone(), b.clone()], *rank))
+    }
+
+    /// What a value that is made of a rank is where that is a number.
+    fn at_rank(&self, value: &Value, rank: &Value, number: u32, depth: usize) -> Option<u32> {
+        if value == rank {
+            return Some(number);
+        }
+        let depth = depth.checked_sub(1)?;
+        let of_atom = |atom: u32| {
+            let Term::Apply(op, arguments) = self.term(atom)? else {
+                return None;
+            };
+            let words = arguments
+                .iter()
+                .map(|argument| self.at_rank(argument, rank, number, depth));
+            let words: Vec<u32> = words.collect::<Option<_>>()?;
+            match (op, words.as_slice()) {
+                (Op::Same, [word]) => Some(*word),
+                (Op::Offset, [base, index, size, start, length]) if index < length => {
+                    index.checked_mul(*size)?.checked_add(*start)?.checked_add(*base)
+                }
+                (Op::Binary(op, scalar), [a, b]) => fold::fold(*op, *scalar, *a, *b),
+                (
+                    Op::Intrinsic {
+                        intrinsic, scalar, ..
+                    },
+                    words,
+                ) if !scalar.is_float() => fold::intrinsic(*intrinsic, *scalar, words),
+                _ => None,
+            }
+        };
+        match value {
+            Value::Known(word) => Some(*word),
+            Value::Run { operator, start, end } if !operator.is_on_floats() => (*start..*end)
+                .map(of_atom)
+                .reduce(|a, b| Some(operator.fold(a?, b?)))?,
+            Value::Sum(sum) if sum.operator == Operator::Add => {
+                sum.parts.iter().try_fold(sum.constant, |sum, part| {
+                    (part.start..part.end).try_fold(sum, |sum, atom| {
+                        Some(sum.wrapping_add(of_atom(atom)?.wrapping_mul(part.factor)))
+                    })
+                })
+            }
+            Value::Run { .. } | Value::Sum(_) => None,
+        }
+    }
+
+    /// What belongs to the first element whose key is the best: of each its key and that.
+    pub fn of_first_best(&mut self, operator: Operator, elements: &[(Value, Value)]) -> Option<Value> {
+        Some(self.first_best(operator, elements)?.1)
+    }
+
+    fn first_best(&mut self, operator: Operator, elements: &[(Value, Value)]) -> Option<(Value, Value)> {
+        if let [only] = elements {
+            return Some(only.clone());
+        }
+        let (first, second) = elements.split_at_checked(elements.len() / 2)?;
+        let (key, value) = self.first_best(operator, first)?;
+        let (later_key, later) = self.first_best(operator, second)?;
+        let scalar = if matches!(operator, Operator::MinInt | Operator::MaxInt) {
+            Scalar::Int
+        } else {
+            Scalar::Uint
+        };
+        let is_better = if matches!(operator, Operator::MinInt | Operator::MinUint) {
+            BinaryOp::Less
+        } else {
+            BinaryOp::Greater
+        };
+        let is_better = fold::binary(self, is_better, scalar, &later_key, &key);
+        Some((
+            self.combine(operator, &key, &later_key),
+            self.select(&is_better, &later, &value),
+        ))
+    }
+}

@@ -1,0 +1,211 @@
+//! The wave form of a ladder that carries along what belongs to the least or greatest element.
+//!
+//! # Why it is right, and what it assumes
+//!
+//! Two reductions by atomics find the thread of that element: the least value of all, and then the least rank of those that have it.
+//! Ranks are the order in which the ladder prefers equal elements, each thread's another one. Every thread is in exactly one wave, so
+//! both come to the same whichever threads the waves hold: nothing is assumed. What the ladder leaves in its first element is then
+//! copied there from that thread's. [`shaderlint_simt`] says why a function of such a rank is the ladder's choice; that the form does
+//! what this ladder did is proved as for any other.
+//!
+//! Values are `uint`s: a NaN would be no thread's, and an atomic of floats is none of HLSL's.
+
+use std::fmt::Write;
+
+use shaderlint_hlsl::{Scalar, Type};
+use shaderlint_linter::Context;
+use shaderlint_simt::{Collective, Companions, Elements, LaneMap, Operator, Order, Rewrite};
+
+use crate::element::{part_of, scalar_part};
+use crate::form::{WaveForm, barrier_of};
+use crate::group_helper::{Helper, function_name, inner_name};
+use crate::totals::{Totals, further_name, name_beside};
+use crate::written::local_name;
+
+/// Elements from which on the form was seen to be faster than the ladder (`docs/measurements.md`).
+pub(crate) const FASTER_FROM: u32 = 64;
+
+/// The forms that may take the ladder's place, the one that does least first: with a barrier behind the copy where others read it.
+pub(crate) fn forms(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    companions: &Companions,
+) -> Vec<WaveForm> {
+    let forms = [false, true].map(|last| form(context, reduction, rewrite, companions, last));
+    forms.into_iter().flatten().collect()
+}
+
+fn form(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    companions: &Companions,
+    last: bool,
+) -> Option<WaveForm> {
+    let shader = context.shader;
+    let lanes: u32 = context.analysis.group_size.iter().product();
+    let (
+        &Elements::Array {
+            global,
+            offset: 0,
+            component,
+            axis: 0,
+        },
+        &Elements::Cell { index: 0, .. },
+    ) = (&reduction.input, &reduction.output)
+    else {
+        return None;
+    };
+    let is_plain =
+        reduction.element == Scalar::Uint && reduction.vector.is_none() && reduction.count == lanes;
+    let is_faster = reduction.count >= FASTER_FROM;
+    let leaves_nothing = rewrite.also.is_empty() && rewrite.further.is_empty() && rewrite.settled.is_empty();
+    if !is_plain || !is_faster || !leaves_nothing {
+        return None;
+    }
+    let least = reduction.operator == Operator::MinUint;
+    let barrier = barrier_of(reduction);
+    let array = shader.globals.get(global.0 as usize)?;
+    let Type::Array(element, _) = &array.ty else {
+        return None;
+    };
+    let (_, key) = scalar_part(shader, element, component.unwrap_or(0).into())?;
+    let lane = &rewrite.lane;
+    let kept = further_name(shader, &name_beside(shader, reduction, ["Best", "_best"]), &[]);
+    let wanted = function_name(shader, &["Group", "Arg", if least { "Min" } else { "Max" }]);
+    let comment = format!(
+        "The number of the thread with the {} value; of equal ones the first{}.\n\
+         // Two calls need a barrier between them.",
+        if least { "least" } else { "greatest" },
+        match companions.order {
+            Order::Ascending => "",
+            Order::BitReversed => " in\n// bit-reversed order",
+        }
+    );
+    let write = |name: &str, kept: &str| {
+        let text = helper(context, (name, kept), barrier, least, companions.order);
+        [text.clone(), text]
+    };
+    let helper = Helper::all(shader, reduction, &wanted, (&kept, &comment), write).next()?;
+    let best = local_name(shader, reduction, "best");
+    let copies = copies(context, reduction, companions, &best)?;
+    let mut block = format!(
+        "{{\n    uint {best} = {}({}[{lane}]{key}, {lane});\n    if ({lane} == 0)\n",
+        helper.name, array.name
+    );
+    match copies.as_slice() {
+        [copy] => {
+            let _ = writeln!(block, "        {copy}");
+        }
+        copies => {
+            let _ = writeln!(block, "    {{\n        {}\n    }}", copies.join("\n        "));
+        }
+    }
+    if last {
+        let _ = writeln!(block, "    {barrier}();");
+    }
+    block.push('}');
+    let totals = Totals {
+        declaration: format!("groupshared uint {kept}"),
+        length: Some(("2".to_owned(), 2)),
+    };
+    let new = { [totals].into_iter() }.filter(|_| !helper.is_declared).collect();
+    Some(WaveForm {
+        keeps_totals: true,
+        is_flat: true,
+        helper: Some(helper),
+        ..WaveForm::new(block, None, new, &LaneMap::ALL)
+    })
+}
+
+fn helper(
+    context: &Context<'_>,
+    (name, kept): (&str, &str),
+    barrier: &str,
+    least: bool,
+    order: Order,
+) -> String {
+    let inner = |wanted: &str| inner_name(context.shader, wanted);
+    let [value, thread, best, rank] = [
+        "value",
+        "thread",
+        if least { "least" } else { "greatest" },
+        "rank",
+    ]
+    .map(inner);
+    let (word, neutral) = if least {
+        ("Min", "0xffffffff")
+    } else {
+        ("Max", "0")
+    };
+    let ranked = |of: &str| match order {
+        Order::Ascending => of.to_owned(),
+        Order::BitReversed => format!("reversebits({of})"),
+    };
+    format!(
+        "uint {name}(uint {value}, uint {thread})\n{{\n\
+         \x20   uint {best} = WaveActive{word}({value});\n\
+         \x20   if ({thread} == 0)\n    {{\n\
+         \x20       {kept}[0] = {neutral};\n\
+         \x20       {kept}[1] = 0xffffffff;\n    }}\n\
+         \x20   {barrier}();\n\
+         \x20   if (WaveIsFirstLane())\n\
+         \x20       Interlocked{word}({kept}[0], {best});\n\
+         \x20   {barrier}();\n\
+         \x20   uint {rank} = WaveActiveMin({value} == {kept}[0] ? {of_thread} : 0xffffffff);\n\
+         \x20   if (WaveIsFirstLane())\n\
+         \x20       InterlockedMin({kept}[1], {rank});\n\
+         \x20   {barrier}();\n\
+         \x20   return {of_rank};\n}}",
+        of_thread = ranked(&thread),
+        of_rank = ranked(&format!("{kept}[1]")),
+    )
+}
+
+/// The statements that copy to the first element what belongs to the best one.
+fn copies(
+    context: &Context<'_>,
+    reduction: &Collective,
+    companions: &Companions,
+    best: &str,
+) -> Option<Vec<String>> {
+    let shader = context.shader;
+    let Elements::Cell {
+        global, component, ..
+    } = reduction.output
+    else {
+        return None;
+    };
+    let own = (global, usize::from(component.unwrap_or(0)));
+    let mut all: Vec<_> = companions.components.iter().copied().chain([own]).collect();
+    all.sort_unstable();
+    let mut copies = Vec::new();
+    while let Some(&(global, component)) = all.first() {
+        let array = shader.globals.get(global.0 as usize)?;
+        let Type::Array(element, _) = &array.ty else {
+            return None;
+        };
+        // All of an element, or of a vector, where all of it is chosen.
+        let part = part_of(shader, element, component)?;
+        let of_part = part.first..part.first + usize::from(part.width.unwrap_or(1));
+        let is_all = |of: std::ops::Range<usize>| {
+            of.clone()
+                .all(|number| all.contains(&(global, number)))
+                .then_some(of)
+        };
+        let (range, name) = if let Some(range) = is_all(0..shader.components(element)) {
+            (range, String::new())
+        } else if let Some(range) = is_all(of_part) {
+            (range, part.name)
+        } else {
+            (
+                component..component + 1,
+                scalar_part(shader, element, component)?.1,
+            )
+        };
+        all.retain(|(of, number)| *of != global || !range.contains(number));
+        copies.push(format!("{0}[0]{name} = {0}[{best}]{name};", array.name));
+    }
+    Some(copies)
+}
