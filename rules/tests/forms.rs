@@ -679,3 +679,16 @@ fn directives_that_leave_code_out_stay() {
     });
     assert_eq!(safeties, [Some(Safety::Unsafe), Some(Safety::Safe)]);
 }
+
+/// What a fix puts in place of parentheses does not run into a macro beside them.
+#[test]
+fn words_stay_apart() {
+    let text = fixed(
+        "#define NEG -\n#define END ;\nStructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\ngroupshared uint g[64];\n\
+         [numthreads(64, 1, 1)]\nvoid Sum(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group : SV_GroupID)\n{\n\
+         \x20   g[gi] = Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n    for (uint s = 32; s > 1; s >>= 1)\n    {\n\
+         \x20       if (gi < s)\n            g[gi] += g[gi + s];\n        GroupMemoryBarrierWithGroupSync();\n    }\n\
+         \x20   if (gi == 0)\n        Out[group.x] = NEG(g[0] + g[1])END\n}\n",
+    );
+    assert!(text.contains("Out[group.x] = NEG sum END\n"), "{text}");
+}

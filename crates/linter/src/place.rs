@@ -196,7 +196,7 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
         start: offset,
         end: offset,
     };
-    Some(match edit.at {
+    let edit = match edit.at {
         At::Over(_) | At::OverChoices(_) if edit.text.starts_with("{\n") => {
             block(text, place, &style, &edit.text)
         }
@@ -216,7 +216,31 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
             place: at(end_of_line(text, place.end)),
             text: style.lay_out(&format!("\n{}", edit.text)),
         },
-    })
+    };
+    Some(apart(text, edit))
+}
+
+/// An edit whose words do not run into those on either side: a macro may stand there, `NEG(x)`, or a number.
+fn apart(text: &[u8], mut edit: FileEdit) -> FileEdit {
+    let is_of_word =
+        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let before = edit
+        .place
+        .start
+        .checked_sub(1)
+        .and_then(|at| text.get(at as usize));
+    let behind = text.get(edit.place.end as usize);
+    let new = edit.text.as_bytes();
+    let first = if new.is_empty() { behind } else { new.first() };
+    let runs_in = is_of_word(before) && is_of_word(first);
+    let runs_out = is_of_word(new.last()) && is_of_word(behind);
+    if runs_in {
+        edit.text.insert(0, ' ');
+    }
+    if runs_out {
+        edit.text.push(' ');
+    }
+    edit
 }
 
 /// A function that is taken away, with the comments on lines of their own right above it. What stands above all code is about the
