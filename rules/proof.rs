@@ -6,7 +6,8 @@ use shaderlint_simt::{
     look_for_defects,
 };
 
-use crate::refusal::{Refusal, not_read, too_long};
+use crate::refusal::{Refusal, no_size_by_name, not_read, too_long};
+use crate::unit::Unit;
 
 /// The reason for no fix where a form was not proved equal.
 pub(crate) const NOT_PROVED: &str = "not-proved";
@@ -34,7 +35,28 @@ pub(crate) struct Proof {
 ///
 /// `uncalled` are edits that take functions away which nothing calls any more. Statements by themselves are compared in texts that are
 /// one but for these, so those functions have to stay there.
+///
+/// Where the edits name the group's size, the name is in the text that is compared: what it means there is what is proved, not the
+/// number that it is where the group is declared.
 pub(crate) fn prove(
+    context: &Context<'_>,
+    edits: &[Edit],
+    uncalled: &[Edit],
+    needed: (&[LaneMap], Needs),
+) -> Result<Proof, Refusal> {
+    let named = as_the_file_has_them(context, edits).ok_or_else(|| Refusal::NotProved(no_size_by_name()))?;
+    match prove_texts(context, &named, uncalled, needed) {
+        // The name means something else.
+        Err(Refusal::HasOtherUses)
+            if named != edits && prove_texts(context, edits, uncalled, needed).is_ok() =>
+        {
+            Err(Refusal::NotProved(no_size_by_name()))
+        }
+        proved => proved,
+    }
+}
+
+fn prove_texts(
     context: &Context<'_>,
     edits: &[Edit],
     uncalled: &[Edit],
@@ -72,6 +94,22 @@ pub(crate) fn prove(
         (!ends_races || ends()).then_some(Proof { ends_races, ..proof })
     };
     in_place().ok_or(Refusal::NotProved(refused))
+}
+
+/// Edits with the text that the file's becomes once its macros are expanded.
+fn as_the_file_has_them(context: &Context<'_>, edits: &[Edit]) -> Option<Vec<Edit>> {
+    let unit = Unit::of(context.shader);
+    let edits = edits.iter().map(|edit| {
+        let expanded = match edit.expanded {
+            None => None,
+            Some(_) => Some(unit.expanded(context.shader, &edit.text, edit.at.span())?),
+        };
+        Some(Edit {
+            expanded,
+            ..edit.clone()
+        })
+    });
+    edits.collect()
 }
 
 /// The same of one way to compare the two.

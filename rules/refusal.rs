@@ -159,11 +159,18 @@ fn no_form_of_name(
         );
         return NoFix::new("named-size", text).named(left);
     }
-    let text = if size_by_name(context, found).is_none() && !is_by_atomic {
-        "a wave form needs the group's size, whose name may mean something else here, or nothing"
-    } else {
-        "the group's size has a name, for which no form of such a ladder is written"
-    };
+    if size_by_name(context, found).is_none() && !is_by_atomic {
+        return no_size_by_name();
+    }
+    NoFix::new(
+        "named-size",
+        "the group's size has a name, for which no form of such a ladder is written",
+    )
+}
+
+/// Why a form that names the group's size is not offered.
+pub(crate) fn no_size_by_name() -> NoFix {
+    let text = "a wave form needs the group's size, whose name may mean something else here, or nothing";
     NoFix::new("named-size", text)
 }
 

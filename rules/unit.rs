@@ -567,6 +567,39 @@ impl Unit {
         self.definitions.named(name)
     }
 
+    /// A text as it is once the macros are expanded that it names, if it stands at `place`. `None` where one of them has parameters, or
+    /// it is not told which of several definitions holds there, if any.
+    pub fn expanded(&self, shader: &Shader, text: &str, place: Span) -> Option<String> {
+        let place = shader.origins.locate(place)?;
+        self.expanded_at(shader, text, place, MOST_WITHIN)
+    }
+
+    fn expanded_at(&self, shader: &Shader, text: &str, place: FileSpan, depth: usize) -> Option<String> {
+        let mut expanded = String::with_capacity(text.len());
+        let mut done = 0;
+        for word in words(text.as_bytes()) {
+            let [first, others @ ..] = self.definitions(word) else {
+                continue;
+            };
+            let is_it = |other: &Definition| other.body.trim_ascii() == first.body.trim_ascii();
+            let is_behind =
+                |(file, start): (FileId, u32)| file == place.file && start as usize >= place.end as usize;
+            if !first.parameters.is_empty()
+                || !others.iter().all(is_it)
+                || !undefined(shader, word).all(is_behind)
+            {
+                return None;
+            }
+            let body = std::str::from_utf8(&first.body).ok()?;
+            let start = (word.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+            expanded.push_str(text.get(done..start)?);
+            expanded.push_str(&self.expanded_at(shader, body, place, depth.checked_sub(1)?)?);
+            done = start + word.len();
+        }
+        expanded.push_str(text.get(done..)?);
+        Some(expanded)
+    }
+
     /// What macros are given anywhere whose definition such texts choose, be it by way of others: one text for each call.
     pub fn given_to_chosen(&self, choices: &[&[u8]]) -> Vec<&[u8]> {
         let mut chosen: FxHashSet<&[u8]> = FxHashSet::default();
@@ -857,4 +890,18 @@ fn choices(texts: &[Text]) -> Vec<Choice> {
 pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
         .filter(|word| !word.is_empty())
+}
+
+/// Macros within macros that [`Unit::expanded`] follows.
+const MOST_WITHIN: usize = 8;
+
+/// Where a name stops to be a macro.
+fn undefined<'a>(shader: &'a Shader, name: &'a [u8]) -> impl Iterator<Item = (FileId, u32)> + 'a {
+    let files = (0..).map(FileId).zip(&shader.sources.files);
+    files.flat_map(move |(id, file)| {
+        let lines = directives(&file.text).into_iter();
+        let own =
+            lines.filter(move |line| line.keyword == b"undef" && words(&line.argument).next() == Some(name));
+        own.map(move |line| (id, line.start))
+    })
 }

@@ -692,3 +692,75 @@ fn words_stay_apart() {
     );
     assert!(text.contains("Out[group.x] = NEG sum END\n"), "{text}");
 }
+
+/// What the group's size is called may mean something else where the fix names it: that is what is proved.
+#[test]
+fn a_size_is_named_where_it_means_the_same() {
+    let kernel = "#define N 64
+StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint g[64];
+groupshared uint h[64];
+[numthreads(N, 1, 1)]
+void Extrema(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    g[gi] = Src[id.x];
+    h[gi] = Src[id.x];
+    GroupMemoryBarrierWithGroupSync();
+    for (uint s = 32; s > 0; s >>= 1)
+    {
+        if (gi < s)
+        {
+            g[gi] = min(g[gi], g[gi + s]);
+            h[gi] = max(h[gi], h[gi + s]);
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+    Out[id.x] = g[0] * 3 + h[0];
+}
+";
+    assert!(fixed(kernel).contains("< N; waveElement"), "{}", fixed(kernel));
+    let why = |text: &str| {
+        let findings = lint(text.as_bytes());
+        let reasons = findings
+            .iter()
+            .map(|finding| finding.no_fix.as_ref().map(|why| why.reason));
+        reasons.collect::<Vec<_>>()
+    };
+    for edits in [
+        // Three numbers, of which the last is the expression's value.
+        [("#define N 64", "#define N 64, 1, 1"), ("(N, 1, 1)", "(N)")],
+        [
+            ("(N, 1, 1)", "(N,1, 1)"),
+            ("{\n    g[gi]", "{\n#undef N\n#define N 5\n    g[gi]"),
+        ],
+        [
+            ("(N, 1, 1)", "(N,1, 1)"),
+            ("{\n    g[gi]", "{\n#undef N\n    g[gi]"),
+        ],
+        [
+            ("#define N 64", "#define SIZE 64\n#define N SIZE"),
+            ("{\n    g[gi]", "{\n#undef SIZE\n#define SIZE 5\n    g[gi]"),
+        ],
+    ] {
+        let text = edits
+            .iter()
+            .fold(kernel.to_owned(), |text, (old, new)| text.replacen(old, new, 1));
+        assert_eq!(why(&text), [Some("named-size")], "{text}");
+    }
+    let in_namespace = kernel
+        .replace("#define N 64\n", "static const uint N = 64;\n")
+        .replace(
+            "    for (uint s",
+            "    Q::Ladder(gi);\n    Out[id.x] = g[0] * 3 + h[0];\n}\nEND for (uint s",
+        );
+    let (before, ladder) = in_namespace.split_once("END").unwrap_or_default();
+    let (ladder, _) = ladder.split_once("    Out[").unwrap_or_default();
+    for (constant, reason) in [("", None), ("static const uint N = 5;\n", Some("named-size"))] {
+        let (globals, kernel) = before.split_once("[numthreads").unwrap_or_default();
+        let text = format!(
+            "{globals}namespace Q\n{{\n{constant}void Ladder(uint gi)\n{{\n{ladder}}}\n}}\n[numthreads{kernel}"
+        );
+        assert_eq!(why(&text), [reason], "{text}");
+    }
+}

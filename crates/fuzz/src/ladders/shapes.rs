@@ -6,7 +6,7 @@ use super::draft::{Draft, Shape};
 
 /// One of them, at random.
 pub(super) fn shape(draft: &mut Draft<'_>) -> Shape {
-    match draft.random.below(22) {
+    match draft.random.below(24) {
         0..=3 => doubling(draft),
         4 => doubling_in_register(draft),
         5 | 6 => double_buffered(draft),
@@ -18,6 +18,7 @@ pub(super) fn shape(draft: &mut Draft<'_>) -> Shape {
         18 => single_cell(draft),
         19 => doubling_of_two(draft),
         20 => rungs(draft),
+        21 | 22 => choice(draft),
         _ => bins(draft),
     }
 }
@@ -471,6 +472,84 @@ fn reduction(draft: &mut Draft<'_>) -> Shape {
         load: load(draft),
         ladder,
         store,
+        is_callable: true,
+    }
+}
+
+/// A ladder that carries along what belongs to the least or greatest element.
+fn choice(draft: &mut Draft<'_>) -> Shape {
+    draft.make_atomic();
+    draft.make_power_of_two();
+    if !draft.random.once_in(6) {
+        draft.scalar = "uint";
+    }
+    let (globals, key, index) = match draft.random.below(4) {
+        0 => (
+            "groupshared $T $g[$n]; groupshared $T $h[$n];\n",
+            "$g[@]",
+            "$h[@]",
+        ),
+        1 => (
+            "struct $pair { float3 before; $T left; $T right; }; groupshared $pair $g[$n];\n",
+            "$g[@].right",
+            "$g[@].left",
+        ),
+        _ => (
+            "struct $pair { $T left; $T right; }; groupshared $pair $g[$n];\n",
+            "$g[@].left",
+            "$g[@].right",
+        ),
+    };
+    let is_whole = globals.starts_with("struct $pair { $T") && draft.random.once_in(2);
+    let at = |place: &str, element: &str| place.replace('@', element);
+    let (own_key, own_index) = (at(key, "$i"), at(index, "$i"));
+    let is_less = draft.one(&["> ", "> ", "> ", "< ", "< ", ">= "]);
+    let is_guarded_inside = draft.random.once_in(2);
+    let step = |draft: &mut Draft<'_>, guard: &str, other: &str| {
+        let (key, index) = (at(key, other), at(index, other));
+        let copies = if is_whole {
+            format!("$g[$i] = $g[{other}];")
+        } else {
+            format!("{own_key} = {key}; {own_index} = {index};")
+        };
+        let is_better = format!("{own_key} {is_less}{key}");
+        if is_guarded_inside {
+            let inner = draft.when(&is_better, &copies);
+            format!("if ({guard}) {{ {inner} }} $SYNC;")
+        } else {
+            let step = draft.when(&format!("{guard} && {is_better}"), &copies);
+            format!("{step} $SYNC;")
+        }
+    };
+    let threads = draft.threads;
+    let ladder = if draft.random.once_in(4) {
+        draft.doubling("$n", threads, |draft, s| {
+            step(draft, &format!("$i % (2 * {s}) == 0"), &format!("$i + {s}"))
+        })
+    } else {
+        draft.halving(|draft, s| step(draft, &format!("$i < {s}"), &format!("$i + {s}")))
+    };
+    let value = draft.value();
+    let value = match draft.random.below(3) {
+        0 => format!("({value}) & 7"),
+        _ => value,
+    };
+    let more = match draft.random.below(3) {
+        0 => draft.value(),
+        _ => "$i".to_owned(),
+    };
+    let place = draft.place();
+    let (key, index) = (at(key, "0"), at(index, "0"));
+    Shape {
+        name: "choice",
+        globals: globals.to_owned(),
+        load: format!("{own_key} = {value}; {own_index} = {more}; $SYNC;"),
+        ladder,
+        store: match draft.random.below(4) {
+            0 => format!("$out[{place}] = {key} - {index};"),
+            1 => format!("$out[{place}] = {index}; $SYNC; {own_key} = 0;"),
+            _ => format!("if ($i == 0) $out[$group.x] = {key} * 3 + {index};"),
+        },
         is_callable: true,
     }
 }
