@@ -38,6 +38,8 @@ pub(crate) struct SoleUse {
     /// What the call is given: the values of the thread's elements, but where they are in registers, and what else there is to give.
     /// As the file has it, and as it is expanded.
     pub values: Vec<[String; 2]>,
+    /// One of these has more components than an element, or fewer.
+    pub is_of_another_width: bool,
     /// Each read of a result behind the ladder: its place, and the result's number.
     pub reads: Vec<(Span, usize)>,
     /// There is one read, which is all that the next statement declares a variable with, or returns: the call may stand there.
@@ -99,6 +101,8 @@ impl SoleUse {
 
         let mut indices: Vec<String> = Vec::new();
         let mut values = Vec::new();
+        let width = shader.components(&found.element_type());
+        let mut is_of_another_width = false;
         let (mut stores, mut first_value) = (0, None);
         let mut gone = Vec::new();
         for statement in before {
@@ -107,6 +111,8 @@ impl SoleUse {
                 gone.push(statement.span);
                 if store.component == given {
                     values.push(store.value(shader)?);
+                    let is_other = |value: &&Expr| shader.components(&value.uncast().ty) != width;
+                    is_of_another_width |= store.values.iter().any(is_other);
                     indices.push(store.index);
                     first_value.get_or_insert(statement.span.start);
                 }
@@ -204,6 +210,7 @@ impl SoleUse {
             over: Span { start, ..found.span },
             to_barrier: Span { start, ..to_barrier },
             values,
+            is_of_another_width,
             reads,
             takes_call,
             results: Vec::new(),

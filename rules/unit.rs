@@ -8,8 +8,9 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
-    Definition, Definitions, Derived, Directive, Directives, FileId, FileSpan, FunctionId, Intrinsic, Reach,
-    Shader, Span, Storage, Text, blank_comments, directives, include_guard, is_type_name, without_dead_arms,
+    Definition, Definitions, Derived, Directive, Directives, FileId, FileSpan, FunctionId, Intrinsic,
+    NoIncludes, Reach, Shader, Span, Storage, Text, blank_comments, directives, include_guard, is_type_name,
+    preprocess, without_dead_arms,
 };
 use shaderlint_linter::NoFix;
 
@@ -567,37 +568,44 @@ impl Unit {
         self.definitions.named(name)
     }
 
-    /// A text as it is once the macros are expanded that it names, if it stands at `place`. `None` where one of them has parameters, or
-    /// it is not told which of several definitions holds there, if any.
+    /// A text as it is once the macros are expanded that it names, if it stands at `place`. `None` where it is not told which of
+    /// several definitions of one holds there, if any.
     pub fn expanded(&self, shader: &Shader, text: &str, place: Span) -> Option<String> {
         let place = shader.origins.locate(place)?;
-        self.expanded_at(shader, text, place, MOST_WITHIN)
-    }
-
-    fn expanded_at(&self, shader: &Shader, text: &str, place: FileSpan, depth: usize) -> Option<String> {
-        let mut expanded = String::with_capacity(text.len());
-        let mut done = 0;
-        for word in words(text.as_bytes()) {
-            let [first, others @ ..] = self.definitions(word) else {
+        let is_behind =
+            |(file, start): (FileId, u32)| file == place.file && start as usize >= place.end as usize;
+        let mut defined = String::new();
+        let mut seen: BTreeSet<&[u8]> = BTreeSet::new();
+        let mut waiting: Vec<&[u8]> = words(text.as_bytes()).collect();
+        while let Some(name) = waiting.pop() {
+            let [first, others @ ..] = self.definitions(name) else {
                 continue;
             };
-            let is_it = |other: &Definition| other.body.trim_ascii() == first.body.trim_ascii();
-            let is_behind =
-                |(file, start): (FileId, u32)| file == place.file && start as usize >= place.end as usize;
-            if !first.parameters.is_empty()
-                || !others.iter().all(is_it)
-                || !undefined(shader, word).all(is_behind)
-            {
+            if !seen.insert(name) {
+                continue;
+            }
+            let is_it = |other: &Definition| {
+                other.body.trim_ascii() == first.body.trim_ascii() && other.parameters == first.parameters
+            };
+            if !others.iter().all(is_it) || !undefined(shader, name).all(is_behind) {
                 return None;
             }
-            let body = std::str::from_utf8(&first.body).ok()?;
-            let start = (word.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
-            expanded.push_str(text.get(done..start)?);
-            expanded.push_str(&self.expanded_at(shader, body, place, depth.checked_sub(1)?)?);
-            done = start + word.len();
+            waiting.extend(words(&first.body));
+            let parts = [
+                b"#define ",
+                name,
+                &*first.parameters,
+                b" ",
+                first.body.trim_ascii(),
+                b"\n",
+            ];
+            defined.push_str(std::str::from_utf8(&parts.concat()).ok()?);
         }
-        expanded.push_str(text.get(done..)?);
-        Some(expanded)
+        if seen.is_empty() {
+            return Some(text.to_owned());
+        }
+        let (unit, problems) = preprocess("", (defined + text).into_bytes(), &[], &NoIncludes);
+        String::from_utf8(unit.text).ok().filter(|_| problems.is_empty())
     }
 
     /// What macros are given anywhere whose definition such texts choose, be it by way of others: one text for each call.
@@ -891,9 +899,6 @@ pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
         .filter(|word| !word.is_empty())
 }
-
-/// Macros within macros that [`Unit::expanded`] follows.
-const MOST_WITHIN: usize = 8;
 
 /// Where a name stops to be a macro.
 fn undefined<'a>(shader: &'a Shader, name: &'a [u8]) -> impl Iterator<Item = (FileId, u32)> + 'a {

@@ -356,7 +356,11 @@ impl<'a> Text<'a> {
         let of_one = values.len() == 1;
         let values = values
             .into_iter()
-            .map(|value| if of_one { value } else { format!("{ty}({value})") });
+            .map(|value| match (of_one, sole_use.is_of_another_width) {
+                (true, _) => value,
+                (false, true) => format!("({ty})({value})"),
+                (false, false) => format!("{ty}({value})"),
+            });
         values
             .reduce(|all, value| combined(self.reduction.operator, &all, &value))
             .or_else(|| {

@@ -21,7 +21,7 @@ pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
         .trim_start_matches('[')
         .trim()
         .eq_ignore_ascii_case("numthreads");
-    if !is_attribute || arguments.contains(['(', ')']) || has_comment(arguments) {
+    if !is_attribute || arguments.contains(['(', ')', '#']) || has_comment(arguments) {
         return None;
     }
     Some(

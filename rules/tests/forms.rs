@@ -764,3 +764,22 @@ void Extrema(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
         assert_eq!(why(&text), [reason], "{text}");
     }
 }
+
+/// A constructor takes as many components as there are.
+#[test]
+fn values_of_another_width_are_cast() {
+    for (stored, element, given) in [
+        ("uint", "uint2", "(uint2)(Src[id.x]) + (uint2)(Src[id.x + 128])"),
+        ("uint4", "uint", "(uint)(Src[id.x]) + (uint)(Src[id.x + 128])"),
+        ("uint2", "uint2", "uint2(Src[id.x]) + uint2(Src[id.x + 128])"),
+    ] {
+        let text = fixed(&format!(
+            "StructuredBuffer<{stored}> Src;\nRWStructuredBuffer<{element}> Out;\ngroupshared {element} g[256];\n\
+             [numthreads(128, 1, 1)]\nvoid Sum(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group : SV_GroupID)\n{{\n\
+             \x20   g[gi] = Src[id.x];\n    g[gi + 128] = Src[id.x + 128];\n    GroupMemoryBarrierWithGroupSync();\n\
+             \x20   for (uint s = 128; s > 0; s >>= 1)\n    {{\n        if (gi < s)\n            g[gi] += g[gi + s];\n\
+             \x20       GroupMemoryBarrierWithGroupSync();\n    }}\n    if (gi == 0)\n        Out[group.x] = g[0];\n}}\n"
+        ));
+        assert!(text.contains(&format!("GroupSum({given}, gi)")), "{text}");
+    }
+}

@@ -237,6 +237,64 @@ impl Others {
     }
 }
 
+/// The builds that a file and its project declare of a kernel.
+struct Declared {
+    builds: BTreeSet<Vec<Definition>>,
+    /// By their definitions, in words.
+    said: String,
+}
+
+impl Declared {
+    fn by(configurations: &Configurations<'_>, default: &Configuration, kernel: &str) -> Declared {
+        let declared = configurations.declared(&default.unit.text);
+        let is_of_kernel = |one: &Configuration| {
+            let is_it = |name: &String| name == kernel;
+            { one.kernels.iter() }.all(|kernels| kernels.iter().any(is_it))
+        };
+        let of_kernel: Vec<Configuration> = declared.filter(is_of_kernel).collect();
+        let is_own = of_kernel.iter().any(|one| one.kernels.is_some());
+        // Where the kernel is declared, it is not built by default.
+        let of_default = (!is_own && !of_kernel.is_empty()).then(|| sorted(&default.defines));
+        let builds = of_kernel.iter().map(|one| sorted(&one.defines)).chain(of_default);
+        let said = of_kernel.iter().map(|one| {
+            let own = one
+                .defines
+                .iter()
+                .filter(|define| !default.defines.contains(define));
+            let own: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+            if own.is_empty() {
+                "one without definitions".to_owned()
+            } else {
+                format!("`{}`", own.join(" "))
+            }
+        });
+        Declared {
+            said: said.collect::<Vec<_>>().join(", "),
+            builds: builds.collect(),
+        }
+    }
+
+    /// Whether each declares builds, and not the same ones: to which of the other's one would have to be compared is not said.
+    fn is_another(&self, other: &Declared) -> bool {
+        !self.builds.is_empty() && !other.builds.is_empty() && self.builds != other.builds
+    }
+}
+
+/// The definitions of a file by default, and the builds that it declares of all kernels.
+fn builds_of(file: &OneFile) -> (Vec<Definition>, BTreeSet<Vec<Definition>>) {
+    let (path, search) = (file.path.display().to_string(), file.search());
+    let text = file.text[..].into();
+    let (configurations, default) = Configurations::of(&path, &text, &file.project, &search);
+    let declared = Declared::by(&configurations, &default, "");
+    (default.defines, declared.builds)
+}
+
+fn sorted(defines: &[Definition]) -> Vec<Definition> {
+    let mut sorted = defines.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
 /// What is proved of the kernel `name` in each of these configurations that has it.
 fn elsewhere(others: &[Other], name: &str) -> Vec<Elsewhere> {
     let with_pair = others
@@ -446,7 +504,12 @@ impl<'a> Verification<'a> {
             let unit = file.unit(&file.text);
             Ok((file, unit))
         };
-        let ((file, flagged), (other_text, other)) = (read(first)?, read(second)?);
+        let ((file, flagged), (other_text, mut other)) = (read(first)?, read(second)?);
+        // The same builds may be declared in another order.
+        let [(default, builds), (other_default, other_builds)] = [&file, &other_text].map(builds_of);
+        if builds == other_builds && default != other_default {
+            other = other_text.unit_under(&other_text.text, &default);
+        }
         let units = [&flagged, &other];
         self.unread += units.iter().filter(|unit| !unit.problems.is_empty()).count();
         let pair = || -> Result<Pair> {
@@ -540,17 +603,24 @@ impl<'a> Verification<'a> {
         names: Option<(&str, &str)>,
     ) -> Result<Others> {
         let entry = self.args.entry.as_deref();
+        let second_path = other.0.path.display();
         let files = [(file, text), other]
             .into_iter()
             .take(if names.is_none() { 1 } else { 2 });
         let mut all: Vec<Other> = Vec::new();
         let mut unread = BTreeSet::new();
         let mut seen: Vec<Vec<Definition>> = Vec::new();
+        let mut declared: Vec<Declared> = Vec::new();
         for (of, text_of) in files {
             let (path, search) = (of.path.display().to_string(), of.search());
             let text_of = text_of.into();
             let (configurations, default) = Configurations::of(&path, &text_of, &of.project, &search);
             seen.push(default.defines.clone());
+            declared.push(Declared::by(
+                &configurations,
+                &default,
+                names.map_or("", |(name, _)| name),
+            ));
             let mut others = configurations.others(&default);
             // What is compared are compute shaders, whatever else the file is compiled as.
             let stage =
@@ -608,6 +678,17 @@ impl<'a> Verification<'a> {
                     });
                 }
             }
+        }
+        if let [one, other] = declared.as_slice()
+            && one.is_another(other)
+        {
+            bail!(
+                "the two files declare other builds: {} in {}, and {} in {}",
+                one.said,
+                file.path.display(),
+                other.said,
+                second_path,
+            );
         }
         Ok(Others { read: all, unread })
     }

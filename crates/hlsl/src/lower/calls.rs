@@ -226,7 +226,11 @@ impl<'a> Lowering<'a> {
         if name == b"NonUniformResourceIndex"
             && let Ok([index]) = <[Expr; 1]>::try_from(arguments.clone())
         {
-            return as_value(index);
+            // With the mark, which an index has to have that differs between threads.
+            return Expr {
+                span,
+                ..as_value(index)
+            };
         }
         if let Some(ty) = pure_function(name, arguments.first().map(|argument| &argument.ty)) {
             self.told.insert(span);

@@ -276,10 +276,10 @@ fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> 
 
 /// What words mean that the tree leaves out: small numbers, matrices as bytes, and what index a resource may be told by.
 fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
-    let orders = kernels.map(|kernel| kernel.declarations.orders_of_bytes(&kernel.functions()));
-    if orders[0] != orders[1] {
-        let what = "the order in memory of matrices that are stored or loaded as bytes";
-        return unlike(what, kernels, shown(&orders));
+    let marks = kernels.map(|kernel| kernel.declarations.marks_of_functions(&kernel.functions()));
+    if marks[0] != marks[1] {
+        let what = "what the functions say of memory that is accessed as bytes or by way of a heap";
+        return unlike(what, kernels, shown(&marks));
     }
     let numbers = kernels.map(|kernel| small_numbers(&kernel.shader.text));
     // Which of them stands where shows only where there are several.

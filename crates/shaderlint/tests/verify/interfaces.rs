@@ -237,8 +237,35 @@ fn matrices_lie_in_one_order() {
             &format!("struct S {{ row_major float4x4 m; }}; RWByteAddressBuffer R; {OUT}"),
             body,
             ["row_major ", ""],
-            "the order in memory of matrices that are stored or loaded as bytes is `row_major` in a.hlsl, and nothing in b.hlsl",
+            "what the functions say of memory that is accessed as bytes or by way of a heap is `row_major` in a.hlsl, and nothing in b.hlsl",
         );
+    }
+    // Only a variable of the kernel declares what a heap holds.
+    let of_heap = "Y[id.x] = a[gi].m[0][1];";
+    for [declared, body] in [
+        [
+            "struct S { MARK float4x4 m; };",
+            "StructuredBuffer<S> a = ResourceDescriptorHeap[3];",
+        ],
+        [
+            "struct S { float4x4 m; };",
+            "MARK RWStructuredBuffer<S> a = ResourceDescriptorHeap[3];",
+        ],
+    ] {
+        let mark = if declared.contains("MARK") {
+            "row_major"
+        } else {
+            "globallycoherent"
+        };
+        let texts = [mark, ""].map(|mark| {
+            kernel(&format!("{declared} {OUT}"), &format!("{body} {of_heap}")).replace("MARK", mark)
+        });
+        let said = of_two([&texts[0], &texts[1]]);
+        assert!(
+            said.contains(&format!("by way of a heap is `{mark}` in a.hlsl")),
+            "{said}"
+        );
+        assert!(of_two([&texts[1], &texts[1]]).contains("proved equal"), "{said}");
     }
     differ(
         &format!("cbuffer C {{ row_major float3x4 m; float b; }} {OUT}"),

@@ -346,6 +346,28 @@ fn a_verdict_names_the_configurations_it_holds_for() {
 
 "#]]
     );
+    // Each file's builds are its own.
+    let built = |builds: &str| {
+        format!(
+            "{builds}\n#ifndef X\n#define X 0\n#endif\nRWStructuredBuffer<uint> Y;\n\
+             [numthreads(64, 1, 1)]\nvoid Main(uint3 id : SV_DispatchThreadID) {{ Y[id.x] = X; }}\n"
+        )
+    };
+    let of_builds = |builds: [&str; 2]| {
+        let texts = builds.map(built);
+        of_two("declared-builds", [&texts[0], &texts[1]], &[])
+    };
+    let [one, two] = ["#pragma kernel Main X=1", "#pragma kernel Main X=2"];
+    let said = of_builds([one, two]);
+    assert!(
+        said.contains("the two files declare other builds: `X=1` in"),
+        "{said}"
+    );
+    assert!(of_builds([one, one]).contains("proved equal"));
+    assert!(of_builds([one, ""]).contains("proved equal"));
+    let choice = "#ifdef A\n#define X 1\n#elif defined(B)\n#define X 2\n#endif";
+    let [ab, ba] = ["A B", "B A"].map(|keywords| format!("#pragma multi_compile {keywords}\n{choice}"));
+    assert!(of_builds([&ab, &ba]).contains("proved equal"));
     // A compute shader is compiled as one, whatever else is in its file.
     let of_stage = |value: &str| {
         let first = kernel("4").replace(

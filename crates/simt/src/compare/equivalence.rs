@@ -178,6 +178,10 @@ pub(crate) struct Trace {
     writes: Vec<Write>,
     /// Loops that were not seen to end.
     pub unended: Rc<FxHashSet<(Symbol, Value)>>,
+    /// Those of them that may wait for other groups.
+    pub waits_for_others: Rc<FxHashSet<(Symbol, Value)>>,
+    /// A resource of several is chosen by an index that differs between threads, and is not marked as such.
+    pub has_unmarked_index: bool,
     /// What was found in device memory that can be written.
     observed: Observed,
     /// Other groups may see what was written.
@@ -372,6 +376,8 @@ pub(crate) fn finished(
         || machine.state.assumed != Value::TRUE
         || !machine.report.divergences.is_empty();
     let unended = machine.state.unended.clone();
+    let waits_for_others = machine.state.waits_for_others.clone();
+    let has_unmarked_index = machine.report.has_unmarked_index;
     let observed = machine.state.ordering.observed.clone();
     let is_published = machine.state.publishes || Words::of(shader).is_coherent;
     let events = machine.state.ordering.events().clone();
@@ -381,6 +387,8 @@ pub(crate) fn finished(
     Ok(Trace {
         writes,
         unended,
+        waits_for_others,
+        has_unmarked_index,
         observed,
         is_published,
         events,
@@ -550,6 +558,19 @@ pub(crate) fn compare_traces(
 ) -> Outcome {
     if (shaders.iter().zip(traces)).any(|(shader, trace)| parts_texels(shader, terms, &trace.writes)) {
         let why = "a component of a texel is stored, which writes all of it, and other threads may write to that texel";
+        return Outcome::NotProved(why.to_owned());
+    }
+    let [expected, got] = traces;
+    let why = if !expected.waits_for_others.is_subset(&got.waits_for_others) {
+        Some("a loop that may wait for other groups is missing")
+    } else if got.has_unmarked_index && !expected.has_unmarked_index {
+        Some("which resource is used differs between threads, and `NonUniformResourceIndex` does not say so")
+    } else if got.presumes && !expected.presumes {
+        Some("a barrier that not all threads may reach")
+    } else {
+        None
+    };
+    if let Some(why) = why {
         return Outcome::NotProved(why.to_owned());
     }
     let outcome = compare_writes(terms, shaders[0], traces, left);

@@ -64,6 +64,9 @@ impl<O: Observer> Machine<'_, O> {
             let threads = self.state.active.threads();
             let entered = threads.filter_map(|thread| Some((text, digests.get(thread)?.clone())));
             let entered: Vec<(Symbol, Value)> = entered.collect();
+            if effects.device_observed {
+                Rc::make_mut(&mut self.state.waits_for_others).extend(entered.iter().cloned());
+            }
             Rc::make_mut(&mut self.state.unended).extend(entered);
         }
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);

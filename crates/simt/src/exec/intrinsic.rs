@@ -79,12 +79,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         let count = self.parts(ty) as u32;
         let [width, height, _] = self.group.map(|size| size as usize);
         let lanes = self.lanes;
+        let is_truth = ty.scalar() == Some(Scalar::Bool);
         let of_thread = |component: u32, thread: usize| match component {
             0 => thread % width,
             1 => thread / width % height,
             _ => thread / (width * height),
         } as u32;
-        (0..count)
+        let values: Vec<Column> = (0..count)
             .map(|component| match semantic {
                 "sv_groupindex" => Column::from_fn(lanes, |thread| Value::Known(thread as u32)),
                 "sv_groupthreadid" => {
@@ -114,7 +115,16 @@ impl<'a, O: Observer> Machine<'a, O> {
                     })
                 }
             })
-            .collect()
+            .collect();
+        if !is_truth {
+            return values;
+        }
+        let truth = |column: &Column| {
+            self.map([column], |machine, values| {
+                fold::cast(machine.terms, Scalar::Uint, Scalar::Bool, values[0])
+            })
+        };
+        values.iter().map(truth).collect()
     }
 
     fn group_id(&mut self, component: u32) -> Value {

@@ -116,6 +116,8 @@ pub(crate) struct State {
     pub left: u32,
     /// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
     pub unended: Rc<FxHashSet<(Symbol, Value)>>,
+    /// Those of them that read what other groups may write meanwhile.
+    pub waits_for_others: Rc<FxHashSet<(Symbol, Value)>>,
     pub active: Mask,
     /// Threads that have not certainly left the kernel.
     pub alive: Mask,
@@ -229,6 +231,8 @@ pub(crate) struct Report {
     /// A barrier was passed to which only some inputs lead.
     pub guarded_barrier: bool,
     pub used_waves: bool,
+    /// A resource of several was chosen by an index that differs between threads, without `NonUniformResourceIndex`.
+    pub has_unmarked_index: bool,
 }
 
 /// Why a run without steps left does not go on.
@@ -402,6 +406,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             steps: Rc::default(),
             left: 0,
             unended: Rc::default(),
+            waits_for_others: Rc::default(),
             active: all,
             alive: all,
             guard: Column::Uniform(Value::TRUE),

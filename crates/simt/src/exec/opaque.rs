@@ -131,6 +131,9 @@ impl<'a, O: Observer> Machine<'a, O> {
                 }
                 _ => self.load(&place, operand.span),
             };
+            if operands.first().is_some_and(|heap| self.is_heap(heap)) && !self.is_heap(operand) {
+                self.note_index_of_resources(&value, is_marked);
+            }
             is_partly_known |= self.shader.holds_resource(&operand.ty);
             is_partly_known |= match &operand.ty {
                 _ if self.over_approximates() => value.len() < self.parts(&operand.ty),
@@ -174,6 +177,10 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let named = named.into_iter();
         columns.extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
+        if takes_derivatives(expr) {
+            let all = self.of_all_threads(&columns);
+            columns.push(all);
+        }
         if has_nothing && is_name(self.shader, expr) {
             // Perhaps one for each thread, and another each time.
             self.state.events += 1;
@@ -317,6 +324,20 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values))
     }
 
+    /// What all threads that are there hold, and which these are. Which of them share a quad is the device's choice.
+    fn of_all_threads(&mut self, columns: &[Column]) -> Column {
+        let active = self.state.active;
+        let mut all: Vec<Value> = active.words(self.lanes).map(Value::Known).collect();
+        for column in columns.iter().chain([&self.state.guard]) {
+            match column.uniform(active) {
+                Some(value) => all.push(value.clone()),
+                None => all.extend(active.threads().map(|thread| column.at(thread).clone())),
+            }
+        }
+        let text = self.terms.symbol("what all threads hold");
+        Column::Uniform(self.terms.apply(Op::Opaque { text, component: 0 }, &all))
+    }
+
     /// The values of an expression of this text that is given `all`.
     pub fn term_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
         (0..count)
@@ -447,5 +468,18 @@ impl<'a, O: Observer> Machine<'a, O> {
         let all = self.as_one(&columns);
         self.write_opaquely(text, 0, &all, (&place, target.span), true)?;
         Ok(Some(()))
+    }
+}
+
+/// Whether a texture's method chooses a level by how its place differs among the threads of a quad (HLSL specifications, shader model 6.6,
+/// "Derivatives").
+fn takes_derivatives(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Method { name, .. } => {
+            let is_sample = name.starts_with("Sample");
+            let has_own_level = ["Level", "Grad"].iter().any(|kind| name.contains(kind));
+            is_sample && !has_own_level || name.starts_with("CalculateLevelOfDetail")
+        }
+        _ => false,
     }
 }

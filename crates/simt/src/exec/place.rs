@@ -3,6 +3,7 @@
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
 
 use crate::exec::Observer;
+use crate::exec::handle::is_marked;
 use crate::exec::{MAX_COMPONENTS, Machine, Run};
 use crate::terms::column::Column;
 use crate::terms::value::{Op, Value};
@@ -192,6 +193,10 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let index_value = self.eval(index)?;
                 if index_value.is_empty() && self.over_approximates() {
                     return Self::stop("an index that is not understood", expr.span);
+                }
+                if matches!(&base.ty, Type::Array(..)) && self.shader.holds_resource(&base.ty) {
+                    let is_marked = is_marked(self.shader, index);
+                    self.note_index_of_resources(&index_value, is_marked);
                 }
                 // Which of an array of resources is part of the index too.
                 if let Root::Device { index: indices, .. } = &mut place.root

@@ -6,6 +6,7 @@ mod meaning;
 mod ordering;
 mod outside;
 mod stretch;
+mod threads;
 mod types;
 
 use shaderlint_hlsl::Shader;

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
 use shaderlint_hlsl::{MatrixOrder, Shader, Span};
 
 pub(super) struct Declarations<'a> {
@@ -42,11 +43,14 @@ impl<'a> Declarations<'a> {
         marks
     }
 
-    /// The orders of matrices that functions may store or load as bytes. None where no text has a `Load<` or `Store<`:
-    /// other accesses name components, and the order does not show.
-    pub fn orders_of_bytes(&self, functions: &[Span]) -> Vec<String> {
+    /// What functions say of memory that no declaration of the file does: all of it where they take resources from a heap, which
+    /// only their own variables declare; the orders of matrices where they may store or load these as bytes. None where no
+    /// text has a heap, a `Load<` or a `Store<`: other accesses name components, and the order does not show.
+    pub fn marks_of_functions(&self, functions: &[Span]) -> Vec<String> {
         let text = &self.shader.text;
-        if !functions.iter().any(|of| has_typed_access(of.slice(text))) {
+        let has = |is_such: fn(&[u8]) -> bool| functions.iter().any(|of| is_such(of.slice(text)));
+        let has_heap = has(|text| memmem::find(text, b"DescriptorHeap").is_some());
+        if !has_heap && !has(has_typed_access) {
             return Vec::new();
         }
         let mut marks = Vec::new();
@@ -54,7 +58,7 @@ impl<'a> Declarations<'a> {
         for function in functions {
             self.collect(*function, TextOf::Function, &mut seen, &mut marks);
         }
-        marks.retain(|mark| is_order(mark.as_bytes()) || is_separator(mark));
+        marks.retain(|mark| has_heap || is_order(mark.as_bytes()) || is_separator(mark));
         if marks.iter().all(|mark| is_separator(mark)) {
             marks.clear();
         }
@@ -86,7 +90,8 @@ impl<'a> Declarations<'a> {
                 if word == b"struct" || word == b"class" {
                     last_sign = b' ';
                 }
-                if is_order(word) || is_mark(word) {
+                let is_coherent = matches!(word, b"globallycoherent" | b"reordercoherent");
+                if is_order(word) || is_mark(word) || is_coherent && of == TextOf::Function {
                     marks.push(String::from_utf8_lossy(word).into_owned());
                     is_ordered |= is_order(word);
                 } else if is_matrix(word) {
