@@ -720,6 +720,11 @@ void Extrema(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
 }
 ";
     assert!(fixed(kernel).contains("< N; waveElement"), "{}", fixed(kernel));
+    let again = kernel.replace(
+        "#define N 64\n",
+        "#define N 8\nstatic const uint First = N;\n#undef N\n#define N 64\n",
+    );
+    assert!(fixed(&again).contains("< N; waveElement"), "{}", fixed(&again));
     let why = |text: &str| {
         let findings = lint(text.as_bytes());
         let reasons = findings
