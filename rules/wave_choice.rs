@@ -10,8 +10,6 @@
 //!
 //! Values are `uint`s: a NaN would be no thread's, and an atomic of floats is none of HLSL's.
 
-use std::fmt::Write;
-
 use shaderlint_hlsl::{Scalar, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Companions, Elements, LaneMap, Operator, Order, Rewrite};
@@ -25,53 +23,21 @@ use crate::written::local_name;
 /// Elements from which on the form was seen to be faster than the ladder (`docs/measurements.md`).
 pub(crate) const FASTER_FROM: u32 = 64;
 
-/// The forms that may take the ladder's place, the one that does least first: with a barrier behind the copy where others read it.
+/// The forms that may take the ladder's place, the one that does least first: by a helper that is there, and with a barrier behind the
+/// copy where others read it.
 pub(crate) fn forms(
     context: &Context<'_>,
     reduction: &Collective,
     rewrite: &Rewrite,
     companions: &Companions,
 ) -> Vec<WaveForm> {
-    let forms = [false, true].map(|last| form(context, reduction, rewrite, companions, last));
-    forms.into_iter().flatten().collect()
-}
-
-fn form(
-    context: &Context<'_>,
-    reduction: &Collective,
-    rewrite: &Rewrite,
-    companions: &Companions,
-    last: bool,
-) -> Option<WaveForm> {
     let shader = context.shader;
-    let lanes: u32 = context.analysis.group_size.iter().product();
-    let (
-        &Elements::Array {
-            global,
-            offset: 0,
-            component,
-            axis: 0,
-        },
-        &Elements::Cell { index: 0, .. },
-    ) = (&reduction.input, &reduction.output)
-    else {
-        return None;
-    };
-    let is_plain =
-        reduction.element == Scalar::Uint && reduction.vector.is_none() && reduction.count == lanes;
-    let is_faster = reduction.count >= FASTER_FROM;
     let leaves_nothing = rewrite.also.is_empty() && rewrite.further.is_empty() && rewrite.settled.is_empty();
-    if !is_plain || !is_faster || !leaves_nothing {
-        return None;
-    }
-    let least = reduction.operator == Operator::MinUint;
-    let barrier = barrier_of(reduction);
-    let array = shader.globals.get(global.0 as usize)?;
-    let Type::Array(element, _) = &array.ty else {
-        return None;
+    let copied = copied(context, reduction, rewrite, companions).filter(|_| leaves_nothing);
+    let Some([value, copies]) = copied else {
+        return Vec::new();
     };
-    let (_, key) = scalar_part(shader, element, component.unwrap_or(0).into())?;
-    let lane = &rewrite.lane;
+    let (least, barrier) = (reduction.operator == Operator::MinUint, barrier_of(reduction));
     let kept = further_name(shader, &name_beside(shader, reduction, ["Best", "_best"]), &[]);
     let wanted = function_name(shader, &["Group", "Arg", if least { "Min" } else { "Max" }]);
     let comment = format!(
@@ -87,36 +53,83 @@ fn form(
         let text = helper(context, (name, kept), barrier, least, companions.order);
         [text.clone(), text]
     };
-    let helper = Helper::all(shader, reduction, &wanted, (&kept, &comment), write).next()?;
-    let best = local_name(shader, reduction, "best");
-    let copies = copies(context, reduction, companions, &best)?;
-    let mut block = format!(
-        "{{\n    uint {best} = {}({}[{lane}]{key}, {lane});\n    if ({lane} == 0)\n",
-        helper.name, array.name
-    );
-    match copies.as_slice() {
-        [copy] => {
-            let _ = writeln!(block, "        {copy}");
+    let helpers = Helper::all(shader, reduction, &wanted, (&kept, &comment), write);
+    let forms = helpers.flat_map(|helper| [(helper.clone(), ""), (helper, barrier)]);
+    let forms = forms.map(|(helper, last)| {
+        let best = local_name(shader, reduction, BEST);
+        let behind = if last.is_empty() {
+            String::new()
+        } else {
+            format!("    {last}();\n")
+        };
+        let block = format!(
+            "{{\n    uint {best} = {}({value});\n{copies}{behind}}}",
+            helper.name
+        );
+        let totals = Totals {
+            declaration: format!("groupshared uint {kept}"),
+            length: Some(("2".to_owned(), 2)),
+        };
+        let new = { [totals].into_iter() }.filter(|_| !helper.is_declared).collect();
+        WaveForm {
+            keeps_totals: true,
+            is_flat: true,
+            helper: Some(helper),
+            ..WaveForm::new(block, None, new, &LaneMap::ALL)
         }
-        copies => {
-            let _ = writeln!(block, "    {{\n        {}\n    }}", copies.join("\n        "));
-        }
-    }
-    if last {
-        let _ = writeln!(block, "    {barrier}();");
-    }
-    block.push('}');
-    let totals = Totals {
-        declaration: format!("groupshared uint {kept}"),
-        length: Some(("2".to_owned(), 2)),
+    });
+    forms.collect()
+}
+
+/// What the thread of the best element is called.
+const BEST: &str = "best";
+
+/// What the helper is given, and the statement that copies what belongs to the best element; `None` for elements that no form is
+/// written for, or too few.
+fn copied(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    companions: &Companions,
+) -> Option<[String; 2]> {
+    let shader = context.shader;
+    let lanes: u32 = context.analysis.group_size.iter().product();
+    let (
+        &Elements::Array {
+            global,
+            offset: 0,
+            component,
+            axis: 0,
+        },
+        &Elements::Cell { index: 0, .. },
+    ) = (&reduction.input, &reduction.output)
+    else {
+        return None;
     };
-    let new = { [totals].into_iter() }.filter(|_| !helper.is_declared).collect();
-    Some(WaveForm {
-        keeps_totals: true,
-        is_flat: true,
-        helper: Some(helper),
-        ..WaveForm::new(block, None, new, &LaneMap::ALL)
-    })
+    let is_plain = reduction.element == Scalar::Uint && reduction.vector.is_none();
+    if !is_plain || reduction.count != lanes || reduction.count < FASTER_FROM {
+        return None;
+    }
+    let array = shader.globals.get(global.0 as usize)?;
+    let Type::Array(element, _) = &array.ty else {
+        return None;
+    };
+    let (_, key) = scalar_part(shader, element, component.unwrap_or(0).into())?;
+    let lane = &rewrite.lane;
+    let copies = copies(
+        context,
+        reduction,
+        companions,
+        &local_name(shader, reduction, BEST),
+    )?;
+    let body = match copies.as_slice() {
+        [copy] => format!("        {copy}\n"),
+        copies => format!("    {{\n        {}\n    }}\n", copies.join("\n        ")),
+    };
+    Some([
+        format!("{}[{lane}]{key}, {lane}", array.name),
+        format!("    if ({lane} == 0)\n{body}"),
+    ])
 }
 
 fn helper(

@@ -11,7 +11,6 @@
 //! the mark tells how many indices there are. Where threads left nothing, the mark is 0; where it is not known which
 //! `return` was theirs, it is a term that is no number. Either way nothing is known of the resource.
 
-use memchr::memmem;
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Type};
 
 use crate::exec::Observer;
@@ -42,20 +41,7 @@ pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
     matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
 }
 
-/// Whether an index is written as one that differs between threads.
-pub(crate) fn is_marked(shader: &Shader, index: &Expr) -> bool {
-    let text = index.span.slice(&shader.text);
-    memmem::find(text, b"NonUniformResourceIndex").is_some()
-}
-
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Notes that a resource of several is chosen by an index.
-    pub fn note_index_of_resources(&mut self, index: &[Column], is_marked: bool) {
-        let active = self.state.active;
-        let mut differing = index.iter().filter(|column| column.uniform(active).is_none());
-        self.report.has_unmarked_index |= !is_marked && differing.next().is_some();
-    }
-
     /// The descriptor heap: one for all threads, though no operand says so.
     pub fn is_heap(&self, expr: &Expr) -> bool {
         is_heap(self.shader, expr)

@@ -1,9 +1,9 @@
 //! Places: what an expression names.
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
+use memchr::memmem;
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Storage, Type};
 
 use crate::exec::Observer;
-use crate::exec::handle::is_marked;
 use crate::exec::{MAX_COMPONENTS, Machine, Run};
 use crate::terms::column::Column;
 use crate::terms::value::{Op, Value};
@@ -330,6 +330,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
+    /// Notes that a resource of several is chosen by an index.
+    pub fn note_index_of_resources(&mut self, index: &[Column], is_marked: bool) {
+        let active = self.state.active;
+        let mut differing = index.iter().filter(|column| column.uniform(active).is_none());
+        self.report.has_unmarked_index |= !is_marked && differing.next().is_some();
+    }
+
     /// The variable that an expression is the name of.
     fn variable(&self, expr: &Expr) -> Option<Root> {
         match expr.kind {
@@ -402,6 +409,12 @@ impl Place {
             _ => None,
         }
     }
+}
+
+/// Whether an index is written as one that differs between threads.
+fn is_marked(shader: &Shader, index: &Expr) -> bool {
+    let text = index.span.slice(&shader.text);
+    memmem::find(text, b"NonUniformResourceIndex").is_some()
 }
 
 pub(crate) fn is_resource(ty: &Type) -> bool {

@@ -314,6 +314,10 @@ impl<O: Observer> Machine<'_, O> {
         touches: Touches,
     ) -> BTreeMap<usize, Value> {
         let mut read = BTreeMap::new();
+        // Of a window onto a resource each read is of what others may write.
+        if self.state.shared[number].on_device {
+            return read;
+        }
         let is_open = |thread: &usize| base.at(*thread).known().is_none();
         let threads: Vec<usize> = self.state.active.threads().filter(is_open).collect();
         let mut known: Vec<(Value, Option<Ranked>)> = Vec::new();
