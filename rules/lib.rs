@@ -46,6 +46,7 @@ mod claim;
 mod configuration;
 mod declaring;
 mod element;
+mod expansion;
 mod form;
 mod group_helper;
 mod last_calls;

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
-    Definition, Definitions, Derived, Directive, Directives, FileId, FileSpan, FunctionId, Intrinsic,
-    NoIncludes, Reach, Shader, Span, Storage, Text, blank_comments, directives, include_guard, is_type_name,
-    preprocess, without_dead_arms,
+    Definition, Definitions, Derived, Directive, Directives, FileId, FileSpan, FunctionId, Intrinsic, Reach,
+    Shader, Span, Storage, Text, blank_comments, directives, include_guard, is_type_name, without_dead_arms,
 };
 use shaderlint_linter::NoFix;
 
@@ -568,75 +567,6 @@ impl Unit {
         self.definitions.named(name)
     }
 
-    /// A text without its comments as it is once the macros are expanded that it names, if it stands at `place`. `None` where it is
-    /// not told which of several definitions of one holds there, if any.
-    pub fn expanded(&self, shader: &Shader, text: &str, place: Span) -> Option<String> {
-        let place = shader.origins.locate(place)?;
-        let text = String::from_utf8(blank_comments(text.as_bytes())).ok()?;
-        let mut defined = Vec::new();
-        let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
-        let mut waiting: Vec<Vec<u8>> = words(text.as_bytes()).map(<[u8]>::to_vec).collect();
-        while let Some(name) = waiting.pop() {
-            if self.definitions(&name).is_empty() || seen.contains(&name) {
-                continue;
-            }
-            let Definition { parameters, body, .. } = self.definition_at(shader, &name, place)?;
-            waiting.extend(words(&body).map(<[u8]>::to_vec));
-            defined.extend([b"#define ", &*name, &*parameters, b" ", body.trim_ascii(), b"\n"].concat());
-            seen.insert(name);
-        }
-        if seen.is_empty() {
-            return Some(text);
-        }
-        defined.extend_from_slice(text.as_bytes());
-        let (unit, problems) = preprocess("", defined, &[], &NoIncludes);
-        String::from_utf8(unit.text).ok().filter(|_| problems.is_empty())
-    }
-
-    /// The definition of a macro that holds at a place of a file.
-    fn definition_at(&self, shader: &Shader, name: &[u8], place: FileSpan) -> Option<Definition> {
-        let all = self.definitions(name);
-        let (first, others) = all.split_first()?;
-        let is_it = |other: &Definition| other.body == first.body && other.parameters == first.parameters;
-        let mut ends = undefined(shader, name).peekable();
-        if others.iter().all(is_it) && ends.peek().is_none() {
-            return Some(first.clone());
-        }
-        // All that is said of it stands in this file, outside of conditionals: the last of that holds.
-        let is_here = |file: FileId| file == place.file;
-        if !all
-            .iter()
-            .all(|one| one.place.is_some_and(|(file, _)| is_here(file)))
-            || !ends.all(|(file, _)| is_here(file))
-        {
-            return None;
-        }
-        let text = &shader.sources.get(place.file)?.text;
-        let (mut depth, mut last) = (0usize, None);
-        let lines = text.derived::<Directives>();
-        let outermost = usize::from(include_guard(text, &lines).is_some());
-        for line in lines.iter() {
-            if line.start >= place.start {
-                break;
-            }
-            let is_of_name = || words(&line.argument).next() == Some(name);
-            match &*line.keyword {
-                b"if" | b"ifdef" | b"ifndef" => depth += 1,
-                b"endif" => depth = depth.saturating_sub(1),
-                b"define" | b"undef" if is_of_name() => {
-                    if depth > outermost {
-                        return None;
-                    }
-                    let is_defined = line.keyword == b"define";
-                    last = Definition::of(&line.argument).filter(|_| is_defined);
-                }
-                b"pragma" if memmem::find(&line.argument, b"_macro").is_some() => return None,
-                _ => {}
-            }
-        }
-        last
-    }
-
     /// What macros are given anywhere whose definition such texts choose, be it by way of others: one text for each call.
     pub fn given_to_chosen(&self, choices: &[&[u8]]) -> Vec<&[u8]> {
         let mut chosen: FxHashSet<&[u8]> = FxHashSet::default();
@@ -927,15 +857,4 @@ fn choices(texts: &[Text]) -> Vec<Choice> {
 pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
         .filter(|word| !word.is_empty())
-}
-
-/// Where a name stops to be a macro.
-fn undefined<'a>(shader: &'a Shader, name: &'a [u8]) -> impl Iterator<Item = (FileId, u32)> + 'a {
-    let files = (0..).map(FileId).zip(&shader.sources.files);
-    files.flat_map(move |(id, file)| {
-        let lines = directives(&file.text).into_iter();
-        let own =
-            lines.filter(move |line| line.keyword == b"undef" && words(&line.argument).next() == Some(name));
-        own.map(move |line| (id, line.start))
-    })
 }

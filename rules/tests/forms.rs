@@ -733,7 +733,7 @@ void Extrema(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
         reasons.collect::<Vec<_>>()
     };
     for edits in [
-        // Three numbers, of which the last is the expression's value.
+        // The value of `(64, 1, 1)` is its last number.
         [("#define N 64", "#define N 64, 1, 1"), ("(N, 1, 1)", "(N)")],
         [
             ("(N, 1, 1)", "(N,1, 1)"),

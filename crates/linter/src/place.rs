@@ -154,7 +154,7 @@ fn whole_choices(shader: &Shader, mut place: FileSpan) -> Option<FileSpan> {
     let mut parts = vec![start];
     for line in directives(text.get(start..)?) {
         let (from, to) = (start + line.start as usize, start + line.end as usize);
-        if from >= end && (depth == 0 || has_code(text.get(end..from)?)) {
+        if from >= end && (depth == 0 || code_in(text.get(end..from)?).is_some()) {
             break;
         }
         match &*line.keyword {
@@ -170,9 +170,7 @@ fn whole_choices(shader: &Shader, mut place: FileSpan) -> Option<FileSpan> {
     let extracts = shader.origins.extracts(&shader.text, place.file);
     let is_there = |part: &[usize]| {
         let &[from, to] = part else { return true };
-        let code = blank_comments(text.get(from..to).unwrap_or_default());
-        let first = code.iter().position(|byte| !byte.is_ascii_whitespace());
-        first.is_none_or(|first| {
+        code_in(text.get(from..to).unwrap_or_default()).is_none_or(|first| {
             let at = u32::try_from(from + first).unwrap_or(u32::MAX);
             extracts.times(at, at.saturating_add(1)) > 0
         })
@@ -181,10 +179,10 @@ fn whole_choices(shader: &Shader, mut place: FileSpan) -> Option<FileSpan> {
     (depth == 0 && parts.chunks(2).all(is_there)).then_some(place)
 }
 
-fn has_code(text: &[u8]) -> bool {
-    blank_comments(text)
-        .iter()
-        .any(|byte| !byte.is_ascii_whitespace())
+/// Where the code of a text begins.
+fn code_in(text: &[u8]) -> Option<usize> {
+    let code = blank_comments(text);
+    code.iter().position(|byte| !byte.is_ascii_whitespace())
 }
 
 fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {

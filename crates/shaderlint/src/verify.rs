@@ -616,11 +616,7 @@ impl<'a> Verification<'a> {
             let text_of = text_of.into();
             let (configurations, default) = Configurations::of(&path, &text_of, &of.project, &search);
             seen.push(default.defines.clone());
-            declared.push(Declared::by(
-                &configurations,
-                &default,
-                names.map_or("", |(name, _)| name),
-            ));
+            declared.extend(names.map(|(name, _)| Declared::by(&configurations, &default, name)));
             let mut others = configurations.others(&default);
             // What is compared are compute shaders, whatever else the file is compiled as.
             let stage =

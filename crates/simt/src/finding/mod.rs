@@ -138,7 +138,7 @@ pub struct Companions {
     pub order: Order,
 }
 
-/// The order of elements of which, where several are equal, the first is chosen.
+/// The order of elements in which the first of equal ones is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Ascending,

@@ -2,9 +2,9 @@
 //!
 //! [`value`] has the terms, [`normal_form`] and [`fold`] make them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
 //! a term was made is told by [`taint`] (which atomics had a part in it), [`shape`] (of data, and in which way),
-//! [`rounding`] (in which order floats were combined) and [`packed16`] (of which halves of words); [`ranked`] tells which of several
-//! elements one stands for. [`sample`] computes
-//! terms for inputs, and [`formula`] shows them to people. Nothing in here knows of a thread group that runs.
+//! [`rounding`] (in which order floats were combined) and [`packed16`] (of which halves of words). [`ranked`] finds the index of the
+//! least or greatest element in a term. [`sample`] computes terms for inputs, and [`formula`] shows them to people. Nothing in here
+//! knows of a thread group that runs.
 //!
 //! In this file are the atoms: what each stands for, so that the same operation on equal operands is the same atom.
 

@@ -21,13 +21,13 @@ use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms, fold};
 
-/// Elements of which one is chosen, at most.
+/// Elements that a choice is followed among, at most.
 const MOST: usize = 1024;
 
 /// How deep a rank may be in what is made of it.
 const DEEPEST: usize = 8;
 
-/// Elements of which the first is chosen whose key is the best.
+/// Elements in the order of their ranks: the first one with the best key is chosen.
 pub(crate) struct Ranked {
     /// The minimum or maximum of whole numbers by which keys are compared.
     pub operator: Operator,

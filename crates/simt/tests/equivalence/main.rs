@@ -43,7 +43,12 @@ fn kernel(attributes: &str, before: &str, body: &str) -> String {
 
 /// What is said of two bodies at every wave size.
 fn said(bodies: [&str; 2]) -> String {
-    let [first, second] = bodies.map(|body| kernel("", "", body));
+    said_behind("", bodies)
+}
+
+/// The same with these declarations before the kernels.
+fn said_behind(before: &str, bodies: [&str; 2]) -> String {
+    let [first, second] = bodies.map(|body| kernel("", before, body));
     words(&runs_of([&first, &second]))
 }
 
@@ -917,10 +922,7 @@ fn threads_that_leave_before_a_barrier_are_said_to_be_taken_to_stay() {
 #[test]
 fn types_that_are_not_known_prove_nothing() {
     let before = "RWStructuredBuffer<T> U; StructuredBuffer<T> V;";
-    let of = |bodies: [&str; 2]| {
-        let [first, second] = bodies.map(|body| kernel("", before, body));
-        words(&runs_of([&first, &second]))
-    };
+    let of = |bodies| said_behind(before, bodies);
     for pair in [
         ["T t = V[id.x]; Y[id.x] = t.a;", "T t = V[id.x]; Y[id.x] = t.b;"],
         [

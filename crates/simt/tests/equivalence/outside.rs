@@ -1,12 +1,11 @@
 //! What lies beyond the end of every resource is read as 0 and not written, so that differences there are none.
 
-use super::{kernel, runs_of, words};
+use super::said_behind;
 
 const TEXTURES: &str = "Texture2D<uint> T; RWTexture2D<uint> U; Texture3D<int> V;";
 
 fn said(bodies: [&str; 2]) -> String {
-    let [first, second] = bodies.map(|body| kernel("", TEXTURES, body));
-    words(&runs_of([&first, &second]))
+    said_behind(TEXTURES, bodies)
 }
 
 const UNSEEN: &str = "not proved: the two write different terms that were not seen to differ";

@@ -1,15 +1,12 @@
 //! What hangs on the other threads of a group, or on other groups.
 
-use super::{GLOBALS, kernel, runs_of, said, words};
+use super::{GLOBALS, runs_of, said, said_behind, words};
 
 /// The level that is sampled hangs on what the other threads of the quad sample.
 #[test]
 fn a_texture_is_sampled_for_all_threads_at_once() {
     let before = "Texture2D<float> T; SamplerState S;";
-    let said_of = |bodies: [&str; 2]| {
-        let [a, b] = bodies.map(|body| kernel("", before, body));
-        words(&runs_of([&a, &b]))
-    };
+    let said_of = |bodies: [&str; 2]| said_behind(before, bodies);
     let sampled = |method: &str, at: &str| {
         format!(
             "uint j = {at}; float f = T.{method}; s[j] = asuint(f); GroupMemoryBarrierWithGroupSync(); Y[id.x] = s[gi];"
@@ -38,10 +35,7 @@ fn a_texture_is_sampled_for_all_threads_at_once() {
 #[test]
 fn an_index_that_differs_between_threads_is_marked() {
     let before = "StructuredBuffer<uint> B[4];";
-    let said_of = |bodies: [&str; 2]| {
-        let [a, b] = bodies.map(|body| kernel("", before, body));
-        words(&runs_of([&a, &b]))
-    };
+    let said_of = |bodies: [&str; 2]| said_behind(before, bodies);
     let marked = "Y[id.x] = B[NonUniformResourceIndex(X[id.x] & 3)][0] + B[Count & 3][1];";
     let moved = "Y[id.x] = B[X[id.x] & 3][0] + B[NonUniformResourceIndex(Count & 3)][1];";
     let everywhere =
@@ -66,10 +60,7 @@ fn an_index_that_differs_between_threads_is_marked() {
 #[test]
 fn a_wait_for_other_groups_stays() {
     let before = "globallycoherent RWStructuredBuffer<uint> D;";
-    let said_of = |bodies: [&str; 2]| {
-        let [a, b] = bodies.map(|body| kernel("", before, body));
-        words(&runs_of([&a, &b]))
-    };
+    let said_of = |bodies: [&str; 2]| said_behind(before, bodies);
     let behind = "DeviceMemoryBarrier(); if (gi == 0) D[1] = g.x;";
     let [waits, goes_on] = ["while (D[0] != g.x) {}", ""].map(|wait| format!("{wait} {behind}"));
     assert_eq!(said_of([&waits, &waits]), "equal");

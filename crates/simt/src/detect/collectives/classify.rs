@@ -90,8 +90,8 @@ impl Machine<'_, Detectors> {
         })
     }
 
-    /// Adds the numbers of the elements of which one is chosen, in the order in which an equal one is preferred: what a choice is made
-    /// of if the later one is better comes behind the rest.
+    /// Adds the numbers of the elements that a choice is made among, those first that are kept where others are equal. A choice takes
+    /// the later element only if its key is better.
     fn note_chosen(&self, atom: u32, atoms: &Atoms, most: u32, chosen: &mut Vec<u32>) -> Option<()> {
         if chosen.len() >= most as usize {
             return None;
