@@ -2,19 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use memchr::memmem;
 use shaderlint_hlsl::{
-    Definition, Directives, FileId, FileSpan, NoIncludes, Shader, Span, blank_comments, directives,
-    include_guard, preprocess,
+    Definition, Directive, Directives, FileId, NoIncludes, Shader, blank_comments, preprocess,
 };
 
 use crate::unit::{Unit, words};
 
 impl Unit {
-    /// A text without its comments as it is once the macros are expanded that it names, if it stands at `place`. `None` where it is
-    /// not told which of several definitions of one holds there, if any.
-    pub(crate) fn expanded(&self, shader: &Shader, text: &str, place: Span) -> Option<String> {
-        let place = shader.origins.locate(place)?;
+    /// A text without its comments as it is once the macros are expanded that it names, if it stands at a place of the expanded
+    /// text. `None` where a build that takes in other text may define one of them otherwise.
+    pub(crate) fn expanded(&self, shader: &Shader, text: &str, at: u32) -> Option<String> {
         let text = String::from_utf8(blank_comments(text.as_bytes())).ok()?;
         let mut defined = Vec::new();
         let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -23,12 +20,18 @@ impl Unit {
             if self.definitions(&name).is_empty() || seen.contains(&name) {
                 continue;
             }
-            let Definition { parameters, body, .. } = self.definition_at(shader, &name, place)?;
-            waiting.extend(words(&body).map(<[u8]>::to_vec));
-            defined.extend([b"#define ", &*name, &*parameters, b" ", body.trim_ascii(), b"\n"].concat());
+            if self.may_be_another(shader, &name) {
+                return None;
+            }
+            let (sources, given) = (&shader.sources, &shader.given);
+            if let Some(definition) = shader.defined.definition(sources, given, (&name, at)) {
+                let Definition { parameters, body, .. } = definition;
+                waiting.extend(words(&body).map(<[u8]>::to_vec));
+                defined.extend([b"#define ", &*name, &*parameters, b" ", body.trim_ascii(), b"\n"].concat());
+            }
             seen.insert(name);
         }
-        if seen.is_empty() {
+        if defined.is_empty() {
             return Some(text);
         }
         defined.extend_from_slice(text.as_bytes());
@@ -36,58 +39,27 @@ impl Unit {
         String::from_utf8(unit.text).ok().filter(|_| problems.is_empty())
     }
 
-    /// The definition of a macro that holds at a place of a file.
-    fn definition_at(&self, shader: &Shader, name: &[u8], place: FileSpan) -> Option<Definition> {
-        let all = self.definitions(name);
-        let (first, others) = all.split_first()?;
-        let is_it = |other: &Definition| other.body == first.body && other.parameters == first.parameters;
-        let mut ends = undefined(shader, name).peekable();
-        if others.iter().all(is_it) && ends.peek().is_none() {
-            return Some(first.clone());
-        }
-        // Where this file alone defines it, outside of conditionals, its last directive before the place holds.
-        let is_here = |file: FileId| file == place.file;
-        if !all
-            .iter()
-            .all(|one| one.place.is_some_and(|(file, _)| is_here(file)))
-            || !ends.all(|(file, _)| is_here(file))
-        {
-            return None;
-        }
-        let text = &shader.sources.get(place.file)?.text;
-        let (mut depth, mut last) = (0usize, None);
-        let lines = text.derived::<Directives>();
-        let outermost = usize::from(include_guard(text, &lines).is_some());
-        for line in lines.iter() {
-            if line.start >= place.start {
-                break;
-            }
-            let is_of_name = || words(&line.argument).next() == Some(name);
-            match &*line.keyword {
-                b"if" | b"ifdef" | b"ifndef" => depth += 1,
-                b"endif" => depth = depth.saturating_sub(1),
-                b"define" | b"undef" if is_of_name() => {
-                    if depth > outermost {
-                        return None;
-                    }
-                    let is_defined = line.keyword == b"define";
-                    last = Definition::of(&line.argument).filter(|_| is_defined);
-                }
-                b"pragma" if memmem::find(&line.argument, b"_macro").is_some() => return None,
-                _ => {}
-            }
-        }
-        last
+    /// Whether text that this reading leaves out defines or undefines a macro.
+    ///
+    /// Readings of one file that differ in no more than that share what is found in one of them, so it has to be the
+    /// same in all. A default (`#ifndef NAME`, `#define NAME`) is no matter: where the name has a definition here, and that
+    /// is no other one there, the default is left out there, too.
+    fn may_be_another(&self, shader: &Shader, name: &[u8]) -> bool {
+        let is_about_it = |line: &Directive| {
+            matches!(&*line.keyword, b"define" | b"undef") && words(&line.argument).next() == Some(name)
+        };
+        let mut files = (0..).map(FileId).zip(self.living());
+        files.any(|(id, text)| {
+            let lines = text.derived::<Directives>();
+            let is_obeyed = |line: &Directive| shader.defined.has(id, line.start);
+            let mut about_it = (0..).zip(lines.iter()).filter(|(_, line)| is_about_it(line));
+            about_it.any(|(number, line)| !is_obeyed(line) && !is_default(&lines, number, name))
+        })
     }
 }
 
-/// Where a name stops to be a macro.
-fn undefined<'a>(shader: &'a Shader, name: &'a [u8]) -> impl Iterator<Item = (FileId, u32)> + 'a {
-    let files = (0..).map(FileId).zip(&shader.sources.files);
-    files.flat_map(move |(id, file)| {
-        let lines = directives(&file.text).into_iter();
-        let own =
-            lines.filter(move |line| line.keyword == b"undef" && words(&line.argument).next() == Some(name));
-        own.map(move |line| (id, line.start))
-    })
+/// Whether a line, of this number, stands right behind an `#ifndef` of the name.
+fn is_default(lines: &[Directive], number: usize, name: &[u8]) -> bool {
+    let before = number.checked_sub(1).and_then(|before| lines.get(before));
+    before.is_some_and(|before| before.keyword == b"ifndef" && words(&before.argument).next() == Some(name))
 }

@@ -45,15 +45,17 @@ pub(crate) fn prove(
     needed: (&[LaneMap], Needs),
 ) -> Result<Proof, Refusal> {
     let named = as_the_file_has_them(context, edits).ok_or_else(|| Refusal::NotProved(no_size_by_name()))?;
-    match prove_texts(context, &named, uncalled, needed) {
-        // The name means something else.
-        Err(Refusal::HasOtherUses)
-            if named != edits && prove_texts(context, edits, uncalled, needed).is_ok() =>
-        {
-            Err(Refusal::NotProved(no_size_by_name()))
-        }
-        proved => proved,
+    let proved = prove_texts(context, &named, uncalled, needed);
+    let is_refuted = match &proved {
+        Err(Refusal::HasOtherUses) => true,
+        Err(Refusal::NotProved(why)) => why.reason == NOT_PROVED,
+        _ => false,
+    };
+    // The name means something else, or nothing.
+    if is_refuted && named != edits && prove_texts(context, edits, uncalled, needed).is_ok() {
+        return Err(Refusal::NotProved(no_size_by_name()));
     }
+    proved
 }
 
 fn prove_texts(
@@ -102,7 +104,7 @@ fn as_the_file_has_them(context: &Context<'_>, edits: &[Edit]) -> Option<Vec<Edi
     let edits = edits.iter().map(|edit| {
         let expanded = match edit.expanded {
             None => None,
-            Some(_) => Some(unit.expanded(context.shader, &edit.text, edit.at.span())?),
+            Some(_) => Some(unit.expanded(context.shader, &edit.text, edit.at.start())?),
         };
         Some(Edit {
             expanded,

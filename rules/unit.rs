@@ -596,6 +596,11 @@ impl Unit {
         given
     }
 
+    /// The texts of the files, without what no build reads.
+    pub fn living(&self) -> &[Text] {
+        &self.living
+    }
+
     /// What stands in a place of a file, without what no build reads.
     pub fn text_at(&self, place: FileSpan) -> &[u8] {
         let part = place.start as usize..place.end as usize;

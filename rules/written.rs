@@ -83,19 +83,30 @@ fn is_known_to(context: &Context<'_>, found: &Collective, text: &str) -> bool {
 /// Whether a name stands before `place`, which is at top level, for what it does behind it.
 pub(crate) fn is_known_at(shader: &Shader, place: Span, name: &[u8]) -> bool {
     let unit = Unit::of(shader);
-    let definitions = unit.definitions(name);
-    let Some(file) = shader.origins.locate(place) else {
-        return false;
-    };
-    if definitions.iter().any(|one| one.place.is_some()) {
-        // One that is made from outside is there from the start.
-        let is_before = |(id, at): (FileId, u32)| id == file.file && at < file.start;
-        return definitions.iter().all(|one| one.place.is_none_or(is_before));
+    if unit.is_macro(name) {
+        let definition = shader
+            .defined
+            .definition(&shader.sources, &shader.given, (name, place.start));
+        return definition.is_some_and(|one| {
+            one.place
+                .is_none_or(|(file, _)| may_name(shader, place, file, name))
+        });
     }
     let named = |global: &&Global| global.own_name().as_bytes() == name;
     let mut globals = shader.globals.iter().filter(named).peekable();
     // What is declared nowhere is defined from outside, for all of the text.
     globals.peek().is_none() || globals.any(|global| global.span.end <= place.start)
+}
+
+/// Whether what stands at a place may use the name of a macro that a file defines: it does so already in that file, or takes in the
+/// other one.
+fn may_name(shader: &Shader, place: Span, defined_in: FileId, name: &[u8]) -> bool {
+    let Some(place) = shader.origins.locate(place) else {
+        return false;
+    };
+    let is_own = place.file == defined_in || place.file == FileId(0);
+    let text = || shader.sources.get(place.file).map(|file| &file.text);
+    is_own || text().is_some_and(|text| words(text).any(|word| word == name))
 }
 
 /// `text` as an operand: in parentheses but for figures and names that stand for one thing. What a macro stands for may

@@ -32,10 +32,10 @@ pub use lexical::{TextProblem, declared_words};
 pub use lower::parse;
 pub use memo::Memo;
 pub use preprocess::{
-    Branch, Definition, Definitions, Directive, Directives, Extracts, Inactive, KernelVariant, KeywordSet,
-    Origins, Preprocessed, Reach, TARGET_STAGE, Taken, blank_comments, comments, decode, directives,
-    include_guard, is_cpp, keyword_sets, literal_end, may_spell, predefined, preprocess, unity_defines,
-    without_dead_arms,
+    Branch, Defined, Definition, Definitions, Directive, Directives, Extracts, Inactive, KernelVariant,
+    KeywordSet, Origins, Preprocessed, Reach, TARGET_STAGE, Taken, blank_comments, comments, decode,
+    directives, include_guard, is_cpp, keyword_sets, literal_end, may_spell, predefined, preprocess,
+    unity_defines, without_dead_arms,
 };
 pub use print::outline;
 pub use span::{Cause, FileId, FileSpan, Problem, SourceFile, Sources, Span};
@@ -119,6 +119,7 @@ pub fn read_preprocessed(
     shader.origins = unit.origins;
     shader.sources = unit.sources;
     shader.gaps = unit.gaps;
+    shader.defined = unit.defined;
     shader.matrix_orders = unit.matrix_orders;
     shader.is_refused = unit.is_refused;
     shader.given = unit.given;

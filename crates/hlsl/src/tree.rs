@@ -44,6 +44,8 @@ pub struct Shader {
     pub likeness: Option<u64>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,
+    /// Which macros are defined where.
+    pub defined: crate::Defined,
     /// Each `#pragma pack_matrix` with the place in the text from which on it holds, in order.
     pub matrix_orders: Vec<(u32, MatrixOrder)>,
     /// An `#error` stands in what is read: no compiler takes it as it is.

@@ -274,6 +274,15 @@ impl At {
             At::Over(span) | At::OverChoices(span) | At::Before(span) | At::After(span) => span,
         }
     }
+
+    /// Behind which byte of the expanded text the edit's own text begins: no directive is between the two.
+    #[must_use]
+    pub fn start(self) -> u32 {
+        match self {
+            At::Over(span) | At::OverChoices(span) | At::Before(span) => span.start,
+            At::After(span) => span.end.saturating_sub(1),
+        }
+    }
 }
 
 /// One edit of a file: `text` in place of the bytes under `place`.

@@ -489,6 +489,71 @@ a.compute:8:18: error[groupshared-race]: data race on g_Sum[1] (in kernel First)
     );
 }
 
+/// Of the same edits less is proved in one of two kernels: both say what holds in them.
+#[test]
+fn a_fix_is_as_safe_as_in_the_kernel_where_least_is_proved() {
+    let ladder = "groupshared uint g_Most[64];
+[numthreads(64, 1, 1)]
+void MAIN(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group : SV_GroupID)
+{
+    g_Most[gi] = Src[id.x];
+    for (uint s = 32; s > 0; s >>= 1)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (gi < s)
+            g_Most[gi] = max(g_Most[gi], g_Most[gi + s]);
+    }
+    GroupMemoryBarrierWithGroupSync();
+    float most = g_Most[0];
+    if (gi == 0)
+        Out[group.x] = SUM;
+}
+";
+    let of = |kernels: &str| {
+        let text = format!(
+            "{kernels}StructuredBuffer<uint> Src; StructuredBuffer<float> F; RWStructuredBuffer<float> Out;\n{ladder}"
+        );
+        let folder = Folder::new("kernels-proofs").with("a.compute", text);
+        let said = folder.printed(&["--profile", "cs_6_6"]);
+        let end = said
+            .lines()
+            .skip_while(|line| !line.contains("= proved of the fix"));
+        end.take_while(|line| !line.is_empty())
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let exact = "#pragma kernel First MAIN=First SUM=most\n";
+    let rounded = "#pragma kernel Second MAIN=Second SUM=F[0]+most+F[1]-(F[1]+F[0]+most)\n";
+    let both = [exact, rounded].concat();
+    assert_data_eq!(
+        of(exact),
+        str![[r#"
+= proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane
+maps: linear, ragged)
+= fix: replace the ladder by wave intrinsics (--fix --unsafe-fixes)
+"#]]
+    );
+    assert_data_eq!(
+        of(rounded),
+        str![[r#"
+= proved of the fix: the kernel writes the same, up to rounding, at wave
+sizes 4 to 128 (lane maps: linear, ragged)
+= fix: replace the ladder by wave intrinsics (--fix --unsafe-fixes)
+"#]]
+    );
+    assert_data_eq!(
+        of(&both),
+        str![[r#"
+= proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane
+maps: linear, ragged); proved of the fix in kernel Second: the kernel
+writes the same, up to rounding, at wave sizes 4 to 128 (lane maps:
+linear, ragged)
+= fix: replace the ladder by wave intrinsics (--fix --unsafe-fixes)
+"#]]
+    );
+}
+
 #[test]
 fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
     let ladder = LADDER.replace("64", "SIZE").replace("main", "First");

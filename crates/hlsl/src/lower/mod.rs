@@ -127,7 +127,7 @@ struct Body<'a> {
 }
 
 /// Expanded text to typed tree. Fills every field of [`Shader`] except `origins`, `sources`, `gaps`,
-/// `matrix_orders`, `is_refused` and `given`.
+/// `defined`, `matrix_orders`, `is_refused` and `given`.
 ///
 /// Never fails: what could not be read is [`StmtKind::Opaque`] or [`crate::ExprKind::Opaque`] in the tree, and a
 /// problem with its place.

@@ -49,7 +49,10 @@ impl Unit<'_> {
         match keyword {
             b"define" => self.define(&source, line),
             b"undef" => match self.tokens(rest, Some(line.keyword_end)).first() {
-                Some(name) if name.kind == Kind::Ident => self.names.define(name.symbol, None),
+                Some(name) if name.kind == Kind::Ident => {
+                    self.names.define(name.symbol, None);
+                    self.note_defined(&source, line);
+                }
                 _ => self.problem("`#undef` without a name".to_owned(), Some(place)),
             },
             b"include" | b"include_with_pragmas" => self.include(&source, line, in_call),
@@ -155,7 +158,10 @@ impl Unit<'_> {
         let tokens = self.tokens(rest, Some(line.keyword_end));
         let mut complaints = Vec::new();
         match macros::definition(&tokens, &mut complaints) {
-            Ok((name, definition)) => self.names.define(name, Some(definition)),
+            Ok((name, definition)) => {
+                self.names.define(name, Some(definition));
+                self.note_defined(source, line);
+            }
             Err(complaint) => complaints.push(complaint),
         }
         for (message, token) in complaints {
@@ -166,6 +172,12 @@ impl Unit<'_> {
             let place = place.unwrap_or_else(|| source.place(line.hash, line.keyword_end));
             self.problem(message.to_owned(), Some(place));
         }
+    }
+
+    /// Notes a `#define` or `#undef` that is obeyed.
+    fn note_defined(&mut self, source: &SourceText, line: Line) {
+        let at = offset(self.out.text.len());
+        self.defined.note(at, source.id, source.file_start(line.hash));
     }
 
     /// From the first of these tokens, which stand in this file, to the last.

@@ -11,6 +11,7 @@
 mod call;
 mod condition;
 mod dead;
+mod defined;
 mod directive;
 mod expand;
 mod lex;
@@ -31,6 +32,7 @@ use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
 pub use dead::{is_cpp, without_dead_arms};
+pub use defined::Defined;
 pub use lex::{blank_comments, comments, literal_end};
 pub(crate) use lex::{is_word, words};
 pub use origins::{Extracts, Origins};
@@ -76,6 +78,8 @@ pub struct Preprocessed {
     pub inactive: Vec<Inactive>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,
+    /// Which macros are defined where.
+    pub defined: Defined,
     /// Each `#pragma pack_matrix` with the place in the text from which on it holds, in order.
     pub matrix_orders: Vec<(u32, MatrixOrder)>,
     /// What the file asked for names by `#pragma kernel`, in its order, by what is defined for it. Those of includes do not

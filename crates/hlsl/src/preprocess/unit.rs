@@ -10,7 +10,9 @@ use super::macros::{self, Macro};
 use super::names::{Names, Symbol, Token};
 use super::origins::Output;
 use super::text::{self, SourceText};
-use super::{Branch, Inactive, KernelVariant, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
+use super::{
+    Branch, Defined, Inactive, KernelVariant, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken,
+};
 use crate::span::{Cause, FileId, FileSpan, Problem, SourceFile, Sources};
 use crate::text::Text;
 use crate::{Includes, MatrixOrder};
@@ -67,6 +69,7 @@ pub(super) struct Unit<'a> {
     pub bytes_read: usize,
     /// Where in the expanded text files would stand that are not read.
     pub gaps: Vec<u32>,
+    pub defined: Defined,
     pub matrix_orders: Vec<(u32, MatrixOrder)>,
     pub kernels: Vec<KernelVariant>,
     pub is_refused: bool,
@@ -114,6 +117,7 @@ impl<'a> Unit<'a> {
             inclusions: 0,
             bytes_read: 0,
             gaps: Vec::new(),
+            defined: Defined::default(),
             matrix_orders: Vec::new(),
             kernels: Vec::new(),
             is_refused: false,
@@ -163,6 +167,7 @@ impl<'a> Unit<'a> {
             sources: self.sources,
             inactive,
             gaps: self.gaps,
+            defined: self.defined,
             matrix_orders: self.matrix_orders,
             kernels: self.kernels,
             is_refused: self.is_refused,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
-use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Report, Safety, Verdict};
+use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, Fix, NoFix, Report, Safety, Verdict};
 
 use super::{Reading, UnitReadings, contains, file_called, holds, text_of};
 use crate::paths::is_same;
@@ -224,10 +224,8 @@ fn keep_fixes_that_no_reading_is_against(readings: &mut [Reading]) {
         let finding = readings
             .get_mut(number)
             .and_then(|reading| reading.report.findings.get_mut(index));
-        match (finding, raised) {
-            (Some(finding), Objection::Refusal(why)) => finding.withdraw(why),
-            (Some(finding), Objection::Doubt(note)) => rest_on_guesses(finding, &[note]),
-            (None, _) => {}
+        if let Some(finding) = finding {
+            raised.applies_to(finding);
         }
     }
 }
@@ -238,6 +236,27 @@ enum Objection {
     Refusal(NoFix<FileSpan>),
     /// It did not follow them to where the fix would show.
     Doubt(String),
+    /// It makes the same edits, and says something else of them.
+    Same(Box<Fix<FileEdit>>),
+}
+
+impl Objection {
+    /// `there` is the fix as it is found `where_else`, such as "in kernel Main".
+    fn same(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Objection {
+        let mut there = there.clone();
+        there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
+        let of_fix = format!("of the fix {where_else}");
+        there.proof = there.proof.map(|proof| proof.replacen("of the fix", &of_fix, 1));
+        Objection::Same(Box::new(there))
+    }
+
+    fn applies_to(self, finding: &mut Diagnostic) {
+        match self {
+            Objection::Refusal(why) => finding.withdraw(why),
+            Objection::Doubt(note) => rest_on_guesses(finding, &[note]),
+            Objection::Same(there) => rest_on_both(finding, *there),
+        }
+    }
 }
 
 /// Reasons for having no fix which say that a kernel was not followed, and nothing about the fix.
@@ -269,15 +288,18 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     let takes_in = |place: FileSpan| !regions.iter().any(|region| holds(*region, place));
     let mut here = reading.report.findings.iter();
     let own = here.find(|other| is_one(other, finding));
-    let has_it = own.is_some_and(|own| own.fix == finding.fix);
     let mut all = std::iter::once(finding.primary.place).chain(changed);
-    if has_it || !reading.is_built || !all.any(takes_in) {
+    if !reading.is_built || !all.any(takes_in) {
         return None;
     }
     let which = match &*reading.label {
         "" => "as the file stands",
         label => label,
     };
+    let makes_it = |there: &&Fix<FileEdit>| there.edits == fix.edits;
+    if let Some(there) = own.and_then(|own| own.fix.as_ref()).filter(makes_it) {
+        return (there != fix).then(|| Objection::same(fix, there, which));
+    }
     let reason = own.and_then(|own| own.no_fix.as_ref());
     if is_open(reading, finding, own) {
         let note = format!("the fix is not proved {which}, where the kernel is not followed to its end");
@@ -348,10 +370,8 @@ pub(crate) fn judge_by_includers(
                 }
                 Has::Readings(seen) => {
                     for reading in &seen.readings {
-                        match verdict_on_fix(reading, finding, &name, &is_it) {
-                            Ok(notes) => add_notes(finding, notes),
-                            Err(Objection::Refusal(why)) => finding.withdraw(why),
-                            Err(Objection::Doubt(note)) => rest_on_guesses(finding, &[note]),
+                        if let Some(raised) = objection_where_included(reading, finding, &name, &is_it) {
+                            raised.applies_to(finding);
                         }
                     }
                     false
@@ -405,6 +425,22 @@ fn rest_on_guesses(finding: &mut Diagnostic, guesses: &[String]) {
     }
 }
 
+/// Takes over what holds of the same edits in another reading: they are safe if they are in both. Where they are not there, what
+/// is proved of them there is said, too.
+fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
+    let Some(fix) = finding.fix.as_mut() else {
+        return;
+    };
+    if there.safety == Safety::Unsafe {
+        fix.safety = Safety::Unsafe;
+        let proofs = [fix.proof.take(), there.proof].into_iter().flatten();
+        fix.proof = proofs.reduce(|here, there| format!("{here}; {there}"));
+    }
+    fix.other_form
+        .take_if(|form| there.other_form.as_ref() != Some(form));
+    add_notes(finding, there.notes);
+}
+
 /// Adds notes to a fix, such as it has where another file includes this one.
 fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
     for note in notes {
@@ -414,18 +450,16 @@ fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
     }
 }
 
-/// What a reading of the file `name` says of a fix in a file that `name` includes. It accepts a fix that it finds itself, and
-/// gives the notes that the fix has there. It also accepts one of whose lines, from the first edit to the last, it takes none.
+/// What a reading of the file `name` has against a fix in a file that `name` includes. Of a fix that it finds itself it says
+/// what holds there. It has nothing against one of whose lines, from the first edit to the last, it takes none.
 /// It refuses lines that `name` includes twice: the second time they may mean something else.
-fn verdict_on_fix(
+fn objection_where_included(
     reading: &Reading,
     finding: &Diagnostic,
     name: &str,
     is_it: &dyn Fn(&str) -> bool,
-) -> Result<Vec<String>, Objection> {
-    let Some(fix) = &finding.fix else {
-        return Ok(Vec::new());
-    };
+) -> Option<Objection> {
+    let fix = finding.fix.as_ref()?;
     let places = fix.edits.iter().map(|edit| edit.place);
     let places = places.chain(
         [finding.primary.place]
@@ -450,10 +484,8 @@ fn verdict_on_fix(
                 && (other.place.start, other.place.end) == (edit.place.start, edit.place.end)
                 && other.text == edit.text
         };
-        let is_same = other.safety == fix.safety
-            && other.edits.len() == fix.edits.len()
-            && other.edits.iter().zip(&fix.edits).all(is_one);
-        is_same.then(|| other.notes.clone())
+        let is_same = other.edits.len() == fix.edits.len() && other.edits.iter().zip(&fix.edits).all(is_one);
+        is_same.then(|| Objection::same(fix, other, &format!("where {name} includes this file")))
     };
     let is_here = |other: &&Diagnostic| {
         let (place, own) = (other.primary.place, finding.primary.place);
@@ -462,11 +494,11 @@ fn verdict_on_fix(
     let own = reading.report.findings.iter().find(is_here);
     let mut others = reading.report.findings.iter();
     let text = match (taken.sum(), others.find_map(same)) {
-        (Some(0), _) => return Ok(Vec::new()),
-        (Some(1), Some(notes)) => return Ok(notes),
+        (Some(0), _) => return None,
+        (Some(1), Some(same)) => return Some(same),
         (Some(1), None) if is_open(reading, finding, own) => {
             let label = &reading.label;
-            return Err(Objection::Doubt(format!(
+            return Some(Objection::Doubt(format!(
                 "the fix is not proved where {name} includes this file {label}, and the kernel is not followed to its end"
             )));
         }
@@ -480,7 +512,7 @@ fn verdict_on_fix(
             None => format!("the same fix is not proved where {name} includes this file"),
         },
     };
-    Err(Objection::Refusal(NoFix::new("other-includer", text).named(name)))
+    Some(Objection::Refusal(NoFix::new("other-includer", text).named(name)))
 }
 
 /// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether

@@ -1,0 +1,68 @@
+//! Which macros are defined where, as the preprocessor went through the files.
+
+use super::lex::words;
+use super::outline::{Definition, Directives};
+use crate::span::{FileId, Sources};
+
+/// The `#define`s and `#undef`s that a unit obeyed, in order. (DXC passes over `#pragma push_macro` and `pop_macro`.)
+#[derive(Clone, Debug, Default)]
+pub struct Defined(Vec<Obeyed>);
+
+#[derive(Clone, Copy, Debug)]
+struct Obeyed {
+    /// How long the expanded text was by then.
+    at: u32,
+    file: FileId,
+    /// As [`super::Directive::start`].
+    start: u32,
+}
+
+impl Defined {
+    pub(super) fn note(&mut self, at: u32, file: FileId, start: u32) {
+        self.0.push(Obeyed { at, file, start });
+    }
+
+    /// The definition of a macro that holds at a place of the expanded text. `given` are those from outside of the files.
+    #[must_use]
+    pub fn definition(
+        &self,
+        sources: &Sources,
+        given: &[(String, String)],
+        (name, at): (&[u8], u32),
+    ) -> Option<Definition> {
+        let end = self.0.partition_point(|one| one.at <= at);
+        let before = self.0.get(..end).unwrap_or_default().iter().rev();
+        for one in before {
+            let (keyword, argument) = one.line(sources)?;
+            if name_in(&argument) == name {
+                let definition = Definition::of(&argument).filter(|_| keyword == b"define")?;
+                let place = Some((one.file, one.start));
+                return Some(Definition { place, ..definition });
+            }
+        }
+        let mut given = given.iter().rev().map(|(name, value)| format!("{name} {value}"));
+        let line = given.find(|line| name_in(line.as_bytes()) == name)?;
+        Definition::of(line.as_bytes())
+    }
+
+    /// Whether the line was obeyed that begins at a place of a file.
+    #[must_use]
+    pub fn has(&self, file: FileId, start: u32) -> bool {
+        self.0.iter().any(|one| (one.file, one.start) == (file, start))
+    }
+}
+
+impl Obeyed {
+    /// Its keyword, and what stands behind that.
+    fn line(&self, sources: &Sources) -> Option<(Vec<u8>, Vec<u8>)> {
+        let lines = sources.get(self.file)?.text.derived::<Directives>();
+        let number = lines.binary_search_by_key(&self.start, |line| line.start).ok()?;
+        let line = lines.get(number)?;
+        Some((line.keyword.clone(), line.argument.clone()))
+    }
+}
+
+/// The macro's name in what stands behind `#define` or `#undef`.
+fn name_in(argument: &[u8]) -> &[u8] {
+    words(argument).next().unwrap_or_default()
+}
