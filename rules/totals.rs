@@ -1,13 +1,13 @@
 //! The arrays that wave forms keep the waves' totals in: what to call them, how long they are and where they stand.
 
-use shaderlint_hlsl::{Global, LocalId, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{Global, LocalId, Shader, Storage, Type};
 use shaderlint_linter::{At, Context};
 use shaderlint_simt::{Collective, Elements, Kind, Rewrite};
 
 use crate::element::row_of_elements;
 use crate::padding;
 use crate::unit::{Unit, words};
-use crate::written::{free, has_comment, is_figure, is_known_at, operand, size_by_name, text_in_file};
+use crate::written::{free, is_figure, is_known_at, length_text, operand, size_by_name};
 
 /// What the waves leave for each other.
 #[derive(Clone)]
@@ -103,17 +103,6 @@ pub(crate) fn totals_declared<'a>(
             && is_long_enough(global, *length)
     });
     Some(&found?.name)
-}
-
-/// What stands between the brackets of an array's declaration, without comments.
-fn length_text(shader: &Shader, array: &Global) -> Option<String> {
-    let after_name = Span {
-        start: array.name_span.end,
-        end: array.span.end,
-    };
-    let written = text_in_file(shader, after_name)?;
-    let (length, _) = written.trim_start().strip_prefix('[')?.split_once(']')?;
-    (!has_comment(length)).then(|| length.trim().to_owned())
 }
 
 /// Beside the array the elements went through if that is in the same file, else before the function.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{FileId, Global, Local, Shader, Span, blank_comments, comments};
+use shaderlint_hlsl::{FileId, Global, GlobalId, Local, Shader, Span, blank_comments, comments};
 use shaderlint_linter::Context;
 use shaderlint_simt::Collective;
 
@@ -47,7 +47,31 @@ pub(crate) fn width_by_name(context: &Context<'_>, found: &Collective) -> Option
 pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
     let [_, y, z] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
     let is_one_row = [y, z].iter().all(|side| side == "1");
-    width_by_name(context, found).filter(|_| is_one_row)
+    let size = width_by_name(context, found).or_else(|| size_of_arrays(context, found));
+    size.filter(|_| is_one_row)
+}
+
+/// The number of the group's threads in figures, if each array of the construct has its length in these: so the text is for groups
+/// of one size, whatever they call it.
+fn size_of_arrays(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let threads = context.analysis.group_size.iter().product::<u32>().to_string();
+    let mut arrays = found.arrays.iter();
+    let is_as_long = |array: &GlobalId| {
+        let array = context.shader.globals.get(array.0 as usize);
+        array.and_then(|array| length_text(context.shader, array)) == Some(threads.clone())
+    };
+    (arrays.len() > 0 && arrays.all(is_as_long)).then_some(threads)
+}
+
+/// What stands between the brackets of an array's declaration, without comments.
+pub(crate) fn length_text(shader: &Shader, array: &Global) -> Option<String> {
+    let after_name = Span {
+        start: array.name_span.end,
+        end: array.span.end,
+    };
+    let written = text_in_file(shader, after_name)?;
+    let (length, _) = written.trim_start().strip_prefix('[')?.split_once(']')?;
+    (!has_comment(length)).then(|| length.trim().to_owned())
 }
 
 /// The number of the group's threads as the text of the construct may call it.
@@ -59,7 +83,8 @@ pub(crate) fn all_threads_by_name(context: &Context<'_>, found: &Collective) -> 
         .map(|side| operand(context.shader, side));
     let sides: Vec<String> = sides.collect();
     let text = sides.join(" * ");
-    (!sides.is_empty() && is_known_to(context, found, &text)).then_some(text)
+    let named = (!sides.is_empty() && is_known_to(context, found, &text)).then_some(text);
+    named.or_else(|| size_of_arrays(context, found))
 }
 
 /// Whether a text of the entry point's `numthreads` means the same where the construct stands.

@@ -21,8 +21,10 @@ use crate::looked::{Counted, Included, Looked};
 use crate::one_file::{read_file, text_of};
 use crate::options::{Options, Target};
 use crate::panics;
-use crate::scan;
-use crate::variants::{self, Role, Root, UnitReadings, leave_out_called, union, without_unread};
+use crate::scan::{self, MayBeFixed};
+use crate::variants::{
+    self, Has, Includer, MAX_INCLUDERS, Role, Root, UnitReadings, leave_out_called, union, without_unread,
+};
 use crate::walk::Asked;
 use crate::write;
 
@@ -56,6 +58,9 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
         // In folders there are headers for whoever takes them; who names one wants to know.
         if input.asked != Asked::Named {
             looked.counted = Counted::Looked;
+        }
+        if role == Role::Included {
+            find_where_included(&mut looked, text, options);
         }
         judge_by_includers(&mut looked, text, options);
         looked
@@ -145,20 +150,9 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     let problems = union.problems.iter().chain(&union.elsewhere);
     looked.guesses.extend(without_unread(problems));
     for finding in &mut looked.report.findings {
-        let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
-        if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
-            let kernels = finding.kernels.join(", ");
-            let note = format!("found in the kernels {kernels}; what is told is of {first}");
-            finding.notes.push(note);
-        }
-    }
-    for finding in &mut looked.report.findings {
+        note_kernels(finding);
         if finding.primary.place.file != FileId(0) {
-            // What another file makes of the same lines may be something else.
-            let kernels = finding.kernels.join(", ");
-            finding
-                .notes
-                .push(format!("found in {kernels} of {name}, which includes this file"));
+            note_includer(finding, name);
         }
     }
     looked.is_in_part = union.is_cut || !union.problems.is_empty() || !looked.report.stops.is_empty();
@@ -188,6 +182,7 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     if role == Role::Included {
         // What it lacks by itself it has where it is included.
         looked.report.stops.clear();
+        looked.guesses.clear();
         (looked.problems, looked.elsewhere) = Default::default();
     }
     let has_places = !(looked.report.findings.is_empty()
@@ -200,6 +195,57 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
         looked.sources = union.sources;
     }
     looked
+}
+
+/// Says of a finding in which kernels it is.
+fn note_kernels(finding: &mut Diagnostic) {
+    let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
+    if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
+        let kernels = finding.kernels.join(", ");
+        let note = format!("found in the kernels {kernels}; what is told is of {first}");
+        finding.notes.push(note);
+    }
+}
+
+/// Says of a finding in which file's kernels it is: what another one makes of the same lines may be something else.
+fn note_includer(finding: &mut Diagnostic, name: &str) {
+    let kernels = finding.kernels.join(", ");
+    let note = format!("found in {kernels} of {name}, which includes this file");
+    finding.notes.push(note);
+}
+
+/// Adds to what a header has by itself what can be fixed in it, as the first of the files that include it has it.
+fn find_where_included(looked: &mut Looked, text: &Text, options: &Options) {
+    if !text.derived::<MayBeFixed>().0 {
+        return;
+    }
+    let path = PathBuf::from(&looked.path);
+    if looked.sources.files.is_empty() {
+        looked.sources.files.push(SourceFile {
+            path: looked.path.clone(),
+            text: text.clone(),
+        });
+    }
+    for Includer { name, has } in includers::of(&path, text, options).take(MAX_INCLUDERS) {
+        let Has::Readings(seen) = has else {
+            continue;
+        };
+        let union = variants::union_for_header(looked.sources.clone(), seen.readings.clone());
+        let known = &mut looked.report.findings;
+        let before = known.len();
+        for mut finding in union.report.findings {
+            let place = finding.primary.place;
+            let is_known = |known: &Diagnostic| (known.rule, known.primary.place) == (finding.rule, place);
+            if finding.fix.is_some() && place.file == FileId(0) && !known.iter().any(is_known) {
+                note_kernels(&mut finding);
+                note_includer(&mut finding, &name);
+                known.push(finding);
+            }
+        }
+        if known.len() > before {
+            looked.sources = union.sources;
+        }
+    }
 }
 
 /// Keeps the findings and fixes in a file that every file which includes it agrees on. `text` is what was linted.
@@ -230,8 +276,10 @@ pub(crate) fn look_at_included(
     let Looked {
         report: of_itself,
         sources,
+        includers,
         ..
     } = alone.unwrap_or_default();
+    looked.includers = includers;
     // It was read where it is included.
     let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
         return looked;
@@ -301,6 +349,15 @@ fn unused(
     let is_judged =
         |id: &str| shaderlint_rules::named(id).next().is_some() && shaderlint_rules::named(id).all(is_on);
     unused_suppressions(&UNUSED_SUPPRESSION, own_level, suppressions, used, is_judged)
+}
+
+/// As what a file is looked at for its fixes: a header without a kernel has them where others include it.
+pub(crate) fn role_for_fixes(files: &Files, path: &Path) -> Role {
+    if may_have_entry(files, path) {
+        Role::Unit
+    } else {
+        Role::Included
+    }
 }
 
 /// Whether the file at `path` may have an entry point of its own.

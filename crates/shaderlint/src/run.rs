@@ -286,7 +286,8 @@ fn look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec
                is_turn: &(dyn Fn(&Looked) -> bool + Sync)| {
         let is_asked_for = target.input.asked != Asked::Includer;
         if is_asked_for && result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
-            let fixed = lint::look(target, options, Role::Unit);
+            let role = lint::role_for_fixes(&options.files, &target.input.path);
+            let fixed = lint::look(target, options, role);
             progress.done();
             match (fixed, result) {
                 (Ok(fixed), result) => *result = Ok(fixed),
@@ -383,7 +384,7 @@ fn only_look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -
                 let Some(seen) = path.ok().and_then(|path| included.get(&path)) else {
                     return lint::look(target, options, Role::StrayHeader);
                 };
-                let alone = seen.leaves_some_uncalled(target, options);
+                let alone = seen.has_fix || seen.leaves_some_uncalled(target, options);
                 let alone = alone.then(|| lint::look(target, options, Role::Included));
                 let (used, alone) = (seen.used.as_deref(), alone.transpose()?);
                 Ok(lint::look_at_included(target, options, used, alone))
@@ -403,6 +404,8 @@ struct Use {
     /// The functions that none of them calls in its default reading, be they the header's or not; `None` where none has a
     /// kernel in that.
     uncalled: Option<HashSet<String>>,
+    /// One of them has a fix that changes the header.
+    has_fix: bool,
 }
 
 impl Default for Use {
@@ -410,12 +413,29 @@ impl Default for Use {
         Use {
             used: Some(Vec::new()),
             uncalled: None,
+            has_fix: false,
         }
     }
 }
 
 impl Use {
     fn add(&mut self, one: &Looked, header: &Included) {
+        let is_in_it = |place: FileSpan| {
+            one.sources
+                .get(place.file)
+                .is_some_and(|file| file.path == header.path)
+        };
+        let mut in_it = one
+            .report
+            .findings
+            .iter()
+            .filter(|finding| is_in_it(finding.primary.place));
+        self.has_fix |= in_it.any(|finding| {
+            finding
+                .no_fix
+                .as_ref()
+                .is_some_and(|why| why.reason == "in-include")
+        });
         match &mut self.used {
             Some(used) if !one.is_in_part => used.extend(header.used.iter().map(|place| FileSpan {
                 file: FileId(0),

@@ -33,12 +33,12 @@ pub(crate) fn names_entry(text: &[u8]) -> bool {
     names(text, "numthreads")
 }
 
-/// Whether a text [`names_entry`].
-pub(crate) struct NamesEntry(pub bool);
+/// Whether a text may have what a fix changes where another file includes it: an entry point, or a barrier for the group.
+pub(crate) struct MayBeFixed(pub bool);
 
-impl Derived for NamesEntry {
+impl Derived for MayBeFixed {
     fn of(text: &Text) -> Self {
-        NamesEntry(names_entry(text))
+        MayBeFixed(names_entry(text) || names_group_barrier(text))
     }
 }
 

@@ -560,3 +560,188 @@ fn a_class_that_includes_it_has_no_say() {
     let why = "hand-rolled-reduction: the same fix is not proved where sum.h includes this file";
     check("no-class", &[("sum.h", &perhaps)], &[], why);
 }
+
+/// A function of a header without a kernel, in which a reduction is found.
+const HEADER: &str = "groupshared uint g_Sums[THREADS];
+
+uint Sum(uint thread, uint value)
+{
+    g_Sums[thread] = value;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint i = THREADS / 2; i > 0; i /= 2)
+    {
+        if (thread < i)
+            g_Sums[thread] += g_Sums[thread + i];
+        GroupMemoryBarrierWithGroupSync();
+    }
+    return g_Sums[0];
+}
+";
+
+/// A kernel that calls it.
+const CALLER: &str = "#include \"size.hlsli\"
+#include \"sum.hlsli\"
+StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+[numthreads(THREADS, 1, 1)]
+void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    Out[id.x] = Sum(gi, Src[id.x]);
+}
+";
+
+fn with_header(test: &str) -> Folder {
+    Folder::new(test)
+        .with("size.hlsli", "#define THREADS 64\n")
+        .with("sum.hlsli", HEADER)
+        .with("a.hlsl", CALLER)
+}
+
+/// What is said of the fix in the header.
+fn fix_in_header(folder: &Folder) -> String {
+    let report: serde_json::Value =
+        serde_json::from_str(&folder.printed(&["--output-format", "json"])).unwrap();
+    let mut found = report["findings"].as_array().unwrap().iter();
+    let found = found
+        .find(|finding| finding["path"] == "sum.hlsli" && finding["rule"] == "hand-rolled-reduction")
+        .unwrap();
+    match found["no_fix"]["text"].as_str() {
+        Some(why) => why.to_owned(),
+        None => found["fix"]["title"].as_str().unwrap().to_owned(),
+    }
+}
+
+const IS_FIXED: &str = "replace the ladder by wave intrinsics";
+
+#[test]
+fn a_header_is_fixed_where_it_is_included() {
+    let folder = with_header("header");
+    assert_data_eq!(
+        folder.printed(&["--diff"]),
+        str![[r#"
+--- a/sum.hlsli
++++ b/sum.hlsli
+@@ -1,14 +1,20 @@
+-groupshared uint g_Sums[THREADS];
++groupshared uint g_SumsTotal;
++
++// The sum of the values of the group's threads.
++// Two calls need a barrier between them.
++uint GroupSum(uint value, uint thread)
++{
++    uint sum = WaveActiveSum(value);
++    if (thread == 0)
++        g_SumsTotal = 0;
++    GroupMemoryBarrierWithGroupSync();
++    if (WaveIsFirstLane())
++        InterlockedAdd(g_SumsTotal, sum);
++    GroupMemoryBarrierWithGroupSync();
++    return g_SumsTotal;
++}
+ 
+ uint Sum(uint thread, uint value)
+ {
+-    g_Sums[thread] = value;
+-    GroupMemoryBarrierWithGroupSync();
+-    for (uint i = THREADS / 2; i > 0; i /= 2)
+-    {
+-        if (thread < i)
+-            g_Sums[thread] += g_Sums[thread + i];
+-        GroupMemoryBarrierWithGroupSync();
+-    }
+-    return g_Sums[0];
++    return GroupSum(value, thread);
+ }
+
+"#]]
+    );
+    // Of a file that includes it nothing else is asked for.
+    let of_file = folder.printed(&["a.hlsl"]);
+    assert!(
+        of_file.contains("= no automatic fix: it is in sum.hlsli: name that file for it"),
+        "{of_file}"
+    );
+    assert!(folder.printed(&["sum.hlsli"]).contains("= fix: "));
+    let before = folder.printed(&[]);
+    assert!(
+        before.contains("= found in Main of a.hlsl, which includes this file"),
+        "{before}"
+    );
+    assert_data_eq!(
+        folder.said(&["--fix"]),
+        str![[r#"
+0
+1 fix made; nothing left in 3 files
+
+"#]]
+    );
+    let fixed = fs::read_to_string(folder.0.join("sum.hlsli")).unwrap();
+    assert!(fixed.contains("    return GroupSum(value, thread);\n"), "{fixed}");
+    assert_data_eq!(
+        folder.said(&["--fix", "--unsafe-fixes"]),
+        str![[r#"
+0
+nothing found in 3 files
+
+"#]]
+    );
+    assert_eq!(fs::read_to_string(folder.0.join("a.hlsl")).unwrap(), CALLER);
+}
+
+#[test]
+fn a_header_is_fixed_where_all_that_include_it_agree() {
+    let of = |test: &str, files: &[(&str, &str)]| {
+        let folder = files
+            .iter()
+            .fold(with_header(test), |folder, (path, text)| folder.with(path, text));
+        fix_in_header(&folder)
+    };
+    let other = CALLER.replace("Main", "Other");
+    assert_eq!(of("header-both", &[("b.hlsl", &other)]), IS_FIXED);
+    // In groups of another size, in which the sum takes in what nobody stores.
+    let smaller = other.replace("numthreads(THREADS", "numthreads(THREADS / 2");
+    let withheld = "the same fix is not proved where b.hlsl includes this file";
+    assert_eq!(of("header-smaller", &[("b.hlsl", &smaller)]), withheld);
+    // It calls nothing of it, or has no kernel itself.
+    let aside = other.replace("Sum(gi, Src[id.x])", "Src[id.x]");
+    assert_eq!(of("header-aside", &[("b.hlsl", &aside)]), IS_FIXED);
+    let between = "#include \"size.hlsli\"\n#include \"sum.hlsli\"\nuint Twice(uint thread) { return 2 * Sum(thread, 1); }\n";
+    assert_eq!(of("header-between", &[("b.hlsli", between)]), IS_FIXED);
+    let exported = between
+        .replace("uint Twice", "export uint Twice")
+        .replace("b.hlsli", "b.hlsl");
+    assert_eq!(of("header-exported", &[("b.hlsl", &exported)]), withheld);
+    // It reads the array that would go, or has the names that come.
+    let reads = aside.replace("= Src[id.x]", "= g_Sums[gi]");
+    assert_ne!(of("header-reads", &[("b.hlsl", &reads)]), IS_FIXED);
+    for line in [
+        "uint GroupSum(uint value, uint thread) { return 0; }",
+        "#define sum 3",
+        "static uint g_SumsTotal;",
+    ] {
+        let names = format!("{line}\n{aside}");
+        assert_eq!(of("header-names", &[("b.hlsl", &names)]), withheld, "{line}");
+    }
+    // Twice in one file.
+    let twice = other.replace(
+        "#include \"sum.hlsli\"\n",
+        "#include \"sum.hlsli\"\n#define Sum Sum2\n#define g_Sums g_Sums2\n#include \"sum.hlsli\"\n",
+    );
+    assert_eq!(
+        of("header-twice", &[("b.hlsl", &twice)]),
+        "b.hlsl includes these lines more than once"
+    );
+    // The size of the group is known by a name that the header does not know.
+    let figures = [
+        ("sum.hlsli", &*HEADER.replace("THREADS", "64")),
+        (
+            "a.hlsl",
+            &*CALLER.replace("#include \"sum.hlsli\"\n", "").replacen(
+                "[numthreads",
+                "#include \"sum.hlsli\"\n[numthreads",
+                1,
+            ),
+        ),
+    ];
+    assert_eq!(of("header-figures", &figures), IS_FIXED);
+}

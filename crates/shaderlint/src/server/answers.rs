@@ -56,11 +56,16 @@ impl Session {
         let mut found: Vec<(Arc<Looked>, Diagnostic)> = Vec::new();
         for looked in self.units.values().filter_map(|unit| unit.looked.as_ref()) {
             for finding in findings::of_file(looked, file) {
-                let is_known = found.iter().any(|(_, known)| {
+                let known = found.iter_mut().find(|(_, known)| {
                     known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
                 });
-                if !is_known {
-                    found.push((Arc::clone(looked), finding.clone()));
+                match known {
+                    // The header that it is in has the fix.
+                    Some(known) if known.1.fix.is_none() && finding.fix.is_some() => {
+                        *known = (Arc::clone(looked), finding.clone());
+                    }
+                    Some(_) => {}
+                    None => found.push((Arc::clone(looked), finding.clone())),
                 }
             }
         }

@@ -29,11 +29,11 @@ use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
+use crate::lint::role_for_fixes;
 use crate::looked::Looked;
 use crate::options::{FixMode, Target};
 use crate::paths::here;
 use crate::stop::Stop;
-use crate::variants::Role;
 use crate::{panics, uri, wording};
 
 impl Session {
@@ -306,7 +306,8 @@ impl Session {
         project.form = form;
         let project = Arc::new(project);
         Some(Box::new(move || {
-            let looked = look(&Target { input, project }, &options, Role::Unit)?;
+            let role = role_for_fixes(&options.files, &input.path);
+            let looked = look(&Target { input, project }, &options, role)?;
             Ok(fixes::in_other_form(&finding, &looked, frame, encoding))
         }))
     }
@@ -325,7 +326,8 @@ impl Session {
         let options = self.options.with(Some(mode), stop);
         let (target, _) = self.target(path);
         Box::new(move || {
-            let looked = look(&target, &options, Role::Unit)?;
+            let role = role_for_fixes(&options.files, &target.input.path);
+            let looked = look(&target, &options, role)?;
             let new = looked.fixed.diff.map(|(_, new)| new);
             let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
             Ok(edits.zip(frame).map(|(edits, frame)| CodeAction {

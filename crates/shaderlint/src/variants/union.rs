@@ -3,14 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
+use rustc_hash::FxHashSet;
+use shaderlint_hlsl::{
+    Cause, Directives, FileId, FileSpan, Inactive, Problem, Sources, Storage, Taken, parse,
+};
 use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, Fix, NoFix, Report, Safety, Verdict};
 
 use super::{Reading, UnitReadings, contains, file_called, holds, text_of};
 use crate::paths::is_same;
+use crate::scan::{names_group_barrier, words};
 
 /// Of a file that more than so many include nothing is fixed.
-const MAX_INCLUDERS: usize = 32;
+pub(crate) const MAX_INCLUDERS: usize = 32;
 
 /// How the names of wave intrinsics begin.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -45,12 +49,31 @@ pub(crate) struct Union {
 /// Puts readings together. A finding of the first is said as it is, another one with the reading's label, and each
 /// place once. What is only a fallback for wave code is not told to use waves.
 pub(crate) fn union(readings: Vec<Reading>) -> Union {
-    let mut union = Union::default();
+    union_in(Sources::default(), readings)
+}
+
+/// The same of readings of another file for a header that it includes, the first of `sources`: the fixes in that are kept.
+pub(crate) fn union_for_header(sources: Sources, mut readings: Vec<Reading>) -> Union {
+    let header = sources.files.first().map_or("", |file| &file.path).to_owned();
+    let files = readings.iter_mut().flat_map(|reading| &mut reading.sources.files);
+    for file in files.filter(|file| is_same(Path::new(&file.path), Path::new(&header))) {
+        file.path.clone_from(&header);
+    }
+    union_in(sources, readings)
+}
+
+/// Puts readings together, with places in these files and those that they have besides.
+fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
+    let mut union = Union {
+        sources,
+        ..Union::default()
+    };
     let mut readings: Vec<Reading> = readings
         .into_iter()
-        .map(|mut reading| {
-            keep_own_fixes(&mut reading.report);
-            moved(reading, &mut union.sources)
+        .map(|reading| {
+            let mut reading = moved(reading, &mut union.sources);
+            keep_own_fixes(&mut reading.report, &union.sources);
+            reading
         })
         .collect();
     union.is_cut = readings.first().is_some_and(Reading::is_cut);
@@ -132,12 +155,25 @@ fn is_one(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.rule == b.rule && a.primary.place == b.primary.place
 }
 
-/// Drops the fixes in files that this one includes: the run offers them where it looks at those files. `no_fix` has the reason
-/// already.
-fn keep_own_fixes(report: &mut Report) {
-    let is_elsewhere = |edit: &FileEdit| edit.place.file != FileId(0);
+/// Drops the fixes in other files: the run offers them where it looks at those files. `no_fix` has the reason already.
+fn keep_own_fixes(report: &mut Report, sources: &Sources) {
+    let is_elsewhere = |edit: &&FileEdit| edit.place.file != FileId(0);
     for finding in &mut report.findings {
-        finding.fix.take_if(|fix| fix.edits.iter().any(is_elsewhere));
+        let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+        let other = edits.clone().find(is_elsewhere).map(|edit| edit.place.file);
+        let Some(other) = other else {
+            finding.no_fix.take_if(|_| finding.fix.is_some());
+            continue;
+        };
+        finding.fix = None;
+        if let Some(file) = sources.get(other) {
+            let mut why = NoFix::new(
+                "in-include",
+                format!("it is in {}: name that file for it", file.path),
+            );
+            why.place = finding.no_fix.take().and_then(|why| why.place);
+            finding.no_fix = Some(why);
+        }
     }
 }
 
@@ -496,6 +532,7 @@ fn objection_where_included(
     let text = match (taken.sum(), others.find_map(same)) {
         (Some(0), _) => return None,
         (Some(1), Some(same)) => return Some(same),
+        (Some(1), None) if own.is_none() && stands_aside(reading, finding, &numbers) => return None,
         (Some(1), None) if is_open(reading, finding, own) => {
             let label = &reading.label;
             return Some(Objection::Doubt(format!(
@@ -513,6 +550,55 @@ fn objection_where_included(
         },
     };
     Some(Objection::Refusal(NoFix::new("other-includer", text).named(name)))
+}
+
+/// Whether a reading includes what a fix changes, and compiles nothing of it: no entry point comes to it. Nor does any
+/// where there is none, if the fix is about barriers: other stages have none, and a header's functions are compiled where that
+/// is included, unless it exports them. The names that the fix brings are no other files' names then, and no macros.
+fn stands_aside(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> bool {
+    let edits = || finding.fix.iter().flat_map(|fix| &fix.edits);
+    let changed = edits()
+        .map(|edit| edit.place)
+        .filter(|place| place.start < place.end);
+    let primary = Some(finding.primary.place).filter(|place| place.file == FileId(0));
+    let mut changed = changed.chain(primary);
+    let left_out = reading.inactive.iter().map(|inactive| inactive.region);
+    let regions: Vec<FileSpan> = left_out.chain(reading.aside.iter().copied()).collect();
+    let is_aside = |place: FileSpan| {
+        let mut places = numbers.iter().map(|file| FileSpan { file: *file, ..place });
+        places.all(|place| regions.iter().any(|region| holds(*region, place)))
+    };
+    let files = || (0..).map(FileId).zip(&reading.sources.files);
+    let has_word = |text: &[u8], name: &[u8]| words(text).any(|word| word == name);
+    let has_barrier = || edits().any(|edit| names_group_barrier(edit.text.as_bytes()));
+    let is_for_others =
+        || !reading.has_entry && has_barrier() && !files().any(|(_, file)| has_word(&file.text, b"export"));
+    if !changed.all(is_aside) && !is_for_others() {
+        return false;
+    }
+    let is_free = |name: &[u8]| {
+        let mut others = files().filter(|(id, _)| !numbers.contains(id));
+        !others.any(|(_, file)| contains(&file.text, name) && has_word(&file.text, name))
+    };
+    let own = || files().filter(|(id, _)| numbers.contains(id));
+    let is_new = |name: &[u8]| !own().any(|(_, file)| has_word(&file.text, name));
+    let mut macros: FxHashSet<Vec<u8>> = FxHashSet::default();
+    for (_, file) in files() {
+        let lines = file.text.derived::<Directives>();
+        let defines = lines.iter().filter(|line| line.keyword == b"define");
+        macros.extend(defines.filter_map(|line| Some(words(&line.argument).next()?.to_vec())));
+    }
+    edits().all(|edit| {
+        let (declared, _) = parse(edit.text.clone().into_bytes());
+        let functions = declared.functions.iter().map(|function| &function.name);
+        let shared = declared
+            .globals
+            .iter()
+            .filter(|global| global.storage == Storage::Groupshared);
+        let mut names = functions.chain(shared.map(|global| &global.name));
+        names.all(|name| is_free(name.as_bytes()))
+            && words(edit.text.as_bytes()).all(|word| !is_new(word) || !macros.contains(word))
+    })
 }
 
 /// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether
