@@ -169,7 +169,7 @@ fn keep_own_fixes(report: &mut Report, sources: &Sources) {
         if let Some(file) = sources.get(other) {
             let mut why = NoFix::new(
                 "in-include",
-                format!("it is in {}: name that file for it", file.path),
+                format!("the text is in {}, an included file", file.path),
             );
             why.place = finding.no_fix.take().and_then(|why| why.place);
             finding.no_fix = Some(why);

@@ -52,10 +52,11 @@ pub(crate) fn unary(terms: &mut Terms, op: UnaryOp, scalar: Scalar, value: &Valu
 
 pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Value {
     let scalar = scalar.underlying();
-    if let (Value::Known(x), Value::Known(y)) = (a, b)
-        && let Some(word) = fold(op, scalar, *x, *y)
-    {
-        return Value::Known(word);
+    if let (Value::Known(x), Value::Known(y)) = (a, b) {
+        let rounded = || terms.takes_numbers.then(|| rounded(op, scalar, *x, *y)).flatten();
+        if let Some(word) = fold(op, scalar, *x, *y).or_else(rounded) {
+            return Value::Known(word);
+        }
     }
     if matches!(scalar, Scalar::Int | Scalar::Uint)
         && let Some(value) = of_multiples(terms, op, scalar, a, b).or_else(|| terms.of_halves(op, a, b))
@@ -177,8 +178,10 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
 
 /// The result on two known words, where HLSL defines it exactly.
 ///
-/// Float `+ - *` and comparisons are IEEE 754 with round-to-nearest in D3D (functional spec 3.1); division is not,
-/// so it folds only where the quotient is exact. Denormal operands or results are flushed or not: left alone.
+/// Float `+ - *` are IEEE 754 with round-to-nearest in D3D (functional spec 3.1), but without `precise` a compiler may combine
+/// operations: DXC makes `i * 7.0` of `i * 0.7 * 10.0`, and a driver one fused operation of a product and a sum. What they
+/// come to is the same where no operation rounds. Division is not even rounded to the nearest. A compiler also takes no float for a
+/// NaN. Denormal operands or results are flushed or not. All that is left alone.
 pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
     match scalar {
         Scalar::Uint | Scalar::Bool => Some(match op {
@@ -224,38 +227,67 @@ pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> 
             }
         }
         Scalar::Float => {
-            let (a, b) = (f32::from_bits(x), f32::from_bits(y));
-            if a.is_subnormal() || b.is_subnormal() {
+            if !(keeps_bits(x) && keeps_bits(y)) || is_rounded(op, x, y) {
                 return None;
             }
-            #[expect(clippy::float_cmp, reason = "HLSL's == on floats is exact")]
-            let word = match op {
-                BinaryOp::Less => u32::from(a < b),
-                BinaryOp::LessEqual => u32::from(a <= b),
-                BinaryOp::Greater => u32::from(a > b),
-                BinaryOp::GreaterEqual => u32::from(a >= b),
-                BinaryOp::Equal => u32::from(a == b),
-                BinaryOp::NotEqual => u32::from(a != b),
-                BinaryOp::Add => normal(a + b)?,
-                BinaryOp::Sub => normal(a - b)?,
-                BinaryOp::Mul => normal(a * b)?,
-                BinaryOp::Div if a / b * b == a && b.to_bits() & 0x007F_FFFF == 0 => normal(a / b)?,
-                _ => return None,
-            };
-            Some(word)
+            rounded(op, scalar, x, y)
         }
         _ => None,
     }
 }
 
+/// The result of an operation on floats as it stands, rounded to the nearest.
+fn rounded(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
+    if scalar != Scalar::Float {
+        return None;
+    }
+    let (a, b) = (f32::from_bits(x), f32::from_bits(y));
+    if a.is_subnormal() || b.is_subnormal() {
+        return None;
+    }
+    #[expect(clippy::float_cmp, reason = "HLSL's == on floats is exact")]
+    let word = match op {
+        BinaryOp::Less => u32::from(a < b),
+        BinaryOp::LessEqual => u32::from(a <= b),
+        BinaryOp::Greater => u32::from(a > b),
+        BinaryOp::GreaterEqual => u32::from(a >= b),
+        BinaryOp::Equal => u32::from(a == b),
+        BinaryOp::NotEqual => u32::from(a != b),
+        BinaryOp::Add => normal(a + b)?,
+        BinaryOp::Sub => normal(a - b)?,
+        BinaryOp::Mul => normal(a * b)?,
+        BinaryOp::Div if a / b * b == a && b.to_bits() & 0x007F_FFFF == 0 => normal(a / b)?,
+        _ => return None,
+    };
+    Some(word)
+}
+
+/// Whether a sum, a difference or a product of two numbers is no float, but rounded to one.
+fn is_rounded(op: BinaryOp, x: u32, y: u32) -> bool {
+    let (a, b) = (f32::from_bits(x), f32::from_bits(y));
+    // What is left of a sum of two is a float (Knuth, The Art of Computer Programming, 4.2.2, theorem B).
+    let rest_of_sum = |a: f32, b: f32| {
+        let sum = a + b;
+        let second = sum - a;
+        (a - (sum - second)) + (b - second)
+    };
+    match op {
+        BinaryOp::Add => rest_of_sum(a, b) != 0.0,
+        BinaryOp::Sub => rest_of_sum(a, -b) != 0.0,
+        // A product of 24 by 24 bits has 48.
+        BinaryOp::Mul => f64::from(a) * f64::from(b) != f64::from(a * b),
+        _ => false,
+    }
+}
+
 /// The operation that an operator is on two known words, where HLSL does not tell what it makes of them: of floats that are
-/// flushed, of NaNs, of a sum or product that is no number, or which of two zeros is the less.
+/// flushed, of NaNs, of a sum or product that is no number or is rounded, or which of two zeros is the less.
 pub(crate) fn inexact(operator: Operator, x: u32, y: u32) -> Option<Op> {
     let result = f32::from_bits(operator.fold(x, y));
-    let is_told = if operator.is_extremum() {
-        x == y || result != 0.0
-    } else {
-        normal(result).is_some()
+    let is_told = match operator {
+        _ if operator.is_extremum() => x == y || result != 0.0,
+        Operator::FloatMul => normal(result).is_some() && !is_rounded(BinaryOp::Mul, x, y),
+        _ => normal(result).is_some() && !is_rounded(BinaryOp::Add, x, y),
     };
     let is_exact = is_told && keeps_bits(x) && keeps_bits(y);
     on_floats(operator).filter(|_| !is_exact)

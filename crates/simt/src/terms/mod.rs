@@ -108,6 +108,8 @@ pub(crate) struct Terms {
     pub floats: Floats,
     /// What was taken to be so for that.
     pub needs: Cell<Needs>,
+    /// Operations are taken on numbers, as they stand: floats are rounded.
+    pub takes_numbers: bool,
     /// How float sums and products were made, where that is asked for.
     pub derivations: Option<Derivations>,
 }
@@ -182,6 +184,7 @@ impl Default for Terms {
             moments: FxHashMap::default(),
             floats: Floats::Any,
             needs: Cell::default(),
+            takes_numbers: false,
             derivations: None,
         }
     }

@@ -364,7 +364,10 @@ impl<'t> Sample<'t> {
         let is_sum = matches!(op, Op::Binary(BinaryOp::Add, scalar) if scalar.is_float());
         self.guessed |= is_sum && words.contains(&(-0.0f32).to_bits());
         let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
-        let mut scratch = Terms::default();
+        let mut scratch = Terms {
+            takes_numbers: true,
+            ..Terms::default()
+        };
         let computed = match (op, known.as_slice()) {
             (Op::Same, [value]) => Some(value.clone()),
             (
