@@ -346,3 +346,16 @@ fn what_a_function_hands_out_is_followed() {
         check_source(structs, &format!("{function} {{ {ladder} {rest} }}"), SCAN);
     }
 }
+
+/// DXC makes `7.0 * x` of `x * 0.7 * 10.0`, which is never below 63 in thread 9.
+#[test]
+fn what_hangs_on_rounding_is_no_result() {
+    let body = |condition: &str| {
+        format!(
+            "float x = gi; for (uint s = 32; s > 0; s >>= 1) {{ if (gi < s && {condition}) g[gi] += g[gi + s]; SYNC; }} \
+             if (gi == 0) Out[id.x] = g[0];"
+        )
+    };
+    check("", &body("(uint)(x * 0.5 * 4) != 63"), TOTAL);
+    check("", &body("(uint)(x * 0.7 * 10.0) != 63"), NOTHING);
+}

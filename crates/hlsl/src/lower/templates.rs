@@ -96,16 +96,50 @@ impl<'a> Lowering<'a> {
         } else {
             Vec::from_iter(self.resolve(&self.templates.types, base))
         };
-        let bindings: Option<Vec<Binding>> = self.template_arguments(name).into_iter().collect();
-        match (of.as_slice(), bindings) {
-            ([of], Some(bindings)) if item.template.is_empty() && bindings.len() == of.template.len() => {
-                self.templates.special.push(((of.span.start, bindings), item));
+        let given = self.template_arguments(name);
+        let is_of_types = given
+            .iter()
+            .any(|binding| matches!(binding, Some(Binding::Type(_))));
+        let may_be_told = item.template.is_empty() && !(is_of_types && self.names_qualified_types());
+        let bindings = match of.as_slice() {
+            [of] if may_be_told && given.len() == of.template.len() && given.iter().all(Option::is_some) => {
+                self.with_defaults(of, given)
             }
+            _ => None,
+        };
+        match (of.as_slice(), bindings) {
+            ([of], Some(bindings)) => self.templates.special.push(((of.span.start, bindings), item)),
             _ => {
                 self.templates.untold.extend(of.iter().map(|of| of.span.start));
                 self.problem("this specialisation is not understood", item.span);
             }
         }
+    }
+
+    /// Whether a type may be given to a template with `const` or `volatile` before it, or behind it, be it by another name: to
+    /// templates it is another type then.
+    fn names_qualified_types(&self) -> bool {
+        let tokens = &self.lexed.tokens;
+        let is_one_of = |at: usize, puncts: &[u8]| {
+            let token = tokens.get(at);
+            token.is_some_and(|token| puncts.iter().any(|punct| token.is(*punct)))
+        };
+        let is_qualifier = |at: &usize| {
+            tokens
+                .get(*at)
+                .is_some_and(|token| matches!(token.word(self.text), b"const" | b"volatile"))
+        };
+        let names_another = |at: usize| {
+            let mut before = tokens.get(..at).unwrap_or_default().iter().rev();
+            let ends = |token: &&Token| [b';', b'{', b'}'].into_iter().any(|punct| token.is(punct));
+            let mut statement = before.by_ref().take_while(|token| !ends(token));
+            statement.any(|token| matches!(token.word(self.text), b"typedef" | b"using"))
+        };
+        let mut qualifiers = (0..tokens.len()).filter(is_qualifier);
+        qualifiers.any(|at| {
+            let is_first = at.checked_sub(1).is_some_and(|before| is_one_of(before, b"<"));
+            is_first || is_one_of(at + 1, b">,") || is_one_of(at + 2, b">,") || names_another(at)
+        })
     }
 
     /// A template that could not be read: it may be a specialisation of any that it names.

@@ -341,3 +341,113 @@ fn a_load_may_leave_a_status() {
     });
     assert_eq!(words(&runs_of([&first, &second])), "equal");
 }
+
+/// What a specialisation is given becomes of its parameter's type, as in a call.
+#[test]
+fn a_specialisation_is_told_by_what_it_is_given() {
+    let said = |before: &str, call: &str, value: &str| {
+        let pair = [
+            kernel("", before, &format!("Y[id.x] = {call};")),
+            kernel("", before, &format!("Y[id.x] = {value};")),
+        ];
+        words(&runs_of([&pair[0], &pair[1]]))
+    };
+    for (before, call) in [
+        (
+            "template<uint K> uint f() { return 1; } template<> uint f<3>() { return 9; }",
+            "f<3>()",
+        ),
+        (
+            "template<int K> uint f() { return 1; } template<> uint f<3u>() { return 9; }",
+            "f<3>()",
+        ),
+        (
+            "template<bool K> uint f() { return 1; } template<> uint f<1>() { return 9; }",
+            "f<true>()",
+        ),
+        (
+            "template<typename T, uint K> uint f() { return 1; } template<> uint f<uint, 3>() { return 9; }",
+            "f<uint, 3>()",
+        ),
+        (
+            "template<uint K> struct S { static uint f() { return 1; } }; template<> struct S<3> { static uint f() { return 9; } };",
+            "S<3>::f()",
+        ),
+    ] {
+        assert_eq!(said(before, call, "9"), "equal", "{before}");
+    }
+    // To a template `const uint` is another type.
+    let template = "template<typename T> uint f() { return 1; }";
+    for (special, call) in [
+        ("template<> uint f<const uint>() { return 9; }", "f<uint>()"),
+        ("template<> uint f<uint const>() { return 9; }", "f<uint>()"),
+        ("template<> uint f<uint>() { return 9; }", "f<const uint>()"),
+        (
+            "typedef const uint U; template<> uint f<U>() { return 9; }",
+            "f<uint>()",
+        ),
+        (
+            "using U = const uint; template<> uint f<uint>() { return 9; }",
+            "f<U>()",
+        ),
+    ] {
+        let before = format!(
+            "{} {template} {special}",
+            if special.contains(" U") {
+                ""
+            } else {
+                "typedef uint V;"
+            }
+        );
+        for value in ["1", "9"] {
+            let said = said(&before, call, value);
+            assert!(said.starts_with("not proved"), "{said}: {before}");
+        }
+    }
+}
+
+/// Without `precise` a compiler may combine operations: DXC makes `7.0 * x` of `x * 0.7 * 10.0`. So what rounds is not known,
+/// whatever it is taken of. Nor is a NaN told from a number.
+#[test]
+fn what_rounds_is_not_known() {
+    let said = |value: &str, table: &dyn Fn(u32) -> u32| {
+        let table: Vec<String> = (0..64).map(|thread| table(thread).to_string()).collect();
+        let before = format!("static const uint Table[64] = {{ {} }};", table.join(", "));
+        let pair = [
+            kernel("", &before, &format!("float x = gi; Y[id.x] = {value};")),
+            kernel("", &before, "Y[id.x] = Table[gi];"),
+        ];
+        words(&runs_of([&pair[0], &pair[1]]))
+    };
+    let float = |thread: u32| thread as f32;
+    assert_eq!(
+        said(
+            "uint(x * 0.5f * 3 + 0.25f)",
+            &|thread| (float(thread) * 1.5 + 0.25) as u32
+        ),
+        "equal"
+    );
+    let rounded: [(&str, &dyn Fn(u32) -> u32); 6] = [
+        ("uint(x * 0.7f * 10)", &|thread| {
+            (float(thread) * 0.7 * 10.0) as u32
+        }),
+        ("uint((x + 16777216.0f) - 16777216.0f)", &|thread| {
+            ((float(thread) + 16_777_216.0) - 16_777_216.0) as u32
+        }),
+        ("uint(mad(x, 1.6666666f, 0.33333334f))", &|thread| {
+            (float(thread) * 1.666_666_6 + 0.333_333_34) as u32
+        }),
+        ("uint(((x + 0.1f) - 0.1f) == x)", &|thread| {
+            u32::from((float(thread) + 0.1) - 0.1 == float(thread))
+        }),
+        (
+            "uint(asfloat(0x7fc00000 | gi) != asfloat(0x7fc00000 | gi))",
+            &|_| 1,
+        ),
+        ("uint(asfloat(0x7fc00000 | gi) < 1)", &|_| 0),
+    ];
+    for (value, table) in rounded {
+        let said = said(value, table);
+        assert!(said.starts_with("not proved"), "{said}: {value}");
+    }
+}
