@@ -297,7 +297,9 @@ pub(crate) fn tried(
     let is_proved = matches!(ended, Ended::Proved);
     let ends_all = matches!(ended, Ended::Proved | Ended::Found { is_all: true });
     let proof = match ended {
-        Ended::Proved => format!("proved of the fix: with {name}, no two threads of the group race"),
+        Ended::Proved => {
+            format!("proved of the fix: with {name}, no two threads of the group race on groupshared memory")
+        }
         Ended::Found { is_all } if is_passed_by_all => {
             let others = if is_all {
                 " and no other defect comes up"

@@ -236,7 +236,8 @@ pub enum Storage {
     /// A member of a `cbuffer` or a plain global: the same for every thread of a dispatch, set by the host.
     Uniform,
     Resource,
-    /// Any of the above but a resource: it stands behind a macro that no file at hand defines, which may say which.
+    /// Any of the above but a resource: it stands behind a macro that no file at hand defines, which may say which; or
+    /// compilers do not agree.
     Unknown,
 }
 

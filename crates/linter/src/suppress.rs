@@ -27,8 +27,8 @@ pub struct Suppression {
     pub reason: String,
     /// The offsets at which a finding that it silences begins.
     reach: Range<usize>,
-    /// What to take out if it is not needed.
-    whole: Range<usize>,
+    /// What to take out if it is not needed, and what stands there then.
+    whole: (Range<usize>, &'static str),
 }
 
 impl Suppression {
@@ -39,14 +39,17 @@ impl Suppression {
         ids.find(|(_, id)| rule.is_named(id)).map(|(place, _)| place)
     }
 
-    /// The edit after which it does not name its `number`th rule any more.
-    fn without(&self, number: usize) -> Range<usize> {
+    /// The edit after which it does not name its `number`th rule any more: a place, and what stands there then.
+    fn without(&self, number: usize) -> (Range<usize>, &'static str) {
         let start = |number: usize| self.ids.get(number).map(|(place, _)| place.start);
         let end = |number: usize| self.ids.get(number).map(|(place, _)| place.end);
         match (start(number), start(number + 1)) {
             _ if self.ids.len() < 2 => self.whole.clone(),
-            (Some(start), Some(next)) => start..next,
-            _ => end(number.saturating_sub(1)).unwrap_or(0)..end(number).unwrap_or(0),
+            (Some(start), Some(next)) => (start..next, ""),
+            _ => (
+                end(number.saturating_sub(1)).unwrap_or(0)..end(number).unwrap_or(0),
+                "",
+            ),
         }
     }
 }
@@ -59,11 +62,7 @@ pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
     if memchr::memmem::find(text, MARK).is_none() {
         return (found, problems);
     }
-    let mut lines: Vec<Range<usize>> = Vec::new();
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let start = lines.last().map_or(0, |line| line.end);
-        lines.push(start..start + line.len());
-    }
+    let lines = lines(text);
     let comments: Vec<Option<Comment>> = lines.iter().map(|line| comment(text, line)).collect();
     // For each line the end of the next one, itself included, that holds code.
     let mut spoken_for = vec![None; lines.len()];
@@ -104,6 +103,23 @@ pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
         }
     }
     (found, problems)
+}
+
+/// The lines of a text, each with its end: a line feed, or a carriage return without one.
+fn lines(text: &[u8]) -> Vec<Range<usize>> {
+    let is_end = |at: &usize| match text.get(*at) {
+        Some(b'\r') => text.get(at + 1) != Some(&b'\n'),
+        byte => byte == Some(&b'\n'),
+    };
+    let mut lines: Vec<Range<usize>> = Vec::new();
+    let ends = (0..text.len()).filter(is_end).map(|at| at + 1);
+    for end in ends.chain([text.len()]) {
+        let start = lines.last().map_or(0, |line| line.end);
+        if start < end {
+            lines.push(start..end);
+        }
+    }
+    lines
 }
 
 /// A line's comment.
@@ -227,20 +243,25 @@ impl Comment {
         })
     }
 
-    /// What to take out of the line so that nothing is left of a directive that begins at `start`.
-    fn without(&self, text: &[u8], line: &Range<usize>, start: usize) -> Range<usize> {
+    /// What to take out of the line so that nothing is left of a directive that begins at `start`, and what stands there then: a
+    /// comment is a blank between words. Its line stays where that ends a macro, or where `__LINE__` counts it.
+    fn without(&self, text: &[u8], line: &Range<usize>, start: usize) -> (Range<usize>, &'static str) {
         let blank_before = |end: usize, from: usize| {
             let before = text.get(from..end).unwrap_or_default();
             from + before.trim_ascii_end().len()
         };
         let says_more = blank_before(start, self.content.start) > self.content.start;
         if says_more {
-            blank_before(start, self.content.start)..self.content.end
-        } else if self.is_alone {
-            line.clone()
-        } else {
-            blank_before(self.place.start, line.start)..self.place.end
+            return (blank_before(start, self.content.start)..self.content.end, "");
         }
+        let above = text.get(..line.start).unwrap_or_default().trim_ascii_end();
+        let is_counted = || memchr::memmem::find(text, b"__LINE__").is_some();
+        if self.is_alone && !above.ends_with(b"\\") && !is_counted() {
+            return (line.clone(), "");
+        }
+        let behind = text.get(self.place.end).unwrap_or(&b'\n');
+        let blank = if behind.is_ascii_whitespace() { "" } else { " " };
+        (blank_before(self.place.start, line.start)..self.place.end, blank)
     }
 }
 
@@ -317,6 +338,7 @@ pub fn unused_suppressions(
             if used.contains(&place) || is_allowed || rule.is_named(id) || !is_judged(id) {
                 continue;
             }
+            let (without, text) = suppression.without(number);
             let title = if suppression.ids.len() < 2 {
                 "remove the comment".to_owned()
             } else {
@@ -343,8 +365,8 @@ pub fn unused_suppressions(
                     proof: None,
                     notes: Vec::new(),
                     edits: vec![FileEdit {
-                        place: in_main_file(suppression.without(number)),
-                        text: String::new(),
+                        place: in_main_file(without),
+                        text: text.to_owned(),
                     }],
                     other_form: None,
                 }),

@@ -163,6 +163,37 @@ fn what_allows_nothing_is_taken_out() {
     );
 }
 
+/// A comment is a blank between words, and the end of a macro's line.
+#[test]
+fn what_stands_around_it_stays_as_it_is() {
+    for (text, expected) in [
+        ("return/* shaderlint: allow(x) */0;", "return 0;"),
+        ("n +/* shaderlint: allow(x) */+ +m;", "n + + +m;"),
+        ("#define Q/* shaderlint: allow(x) */7\n", "#define Q 7\n"),
+        ("#define F/* shaderlint: allow(x) */(a) a\n", "#define F (a) a\n"),
+        (
+            "#define T(a) \\\n    a \\\n    // shaderlint: allow(x)\nb;\n",
+            "#define T(a) \\\n    a \\\n\nb;\n",
+        ),
+        (
+            "#if 1 \\\r\n// shaderlint: allow(x)\r\nb;\r\n",
+            "#if 1 \\\r\n\r\nb;\r\n",
+        ),
+        (
+            "a;\n// shaderlint: allow(x)\nb = __LINE__;\n",
+            "a;\n\nb = __LINE__;\n",
+        ),
+        // A carriage return ends a line.
+        (
+            "// shaderlint: allow(x): r\r    a += 4;\nb;\n",
+            "    a += 4;\nb;\n",
+        ),
+        ("a; // shaderlint: allow(x)\rb;\rc;\r", "a;\rb;\rc;\r"),
+    ] {
+        cleaned(text, expected);
+    }
+}
+
 #[test]
 fn what_is_used_is_left_alone() {
     let text = b"// shaderlint: allow(x, y)\n";

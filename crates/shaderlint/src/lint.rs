@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Text, decode};
+use shaderlint_hlsl::{Directives, FileId, FileSpan, Problem, SourceFile, Text, decode, include_guard};
 use shaderlint_linter::{
-    Category, Diagnostic, GivenLevel, Level, Rule, Suppression, settle, suppressions, unused_suppressions,
+    Category, Diagnostic, GivenLevel, Level, Rule, Safety, Suppression, settle, suppressions,
+    unused_suppressions,
 };
 use shaderlint_rules::UNUSED_SUPPRESSION;
 
@@ -158,8 +159,17 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     looked.is_in_part = union.is_cut || !union.problems.is_empty() || !looked.report.stops.is_empty();
     // What nobody looked at includes may be needed where it is.
     if role == Role::Unit && !looked.is_in_part && looked.report.problems.is_empty() {
+        let mut unused = unused(name, &suppressions, &looked.report.used, &level);
+        if union
+            .sources
+            .files
+            .iter()
+            .any(|file| has_conditionals(&file.text))
+        {
+            unused.iter_mut().for_each(may_be_needed);
+        }
         let findings = &mut looked.report.findings;
-        findings.extend(unused(name, &suppressions, &looked.report.used, &level));
+        findings.extend(unused);
         findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
     }
     // A barrier that is found fault with was understood.
@@ -349,6 +359,22 @@ fn unused(
     let is_judged =
         |id: &str| shaderlint_rules::named(id).next().is_some() && shaderlint_rules::named(id).all(is_on);
     unused_suppressions(&UNUSED_SUPPRESSION, own_level, suppressions, used, is_judged)
+}
+
+/// Whether a file is another one under other definitions.
+fn has_conditionals(text: &Text) -> bool {
+    let lines = text.derived::<Directives>();
+    let mut conditions = lines.iter().filter(|line| line.keyword.starts_with(b"if"));
+    conditions.next().is_some() && (conditions.next().is_some() || include_guard(text, &lines).is_none())
+}
+
+/// A comment that allows nothing here may be needed by a build that no file names.
+fn may_be_needed(unused: &mut Diagnostic) {
+    if let Some(fix) = &mut unused.fix {
+        fix.safety = Safety::Unsafe;
+        fix.notes
+            .push("under other definitions (#if, -D) it may be needed".to_owned());
+    }
 }
 
 /// As what a file is looked at for its fixes: a header without a kernel has them where others include it.

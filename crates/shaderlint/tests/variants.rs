@@ -1403,3 +1403,27 @@ void main(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
         "{found}"
     );
 }
+
+/// A build in which a region falls away may need a comment that this one does not.
+#[test]
+fn a_comment_that_another_build_may_need_is_not_taken_out_unasked() {
+    let text = RACE.replace(
+        "    g_Sum[gi] += g_Sum[(gi + 1) % 64];\n",
+        "#ifndef ONE_WAVE\n    GroupMemoryBarrierWithGroupSync();\n#endif\n    // shaderlint: allow(groupshared-race): one wave\n\
+         \x20   uint sum = g_Sum[(gi + 1) % 64];\n",
+    );
+    let found = said("needed", &text, &[]);
+    assert!(
+        found.contains("unused-suppression") && found.contains("[unsafe fix]"),
+        "{found}"
+    );
+    assert!(said("needed-there", &text, &["-D", "ONE_WAVE"]).contains("nothing found"));
+    // A guard makes no other build.
+    let guarded = text.replace("#ifndef ONE_WAVE\n", "").replace("#endif\n", "");
+    let guarded = format!("#ifndef A\n#define A\n{guarded}#endif\n");
+    let found = said("needed-guard", &guarded, &[]);
+    assert!(
+        found.contains("unused-suppression") && !found.contains("[unsafe fix]"),
+        "{found}"
+    );
+}

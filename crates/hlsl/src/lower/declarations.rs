@@ -254,6 +254,9 @@ impl<'a> Lowering<'a> {
             }
             let storage = if matches!(inner, Type::Resource(..)) && !item.groupshared {
                 Storage::Resource
+            } else if item.groupshared && item.in_buffer {
+                // DXC takes it for groupshared, and crashes on an atomic on it; its SPIR-V has no such variable.
+                Storage::Unknown
             } else if item.groupshared {
                 Storage::Groupshared
             } else if is_static && is_const {

@@ -107,12 +107,11 @@ impl<'a> Lowering<'a> {
             }
             _ => None,
         };
-        match (of.as_slice(), bindings) {
-            ([of], Some(bindings)) => self.templates.special.push(((of.span.start, bindings), item)),
-            _ => {
-                self.templates.untold.extend(of.iter().map(|of| of.span.start));
-                self.problem("this specialisation is not understood", item.span);
-            }
+        if let ([of], Some(bindings)) = (of.as_slice(), bindings) {
+            self.templates.special.push(((of.span.start, bindings), item));
+        } else {
+            self.templates.untold.extend(of.iter().map(|of| of.span.start));
+            self.problem("this specialisation is not understood", item.span);
         }
     }
 

@@ -263,6 +263,7 @@ fn rounded(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
 }
 
 /// Whether a sum, a difference or a product of two numbers is no float, but rounded to one.
+#[expect(clippy::float_cmp, reason = "it is about bits")]
 fn is_rounded(op: BinaryOp, x: u32, y: u32) -> bool {
     let (a, b) = (f32::from_bits(x), f32::from_bits(y));
     // What is left of a sum of two is a float (Knuth, The Art of Computer Programming, 4.2.2, theorem B).
