@@ -210,7 +210,8 @@ fn written(
     Some(counts.into_iter().map(of_case).collect())
 }
 
-/// What a kernel reads in a case. `is_unlike` is set where one kernel reads what the other does not.
+/// What a kernel reads in a case. `is_unlike` is set where one kernel reads what the other does not, or
+/// what is not known here.
 fn given<'a>(
     shader: &'a Shader,
     kernel: &'a Lowered,
@@ -224,6 +225,13 @@ fn given<'a>(
             // One kernel reads what the other does not, or the same in another way.
             is_unlike.set(is_unlike.get() || trial.flagged.replaced != trial.fixed.replaced);
             return hashed(name, index, component, scalar);
+        }
+        // What is no word of it is not worked out, such as a struct with halves at an address.
+        let mut bindings = kernel.bindings.iter();
+        let is_part =
+            |binding: &Binding| binding.name == name && binding.dimensions.is_none() && index.len() != 1;
+        if bindings.any(is_part) {
+            is_unlike.set(true);
         }
         // Nothing is read beyond the end, as in HLSL.
         given_word(kernel, inputs, name, index, component).unwrap_or(0)

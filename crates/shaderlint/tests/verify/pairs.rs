@@ -459,6 +459,10 @@ fn side_effects_that_not_every_version_has_are_not_translated() {
         assert!(translated(body, &["--hlsl-version", "2021"]), "{body}");
     }
     assert!(translated("bool b = f(x) || x == 5;", &[]));
+    // Which threads take part in a wave operation.
+    let waves = "bool b = x != 5 && WaveActiveCountBits(true) == 4;";
+    assert!(!translated(waves, &[]));
+    assert!(translated(waves, &["--hlsl-version", "2018"]) && translated(waves, &["--hlsl-version", "2021"]));
 }
 
 /// Kernels that the default configuration does not have are compared in those that have them.
@@ -668,6 +672,18 @@ fn what_reads_unwritten_memory_is_not_called_different() {
     assert!(said.starts_with("1 Main: not proved"), "{said}");
     let said = of_two("unwritten", [&kernel("1"), &kernel("1")], &[]);
     assert!(said.starts_with("0 Main: proved equal"), "{said}");
+}
+
+/// Where the members of a struct with halves lie depends on how it is compiled.
+#[test]
+fn structs_with_halves_at_an_address_are_not_worked_out() {
+    let before = format!("{BUFFERS} ByteAddressBuffer R; struct S {{ half a; uint b; }};");
+    let texts = [
+        copying(&before, "", "Y[id.x] = R.Load<S>(0).b;"),
+        copying(&before, "", "Y[id.x] = R.Load(4);"),
+    ];
+    let said = of_two("halves-at-address", [&texts[0], &texts[1]], &[]);
+    assert!(said.starts_with("1 Main: not proved"), "{said}");
 }
 
 /// Of a case in which a group is not followed nothing is known, and of the next one all is.
