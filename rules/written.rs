@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{FileId, Global, GlobalId, Local, Shader, Span, blank_comments, comments};
+use shaderlint_hlsl::{FileId, Global, GlobalId, Local, Shader, Span, Text, blank_comments, comments};
 use shaderlint_linter::Context;
 use shaderlint_simt::Collective;
 
@@ -51,9 +51,13 @@ pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<
     size.filter(|_| is_one_row)
 }
 
-/// The number of the group's threads in figures, if each array of the construct has its length in these: so the text is for groups
-/// of one size, whatever they call it.
+/// The number of the group's threads in figures, if the construct is in a header where each of its arrays has its length in these: so
+/// the text is for groups of one size, whatever those call it who include it.
 fn size_of_arrays(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let place = context.shader.origins.locate(found.span)?;
+    if place.file == FileId(0) {
+        return None;
+    }
     let threads = context.analysis.group_size.iter().product::<u32>().to_string();
     let mut arrays = found.arrays.iter();
     let is_as_long = |array: &GlobalId| {
@@ -102,20 +106,19 @@ fn is_known_to(context: &Context<'_>, found: &Collective, text: &str) -> bool {
     };
     let unit = Unit::of(context.shader);
     let reach = unit.reach(text.as_bytes());
-    words(&reach.text).all(|word| !is_local(word) && is_known(word))
+    words(text.as_bytes()).all(|word| may_name(context.shader, function.span, word))
+        && words(&reach.text).all(|word| !is_local(word) && is_known(word))
 }
 
 /// Whether a name stands before `place`, which is at top level, for what it does behind it.
 pub(crate) fn is_known_at(shader: &Shader, place: Span, name: &[u8]) -> bool {
     let unit = Unit::of(shader);
     if unit.is_macro(name) {
-        let definition = shader
+        let at = (name, place.start);
+        return shader
             .defined
-            .definition(&shader.sources, &shader.given, (name, place.start));
-        return definition.is_some_and(|one| {
-            one.place
-                .is_none_or(|(file, _)| may_name(shader, place, file, name))
-        });
+            .definition(&shader.sources, &shader.given, at)
+            .is_some();
     }
     let named = |global: &&Global| global.own_name().as_bytes() == name;
     let mut globals = shader.globals.iter().filter(named).peekable();
@@ -123,15 +126,15 @@ pub(crate) fn is_known_at(shader: &Shader, place: Span, name: &[u8]) -> bool {
     globals.peek().is_none() || globals.any(|global| global.span.end <= place.start)
 }
 
-/// Whether what stands at a place may use the name of a macro that a file defines: it does so already in that file, or takes in the
-/// other one.
-fn may_name(shader: &Shader, place: Span, defined_in: FileId, name: &[u8]) -> bool {
-    let Some(place) = shader.origins.locate(place) else {
-        return false;
-    };
-    let is_own = place.file == defined_in || place.file == FileId(0);
-    let text = || shader.sources.get(place.file).map(|file| &file.text);
-    is_own || text().is_some_and(|text| words(text).any(|word| word == name))
+/// Whether what stands at a place may use a name: in the file that all others are included in, or where its own file does so already or
+/// defines it. Who else includes that need not have it from elsewhere.
+fn may_name(shader: &Shader, place: Span, name: &[u8]) -> bool {
+    let place = shader.origins.locate(place);
+    place.is_some_and(|place| {
+        let text = shader.sources.get(place.file).map(|file| &file.text);
+        let names_it = |text: &Text| words(&blank_comments(text)).any(|word| word == name);
+        place.file == FileId(0) || name.iter().all(u8::is_ascii_digit) || text.is_some_and(names_it)
+    })
 }
 
 /// `text` as an operand: in parentheses but for figures and names that stand for one thing. What a macro stands for may

@@ -788,3 +788,16 @@ fn values_of_another_width_are_cast() {
         assert!(text.contains(&format!("GroupSum({given}, gi)")), "{text}");
     }
 }
+
+/// DXC has groupshared variables in a `cbuffer`, and crashes on an atomic on them.
+#[test]
+fn groupshared_variables_of_a_buffer_are_not_understood() {
+    let text = ladder("", STORE, READ);
+    assert!(fixed(&text).contains("WavePrefixSum"), "{text}");
+    let array = "groupshared uint g[64];";
+    let in_buffer = text.replace(array, &format!("cbuffer C {{ uint q; {array} }}"));
+    assert!(lint(in_buffer.as_bytes()).is_empty(), "{in_buffer}");
+    // Between macros that no file at hand defines it may stand outside.
+    let by_macros = text.replace(array, &format!("CBUFFER_START(C)\nuint q;\n{array}\n"));
+    assert!(!lint(by_macros.as_bytes()).is_empty(), "{by_macros}");
+}

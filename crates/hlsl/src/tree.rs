@@ -40,8 +40,6 @@ pub enum MatrixOrder {
 pub struct Shader {
     /// Names of the functions with a wanted word that were left out, since nothing wanted names them.
     pub unread: Vec<String>,
-    /// Functions, variables and types with a wanted word that were left out.
-    pub left_out: Vec<Span>,
     /// A hash of what was to be read, where that is not all. Two units of one file that share it hold the same findings.
     pub likeness: Option<u64>,
     /// Where in the text files would stand that were not found, or not followed.

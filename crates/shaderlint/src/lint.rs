@@ -193,6 +193,7 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
         // What it lacks by itself it has where it is included.
         looked.report.stops.clear();
         looked.guesses.clear();
+        looked.is_in_part = false;
         (looked.problems, looked.elsewhere) = Default::default();
     }
     let has_places = !(looked.report.findings.is_empty()

@@ -5,6 +5,7 @@ mod disk;
 mod repaired;
 mod sizes;
 mod stray;
+mod unconcerned;
 mod union;
 
 use std::cell::{Cell, LazyCell};
@@ -14,8 +15,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use shaderlint_hlsl::{
-    Definitions, Directive, Directives, Exploration, Extracts, FileId, FileSpan, Function, Global, Inactive,
-    Includes, Preprocessed, Problem, Shader, Sources, Span, Storage, Text, Wanted, read_preprocessed,
+    Definitions, Directive, Directives, Exploration, Extracts, FileId, FileSpan, Function, Inactive,
+    Includes, Preprocessed, Problem, Shader, Sources, Span, Text, Wanted, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, Report, Safety, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -75,7 +76,7 @@ pub(crate) struct Reading {
     of_headers: HashSet<String>,
     /// A build compiles some kernel so, as far as the file says.
     is_built: bool,
-    /// The functions and groupshared variables that no entry point comes to. The reading says nothing of them.
+    /// The functions that no entry point calls, directly or not. The reading says nothing of them.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
     sizes: Vec<Vec<Definition>>,
@@ -345,13 +346,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
         .collect();
     let aside = match shader.sources.files.first() {
         // There is none, or nothing that a fix could change is in what they come to.
-        Some(file) if is_unread || !has_entry => {
-            let left_out = shader
-                .left_out
-                .iter()
-                .filter_map(|span| shader.origins.locate(*span));
-            std::iter::once(whole(&file.text)).chain(left_out).collect()
-        }
+        Some(file) if is_unread || !has_entry => vec![whole(&file.text)],
         _ => aside(&shader),
     };
     let mut report = check_shader(&shader, RULES, settings);
@@ -414,33 +409,25 @@ fn may_be_run(text: &[u8], role: Role) -> bool {
         || role != Role::Unit && scan::names_group_barrier(text)
 }
 
-/// The functions and the groupshared variables that no entry point comes to, where they stand in files. Whatever is named where
-/// it may be called from, or outside of functions, is come to.
+/// The functions that no entry point comes to, where they stand in files. Whatever is named where it may be called from,
+/// or outside of functions, is come to.
 fn aside(shader: &Shader) -> Vec<FileSpan> {
     let own_name = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
-    let mut by_name: FxHashMap<Vec<u8>, Vec<Span>> = FxHashMap::default();
-    let mut come_to: Vec<Span> = Vec::new();
+    let mut by_name: FxHashMap<Vec<u8>, Vec<&Function>> = FxHashMap::default();
+    let mut come_to: Vec<&Function> = Vec::new();
     let (mut seen, mut texts): (HashSet<Span>, Vec<Span>) = (HashSet::new(), Vec::new());
     for function in &shader.functions {
         let name = own_name(&function.name);
         if function.group_size.is_some() || !name.bytes().all(is_part) {
-            come_to.push(function.span);
+            come_to.push(function);
         }
-        by_name.entry(name.into_bytes()).or_default().push(function.span);
+        by_name.entry(name.into_bytes()).or_default().push(function);
     }
-    let (shared, others): (Vec<&Global>, Vec<&Global>) = shader
-        .globals
-        .iter()
-        .partition(|global| global.storage == Storage::Groupshared);
-    for global in &shared {
-        let name = own_name(&global.name).into_bytes();
-        by_name.entry(name).or_default().push(global.span);
-    }
-    texts.extend(others.iter().map(|global| global.span));
+    texts.extend(shader.globals.iter().map(|global| global.span));
     loop {
-        while let Some(span) = come_to.pop() {
-            if seen.insert(span) {
-                texts.push(span);
+        while let Some(function) = come_to.pop() {
+            if seen.insert(function.span) {
+                texts.push(function.span);
             }
         }
         let Some(text) = texts.pop() else { break };
@@ -448,17 +435,16 @@ fn aside(shader: &Shader) -> Vec<FileSpan> {
             come_to.extend(by_name.remove(word).unwrap_or_default());
         }
     }
-    let place = |span: Span| shader.origins.locate(span);
-    let functions = shader.functions.iter().map(|function| function.span);
-    let spans = functions.chain(shared.iter().map(|global| global.span));
-    let (come_to, aside): (Vec<Span>, Vec<Span>) = spans.partition(|span| seen.contains(span));
+    let place = |function: &Function| shader.origins.locate(function.span);
+    let (come_to, aside): (Vec<&Function>, Vec<&Function>) = shader
+        .functions
+        .iter()
+        .partition(|function| seen.contains(&function.span));
     let come_to: Vec<FileSpan> = come_to.into_iter().filter_map(place).collect();
     let meets = |a: &FileSpan, b: &FileSpan| a.file == b.file && a.start < b.end && b.start < a.end;
     let places = aside.into_iter().filter_map(place);
-    let left_out = shader.left_out.iter().filter_map(|span| place(*span));
     // A function's text may be taken in twice, and be come to once.
     places
-        .chain(left_out)
         .filter(|place| !come_to.iter().any(|other| meets(place, other)))
         .collect()
 }

@@ -503,7 +503,8 @@ error[groupshared-race]: data race on g_Tree[5]
      on line 31
    = more pairs of accesses race here
    = threads of one wave are not promised to run in lock-step
-   = proved of the fix: with this barrier, no two threads of the group race
+   = proved of the fix: with this barrier, no two threads of the group race on
+     groupshared memory
    = fix: put the missing barrier before the statement on line 36 (--fix
      --unsafe-fixes)
 

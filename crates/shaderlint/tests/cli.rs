@@ -282,7 +282,7 @@ fn json_counts_characters_from_one() {
       "fix": {
         "title": "put the missing barriers before this statement and between the reads and the write",
         "safety": "unsafe",
-        "proof": "proved of the fix: with these barriers, no two threads of the group race",
+        "proof": "proved of the fix: with these barriers, no two threads of the group race on groupshared memory",
         "edits": [
           {
             "start": {

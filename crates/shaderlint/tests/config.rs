@@ -639,7 +639,8 @@ error[groupshared-race]: data race on g_Sum[1]
   = two/src/b.hlsl may include this file, one of 2 called
     `../../Lib/race.hlsli`: the fix is proved as if it took two/lib/race.hlsli;
     -I says where the build finds it
-  = proved of the fix: with these barriers, no two threads of the group race
+  = proved of the fix: with these barriers, no two threads of the group race on
+    groupshared memory
   = fix: put the missing barriers before this statement and between the reads
     and the write (--fix --unsafe-fixes)
 
@@ -750,7 +751,7 @@ fn headers_are_looked_at_where_they_are_included() {
         said(&folder, &["--verbose", "."]),
         str![[r#"
 1
-lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
+lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]
 warning: cannot find `gone.hlsli`
   ┌─ lib/alone.hlsli:1:10
   │
@@ -763,7 +764,7 @@ warning: cannot find `gone.hlsli`
 1 │ #include "gone.hlsli"
   │          ^^^^^^^^^^^^
 
-1 finding in 4 files; 3 files not understood in full
+1 finding in 4 files (1 fixable with --fix --unsafe-fixes); 3 files not understood in full
   1 include not found: `gone.hlsli` (3 files); -I says where to look
 
 "#]]
@@ -772,8 +773,8 @@ warning: cannot find `gone.hlsli`
         said(&folder, &["--fix", "src", "lib/scan.hlsli"]),
         str![[r#"
 1
-lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
-1 finding in 3 files; 2 files not understood in full (-v says where)
+lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]
+1 finding in 3 files (1 fixable with --fix --unsafe-fixes); 3 files not understood in full (-v says where)
   1 include not found: `gone.hlsli` (2 files); -I says where to look
 
 "#]]

@@ -711,6 +711,32 @@ fn a_header_is_fixed_where_all_that_include_it_agree() {
         .replace("uint Twice", "export uint Twice")
         .replace("b.hlsli", "b.hlsl");
     assert_eq!(of("header-exported", &[("b.hlsl", &exported)]), withheld);
+    // Another stage names what would go, be it where nothing calls it.
+    let pixels = "#include \"size.hlsli\"\n#include \"sum.hlsli\"\nuint Dead() { return g_Sums[0]; }\n\
+                  uint4 Pixel() : SV_Target { return 0; }\n";
+    assert_eq!(of("header-pixels", &[("b.hlsl", pixels)]), withheld);
+    let dead = aside.replace(
+        "[numthreads",
+        "uint Dead(uint gi) { return Sum(gi, 1); }\n[numthreads",
+    );
+    assert_eq!(of("header-dead", &[("b.hlsl", &dead)]), withheld);
+    // A build has a kernel that calls it, directly or by way of a macro or of a header between.
+    let switched = other
+        .replace("Sum(gi, ", "Sum(63 - gi, ")
+        .replace("[numthreads", "#ifdef BUILD\n[numthreads");
+    let switched = switched + "#endif\n";
+    assert_eq!(of("header-switched", &[("b.hlsl", &switched)]), withheld);
+    for (between, call) in [
+        ("#define SUM(t) Sum(63 - t, 1)\n", "SUM(gi)"),
+        ("uint Twice(uint t) { return Sum(63 - t, 1) * 2; }\n", "Twice(gi)"),
+    ] {
+        let between = format!("#include \"size.hlsli\"\n#include \"sum.hlsli\"\n{between}");
+        let call = format!("Src[id.x];\n#ifdef BUILD\n    Out[id.x] = {call};\n#endif\n");
+        let caller = aside.replace("#include \"sum.hlsli\"", "#include \"between.hlsli\"");
+        let caller = caller.replace("Src[id.x];", &call);
+        let files = [("between.hlsli", &*between), ("b.hlsl", &*caller)];
+        assert_eq!(of("header-by-way", &files), withheld, "{between}");
+    }
     // It reads the array that would go, or has the names that come.
     let reads = aside.replace("= Src[id.x]", "= g_Sums[gi]");
     assert_ne!(of("header-reads", &[("b.hlsl", &reads)]), IS_FIXED);

@@ -17,7 +17,7 @@ fn github_shows_findings_beside_changed_lines() {
         folder.printed(&["--output-format", "github"]),
         str![[r#"
 ::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Aproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
-::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race on groupshared memory
 
 "#]]
     );
@@ -37,7 +37,7 @@ fn github_shows_findings_beside_changed_lines() {
             folder.0.parent().unwrap()
         ),
         str![[r#"
-::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race
+::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race on groupshared memory
 
 "#]]
     );
@@ -186,7 +186,7 @@ proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: 
 thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
 more pairs of accesses race here
 threads of one wave are not promised to run in lock-step
-proved of the fix: with these barriers, no two threads of the group race</failure>
+proved of the fix: with these barriers, no two threads of the group race on groupshared memory</failure>
     </testcase>
   </testsuite>
   <testsuite name="shaderlint" tests="1" failures="0" errors="1">
@@ -430,7 +430,8 @@ warning[groupshared-race]: data race on g_Sum[1]
     them
   = more pairs of accesses race here
   = threads of one wave are not promised to run in lock-step
-  = proved of the fix: with these barriers, no two threads of the group race
+  = proved of the fix: with these barriers, no two threads of the group race on
+    groupshared memory
   = fix: put the missing barriers before this statement and between the reads
     and the write (--fix --unsafe-fixes)
 

@@ -312,7 +312,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nproved of the fix: with these barriers, no two threads of the group race"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nproved of the fix: with these barriers, no two threads of the group race on groupshared memory"
           },
           "partialFingerprints": {
             "shaderlint/v1": "f4ea78c1af8bebba1"

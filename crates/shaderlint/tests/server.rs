@@ -216,7 +216,7 @@ fn findings_are_fixed_allowed_and_explained() {
 - thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
 - more pairs of accesses race here
 - threads of one wave are not promised to run in lock-step
-- proved of the fix: with these barriers, no two threads of the group race
+- proved of the fix: with these barriers, no two threads of the group race on groupshared memory
 - fix: put the missing barriers before this statement and between the reads and the write (unsafe: results may differ, as the page says)
 
 ---

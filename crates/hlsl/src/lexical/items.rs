@@ -19,6 +19,7 @@ struct Context {
 struct Around {
     namespace: u32,
     is_buffer: bool,
+    in_braces: bool,
     /// Start of the unknown macros before it.
     macros: Option<u32>,
 }
@@ -36,7 +37,8 @@ impl Lexer<'_> {
             let (close, namespace) = contexts
                 .last()
                 .map_or((usize::MAX, 0), |top| (top.close, top.namespace));
-            let is_buffer = in_buffer || contexts.last().is_some_and(|top| top.is_buffer);
+            let in_braces = contexts.last().is_some_and(|top| top.is_buffer);
+            let is_buffer = in_buffer || in_braces;
             if index >= close {
                 contexts.pop();
                 self.blank_tokens(index, index + 1);
@@ -133,6 +135,7 @@ impl Lexer<'_> {
             let around = Around {
                 namespace,
                 is_buffer,
+                in_braces,
                 macros: macros_before,
             };
             self.add_item(index, end, kind, around);
@@ -235,6 +238,7 @@ impl Lexer<'_> {
             span,
             namespace: around.namespace,
             in_buffer: around.is_buffer,
+            in_braces_of_buffer: around.in_braces,
             groupshared: false,
             coherent: false,
             after_macros: around.macros,

@@ -49,6 +49,8 @@ pub(crate) struct Item {
     pub namespace: u32,
     /// In a `cbuffer` or the like: all threads share it, and the host sets it.
     pub in_buffer: bool,
+    /// It is so for certain: not between macros that look like such a buffer's.
+    pub in_braces_of_buffer: bool,
     pub groupshared: bool,
     pub coherent: bool,
     /// Where the macros begin that stand in front of it and that no file at hand defines: they may be part of it.

@@ -32,8 +32,6 @@ pub(crate) struct LeftOut {
     pub is_all: bool,
     /// Names of functions that have one, or words that stand where their names would.
     pub functions: Vec<String>,
-    /// The items that have one.
-    pub items: Vec<Span>,
 }
 
 /// Leaves out the items that no other item names, but for those that `wanted` takes by their place.
@@ -111,21 +109,19 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
         }
     }
     let left_out = lexed.items.iter().zip(&stays).filter(|(_, stays)| !**stays);
-    let with_words = left_out.filter(|(item, _)| {
-        let mut tokens = tokens(lexed, item.span).iter();
-        tokens.any(|token| wanted.is_in(token.word(text)))
+    let unread = left_out.filter(|(item, _)| {
+        let has_words = || {
+            tokens(lexed, item.span)
+                .iter()
+                .any(|token| wanted.is_in(token.word(text)))
+        };
+        matches!(item.kind, ItemKind::Function { .. }) && has_words()
     });
-    let unread: Vec<&Item> = with_words.map(|(item, _)| item).collect();
-    let items = unread.iter().map(|item| item.span).collect();
-    let is_function = |item: &&&Item| matches!(item.kind, ItemKind::Function { .. });
-    let names = unread
-        .iter()
-        .filter(is_function)
-        .filter_map(|item| declared(lexed, text, item, &functions));
-    let names = names
+    let unread = unread.filter_map(|(item, _)| declared(lexed, text, item, &functions));
+    let unread = unread
         .flatten()
         .map(|name| String::from_utf8_lossy(name).into_owned());
-    let names = names.collect();
+    let unread = unread.collect();
     let mut stays = stays.into_iter();
     lexed.unread_bodies = bodies.into_values().flatten().collect();
     lexed.unread_bodies.sort_unstable();
@@ -146,8 +142,7 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
     });
     LeftOut {
         is_all: !is_telling,
-        functions: names,
-        items,
+        functions: unread,
     }
 }
 

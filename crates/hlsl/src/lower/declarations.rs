@@ -254,7 +254,7 @@ impl<'a> Lowering<'a> {
             }
             let storage = if matches!(inner, Type::Resource(..)) && !item.groupshared {
                 Storage::Resource
-            } else if item.groupshared && item.in_buffer {
+            } else if item.groupshared && item.in_braces_of_buffer {
                 // DXC takes it for groupshared, and crashes on an atomic on it; its SPIR-V has no such variable.
                 Storage::Unknown
             } else if item.groupshared {

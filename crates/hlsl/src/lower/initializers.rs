@@ -63,15 +63,19 @@ impl Lowering<'_> {
             fits &= self.shader.is_known(&value.ty);
             // One unknown value among known ones is most likely a scalar.
             let count = self.shader.components(&value.ty).max(1);
-            let value = match self.component_scalar(ty, position) {
-                Some(scalar) if value.ty.scalar().is_some() || value.ty == Type::Unknown && wanted > 0 => {
-                    if value.ty == Type::Unknown {
-                        value
-                    } else {
-                        self.convert_scalar(value, scalar)
-                    }
+            let given = |component| self.component_scalar(&value.ty, component);
+            let takes = |component| self.component_scalar(ty, position.saturating_add(component));
+            // Each component becomes of the type that it is for: one conversion does that for those of one type.
+            let (is_one, is_same) = (
+                (1..count).all(|component| takes(component) == takes(0)),
+                (0..count).all(|component| takes(component) == given(component)),
+            );
+            let value = match takes(0) {
+                Some(scalar) if is_one && value.ty.scalar().is_some() => self.convert_scalar(value, scalar),
+                _ => {
+                    fits &= is_same;
+                    value
                 }
-                _ => value,
             };
             position = position.saturating_add(count);
             arguments.push(value);

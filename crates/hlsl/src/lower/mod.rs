@@ -165,7 +165,6 @@ pub(crate) fn parse_wanted(
     if let Some(wanted) = wanted {
         let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
         shader.unread = left_out.functions;
-        shader.left_out = left_out.items;
         // Asked first, and of each text: what is left has its likeness also where it is not read.
         if (wanted.is_known)(&text, &lexed) || left_out.is_all {
             shader.text = text;

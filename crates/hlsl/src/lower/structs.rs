@@ -435,6 +435,7 @@ impl<'a> Lowering<'a> {
             span: self.span(node),
             namespace: 0,
             in_buffer: false,
+            in_braces_of_buffer: false,
             groupshared: false,
             coherent: false,
             after_macros: None,

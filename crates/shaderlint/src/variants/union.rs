@@ -3,18 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{
-    Cause, Directives, FileId, FileSpan, Inactive, Problem, Sources, Storage, Taken, parse,
-};
+use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, Fix, NoFix, Report, Safety, Verdict};
 
+use super::unconcerned::is_unconcerned;
 use super::{Reading, UnitReadings, contains, file_called, holds, text_of};
 use crate::paths::is_same;
-use crate::scan::{names_group_barrier, words};
 
 /// Of a file that more than so many include nothing is fixed.
 pub(crate) const MAX_INCLUDERS: usize = 32;
+
+/// Said of a fix where others include its file and compile nothing of what it changes. How they would take the names that come is
+/// not proved.
+const OF_SOME: &str = "the fix is proved where kernels come to what it changes; other files include this one and come to nothing of it";
 
 /// How the names of wave intrinsics begin.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -532,7 +533,9 @@ fn objection_where_included(
     let text = match (taken.sum(), others.find_map(same)) {
         (Some(0), _) => return None,
         (Some(1), Some(same)) => return Some(same),
-        (Some(1), None) if own.is_none() && stands_aside(reading, finding, &numbers) => return None,
+        (Some(1), None) if own.is_none() && is_unconcerned(reading, finding, &numbers) => {
+            return Some(Objection::Doubt(OF_SOME.to_owned()));
+        }
         (Some(1), None) if is_open(reading, finding, own) => {
             let label = &reading.label;
             return Some(Objection::Doubt(format!(
@@ -550,55 +553,6 @@ fn objection_where_included(
         },
     };
     Some(Objection::Refusal(NoFix::new("other-includer", text).named(name)))
-}
-
-/// Whether a reading includes what a fix changes, and compiles nothing of it: no entry point comes to it. Nor does any
-/// where there is none, if the fix is about barriers: other stages have none, and a header's functions are compiled where that
-/// is included, unless it exports them. The names that the fix brings are no other files' names then, and no macros.
-fn stands_aside(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> bool {
-    let edits = || finding.fix.iter().flat_map(|fix| &fix.edits);
-    let changed = edits()
-        .map(|edit| edit.place)
-        .filter(|place| place.start < place.end);
-    let primary = Some(finding.primary.place).filter(|place| place.file == FileId(0));
-    let mut changed = changed.chain(primary);
-    let left_out = reading.inactive.iter().map(|inactive| inactive.region);
-    let regions: Vec<FileSpan> = left_out.chain(reading.aside.iter().copied()).collect();
-    let is_aside = |place: FileSpan| {
-        let mut places = numbers.iter().map(|file| FileSpan { file: *file, ..place });
-        places.all(|place| regions.iter().any(|region| holds(*region, place)))
-    };
-    let files = || (0..).map(FileId).zip(&reading.sources.files);
-    let has_word = |text: &[u8], name: &[u8]| words(text).any(|word| word == name);
-    let has_barrier = || edits().any(|edit| names_group_barrier(edit.text.as_bytes()));
-    let is_for_others =
-        || !reading.has_entry && has_barrier() && !files().any(|(_, file)| has_word(&file.text, b"export"));
-    if !changed.all(is_aside) && !is_for_others() {
-        return false;
-    }
-    let is_free = |name: &[u8]| {
-        let mut others = files().filter(|(id, _)| !numbers.contains(id));
-        !others.any(|(_, file)| contains(&file.text, name) && has_word(&file.text, name))
-    };
-    let own = || files().filter(|(id, _)| numbers.contains(id));
-    let is_new = |name: &[u8]| !own().any(|(_, file)| has_word(&file.text, name));
-    let mut macros: FxHashSet<Vec<u8>> = FxHashSet::default();
-    for (_, file) in files() {
-        let lines = file.text.derived::<Directives>();
-        let defines = lines.iter().filter(|line| line.keyword == b"define");
-        macros.extend(defines.filter_map(|line| Some(words(&line.argument).next()?.to_vec())));
-    }
-    edits().all(|edit| {
-        let (declared, _) = parse(edit.text.clone().into_bytes());
-        let functions = declared.functions.iter().map(|function| &function.name);
-        let shared = declared
-            .globals
-            .iter()
-            .filter(|global| global.storage == Storage::Groupshared);
-        let mut names = functions.chain(shared.map(|global| &global.name));
-        names.all(|name| is_free(name.as_bytes()))
-            && words(edit.text.as_bytes()).all(|word| !is_new(word) || !macros.contains(word))
-    })
 }
 
 /// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether

@@ -451,3 +451,45 @@ fn what_rounds_is_not_known() {
         assert!(said.starts_with("not proved"), "{said}: {value}");
     }
 }
+
+/// Each component of a list becomes of the type that it is for.
+#[test]
+fn lists_are_converted_component_by_component() {
+    let said = |list: &str, value: &str| {
+        let before =
+            "struct C { bool on; uint weight; }; struct D { uint2 k; uint l; }; struct E { int k[2]; };";
+        let [list, value] = [list, value].map(|text| kernel("", before, text));
+        words(&runs_of([&list, &value]))
+    };
+    for (list, value) in [
+        (
+            "C c = { X[gi], 2 }; Y[id.x] = c.on + c.weight;",
+            "Y[id.x] = (X[gi] != 0) + 2;",
+        ),
+        (
+            "D d = { X[gi], 2, 3 }; Y[id.x] = d.k.x + d.l;",
+            "Y[id.x] = X[gi] + 3;",
+        ),
+        (
+            "D d = { uint3(X[gi], 2, 3) }; Y[id.x] = d.k.x + d.l;",
+            "Y[id.x] = X[gi] + 3;",
+        ),
+        (
+            "E e = { 5, 6 }; D d = { 1, 2, 3 }; uint u[3] = { d }; Y[id.x] = u[2];",
+            "Y[id.x] = 3;",
+        ),
+    ] {
+        assert_eq!(said(list, value), "equal", "{list}");
+    }
+    // In DXC 2, 1 and 1.
+    for list in [
+        "C c = { uint2(1, 2) }; Y[id.x] = c.weight;",
+        "E e = { 1, 1 }; float2 f = { e }; Y[id.x] = asuint(f.y) == 1 ? 2 : 1;",
+        "E e = { 5, 6 }; bool b[2] = { e }; Y[id.x] = uint(b[1]);",
+    ] {
+        for value in ["1", "2", "6"] {
+            let said = said(list, &format!("Y[id.x] = {value};"));
+            assert!(said.starts_with("not proved"), "{said}: {list}");
+        }
+    }
+}
