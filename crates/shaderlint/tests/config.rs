@@ -774,7 +774,7 @@ warning: cannot find `gone.hlsli`
         str![[r#"
 1
 lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]
-1 finding in 3 files (1 fixable with --fix --unsafe-fixes); 3 files not understood in full (-v says where)
+1 finding in 3 files (1 fixable with --fix --unsafe-fixes); 2 files not understood in full (-v says where)
   1 include not found: `gone.hlsli` (2 files); -I says where to look
 
 "#]]

@@ -36,8 +36,7 @@ fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Opti
     let files = (0..).map(FileId).zip(&reading.sources.files);
     let files: Vec<(FileId, &SourceFile)> = files.collect();
     let is_own = |(id, _): &&(FileId, &SourceFile)| numbers.contains(id);
-    type Numbered<'f> = Vec<&'f (FileId, &'f SourceFile)>;
-    let (own, others): (Numbered<'_>, Numbered<'_>) = files.iter().partition(is_own);
+    let (own, others) = files.iter().partition::<Vec<_>, _>(is_own);
     let own = &own.first()?.1.text;
     let (code, new) = (blank_comments(own), blank_comments(&apply(own, [fix]).text));
     let mut names = changed(&code, fix)?;
