@@ -35,12 +35,12 @@ fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Opti
     let fix = finding.fix.as_ref()?;
     let files = (0..).map(FileId).zip(&reading.sources.files);
     let files: Vec<(FileId, &SourceFile)> = files.collect();
-    let is_own = |(id, _): &&(FileId, &SourceFile)| numbers.contains(id);
-    let (own, others) = files.iter().partition::<Vec<_>, _>(is_own);
-    let own = &own.first()?.1.text;
+    let is_own = |(id, _): &(FileId, &SourceFile)| numbers.contains(id);
+    let own = &files.iter().copied().find(is_own)?.1.text;
+    let others = files.iter().filter(|file| !is_own(file));
     let (code, new) = (blank_comments(own), blank_comments(&apply(own, [fix]).text));
     let mut names = changed(&code, fix)?;
-    let of_others = |name: &[u8]| others.iter().any(|(_, file)| has(file, name));
+    let of_others = |name: &[u8]| others.clone().any(|(_, file)| has(file, name));
     let goes = |name: &&Vec<u8>| !has_word(&new, name);
     if names.iter().filter(goes).any(|name| of_others(name)) {
         return Some(true);

@@ -438,7 +438,7 @@ fn what_rounds_is_not_known() {
             (float(thread) * 1.666_666_6 + 0.333_333_34) as u32
         }),
         ("uint(((x + 0.1f) - 0.1f) == x)", &|thread| {
-            u32::from((float(thread) + 0.1) - 0.1 == float(thread))
+            u32::from(((float(thread) + 0.1) - 0.1).to_bits() == float(thread).to_bits())
         }),
         (
             "uint(asfloat(0x7fc00000 | gi) != asfloat(0x7fc00000 | gi))",
