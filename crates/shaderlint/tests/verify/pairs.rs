@@ -459,10 +459,6 @@ fn side_effects_that_not_every_version_has_are_not_translated() {
         assert!(translated(body, &["--hlsl-version", "2021"]), "{body}");
     }
     assert!(translated("bool b = f(x) || x == 5;", &[]));
-    // Which threads take part in a wave operation.
-    let waves = "bool b = x != 5 && WaveActiveCountBits(true) == 4;";
-    assert!(!translated(waves, &[]));
-    assert!(translated(waves, &["--hlsl-version", "2018"]) && translated(waves, &["--hlsl-version", "2021"]));
 }
 
 /// Kernels that the default configuration does not have are compared in those that have them.

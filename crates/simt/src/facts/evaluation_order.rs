@@ -150,14 +150,13 @@ fn indices(place: &Expr) -> Vec<&Expr> {
 }
 
 /// Whether an expression leaves one thing or another by the version of HLSL: from 2021 on an operand of `&&`, `||` or `?:` is not
-/// evaluated where another one decides, before it always is. Where the version is not known, either may be, which threads take part
-/// in a wave operation included.
+/// evaluated where another one decides, before it always is. Where the version is not known, either may be.
 #[must_use]
 pub fn hangs_on_version(shader: &Shader, expr: &Expr) -> bool {
     let writes = |part: &Expr| {
         let effects = EffectsCache::default().of_expression(shader, part);
         let reads_only = Effects {
-            cooperates: effects.cooperates && shader.version.is_none(),
+            cooperates: false,
             ..effects
         };
         reads_only.has_side_effects()
