@@ -208,7 +208,7 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     looked
 }
 
-/// Says of a finding in which kernels it is.
+/// Notes the kernels that have a finding.
 fn note_kernels(finding: &mut Diagnostic) {
     let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
     if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
@@ -218,7 +218,7 @@ fn note_kernels(finding: &mut Diagnostic) {
     }
 }
 
-/// Says of a finding in which file's kernels it is: what another one makes of the same lines may be something else.
+/// Notes the file whose kernels have a finding: another file may make something else of the same lines.
 fn note_includer(finding: &mut Diagnostic, name: &str) {
     let kernels = finding.kernels.join(", ");
     let note = format!("found in {kernels} of {name}, which includes this file");
@@ -378,7 +378,7 @@ fn may_be_needed(unused: &mut Diagnostic) {
     }
 }
 
-/// As what a file is looked at for its fixes: a header without a kernel has them where others include it.
+/// The role in which shaderlint looks at a file to fix it: other files prove the fixes of a header without a kernel.
 pub(crate) fn role_for_fixes(files: &Files, path: &Path) -> Role {
     if may_have_entry(files, path) {
         Role::Unit

@@ -420,22 +420,12 @@ impl Default for Use {
 
 impl Use {
     fn add(&mut self, one: &Looked, header: &Included) {
-        let is_in_it = |place: FileSpan| {
-            one.sources
-                .get(place.file)
-                .is_some_and(|file| file.path == header.path)
+        let is_fixed_there = |finding: &Diagnostic| {
+            let file = one.sources.get(finding.primary.place.file);
+            let why = finding.no_fix.as_ref().map(|why| why.reason);
+            file.is_some_and(|file| file.path == header.path) && why == Some("in-include")
         };
-        let mut in_it = one
-            .report
-            .findings
-            .iter()
-            .filter(|finding| is_in_it(finding.primary.place));
-        self.has_fix |= in_it.any(|finding| {
-            finding
-                .no_fix
-                .as_ref()
-                .is_some_and(|why| why.reason == "in-include")
-        });
+        self.has_fix |= one.report.findings.iter().any(is_fixed_there);
         match &mut self.used {
             Some(used) if !one.is_in_part => used.extend(header.used.iter().map(|place| FileSpan {
                 file: FileId(0),

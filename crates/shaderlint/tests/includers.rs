@@ -597,7 +597,7 @@ fn with_header(test: &str) -> Folder {
         .with("a.hlsl", CALLER)
 }
 
-/// What is said of the fix in the header.
+/// The fix of the header's reduction, or why there is none.
 fn fix_in_header(folder: &Folder) -> String {
     let report: serde_json::Value =
         serde_json::from_str(&folder.printed(&["--output-format", "json"])).unwrap();

@@ -4,11 +4,22 @@
 //! whatever may be meant by it, so a file that has names of its own like those of the other one may be concerned without need.
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{Directives, FileId, SourceFile, Storage, blank_comments, directives, parse};
+use shaderlint_hlsl::{
+    Derived, Directives, FileId, SourceFile, Storage, Text, blank_comments, directives, parse,
+};
 use shaderlint_linter::{Diagnostic, FileEdit, Fix, apply};
 
 use super::{Reading, contains};
 use crate::scan::{names_entry, names_group_barrier, words};
+
+/// A text without its comments. Several names are looked for in it, for several files that include it.
+struct Code(Vec<u8>);
+
+impl Derived for Code {
+    fn of(text: &Text) -> Self {
+        Code(blank_comments(text))
+    }
+}
 
 /// A part of a file at its outermost level, or a macro's definition.
 struct Item<'t> {
@@ -30,7 +41,7 @@ pub(super) fn is_unconcerned(reading: &Reading, finding: &Diagnostic, numbers: &
     concerns(reading, finding, numbers) == Some(false)
 }
 
-/// `None` where that cannot be told.
+/// `None` where the texts do not say.
 fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Option<bool> {
     let fix = finding.fix.as_ref()?;
     let files = (0..).map(FileId).zip(&reading.sources.files);
@@ -38,8 +49,8 @@ fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Opti
     let is_own = |(id, _): &(FileId, &SourceFile)| numbers.contains(id);
     let own = &files.iter().copied().find(is_own)?.1.text;
     let others = files.iter().filter(|file| !is_own(file));
-    let (code, new) = (blank_comments(own), blank_comments(&apply(own, [fix]).text));
-    let mut names = changed(&code, fix)?;
+    let (own, new) = (own.derived::<Code>(), blank_comments(&apply(own, [fix]).text));
+    let mut names = changed(&own.0, fix)?;
     let of_others = |name: &[u8]| others.clone().any(|(_, file)| has(file, name));
     let goes = |name: &&Vec<u8>| !has_word(&new, name);
     if names.iter().filter(goes).any(|name| of_others(name)) {
@@ -49,7 +60,7 @@ fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Opti
         let is_macro = |name: &[u8]| files.iter().any(|(_, file)| defines(file, name));
         let mut words = words(edit.text.as_bytes());
         let is_taken = declared(&edit.text).iter().any(|name| of_others(name.as_bytes()));
-        if is_taken || words.any(|word| !has_word(&code, word) && is_macro(word)) {
+        if is_taken || words.any(|word| !has_word(&own.0, word) && is_macro(word)) {
             return Some(true);
         }
     }
@@ -86,15 +97,15 @@ fn changed(code: &[u8], fix: &Fix<FileEdit>) -> Option<FxHashSet<Vec<u8>>> {
 
 /// Adds the names of what names one of these, directly or not.
 fn add_what_comes_to(names: &mut FxHashSet<Vec<u8>>, mut files: Vec<&SourceFile>) -> Option<()> {
-    let mut seen: Vec<Vec<u8>> = Vec::new();
+    let mut seen = Vec::new();
     loop {
         let names_one = |file: &&SourceFile| names.iter().any(|name| has(file, name));
         let (new, rest): (Vec<_>, Vec<_>) = files.into_iter().partition(names_one);
         files = rest;
-        seen.extend(new.into_iter().map(|file| blank_comments(&file.text)));
+        seen.extend(new.into_iter().map(|file| file.text.derived::<Code>()));
         let before = names.len();
         for code in &seen {
-            for item in items(code)? {
+            for item in items(&code.0)? {
                 if words(item.text).any(|word| names.contains(word)) {
                     names.extend(item.names.iter().map(|name| name.to_vec()));
                 }
@@ -193,7 +204,7 @@ fn defines(file: &SourceFile, name: &[u8]) -> bool {
 }
 
 fn has(file: &SourceFile, name: &[u8]) -> bool {
-    contains(&file.text, name) && has_word(&blank_comments(&file.text), name)
+    contains(&file.text, name) && has_word(&file.text.derived::<Code>().0, name)
 }
 
 fn has_word(text: &[u8], name: &[u8]) -> bool {

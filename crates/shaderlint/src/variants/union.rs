@@ -462,8 +462,8 @@ fn rest_on_guesses(finding: &mut Diagnostic, guesses: &[String]) {
     }
 }
 
-/// Takes over what holds of the same edits in another reading: they are safe if they are in both. Where they are not there, what
-/// is proved of them there is said, too.
+/// Takes over what holds of the same edits in another reading: they are safe if they are safe in both. If they are not safe
+/// there, the fix has both proofs.
 fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
     let Some(fix) = finding.fix.as_mut() else {
         return;
