@@ -801,3 +801,94 @@ fn groupshared_variables_of_a_buffer_are_not_understood() {
     let by_macros = text.replace(array, &format!("CBUFFER_START(C)\nuint q;\n{array}\n"));
     assert!(!lint(by_macros.as_bytes()).is_empty(), "{by_macros}");
 }
+
+/// A kernel that sums 64 floats in each pass of a loop of which the host says how often it runs.
+fn batches(helpers: &str, value: &str, steps: &str, total: &str) -> String {
+    format!(
+        "StructuredBuffer<float> Src;\nRWStructuredBuffer<float> Out;\nuint Count, Width;\ngroupshared float g[64];\n\
+         {helpers}[numthreads(64, 1, 1)]\nvoid Sums(uint gi : SV_GroupIndex)\n{{\n    for (uint n = 0; n < Count; ++n)\n    {{\n        \
+         float value = {value};\n        GroupMemoryBarrierWithGroupSync();\n        g[gi] = value;\n        \
+         GroupMemoryBarrierWithGroupSync();\n{steps}        if (gi == 0)\n        {{\n            float total = {total};\n            Out[n] = total;\n        }}\n    }}\n}}\n"
+    )
+}
+
+#[test]
+fn what_each_pass_of_a_loop_comes_to_is_replaced_in_all() {
+    let halve = "void Halve(uint gi, uint s)\n{\n    if (gi < s)\n        g[gi] += g[gi + s];\n    \
+                 GroupMemoryBarrierWithGroupSync();\n}\n\n";
+    let steps: String = [32, 16, 8, 4, 2]
+        .map(|s| format!("        Halve(gi, {s});\n"))
+        .concat();
+    let text = batches(halve, "Src[n * 64 + gi]", &steps, "g[0] + g[1]");
+    assert_data_eq!(
+        kernel_of(&fixed(&text)),
+        str![[r#"
+(64, 1, 1)]
+void Sums(uint gi : SV_GroupIndex)
+{
+    for (uint n = 0; n < Count; ++n)
+    {
+        float value = Src[n * 64 + gi];
+        GroupMemoryBarrierWithGroupSync();
+        g[gi] = value;
+        GroupMemoryBarrierWithGroupSync();
+        float sum = GroupSum(g[gi], gi);
+        if (gi == 0)
+            g[0] = sum;
+        GroupMemoryBarrierWithGroupSync();
+        if (gi == 0)
+        {
+            float total = g[0];
+            Out[n] = total;
+        }
+    }
+}
+
+"#]]
+    );
+}
+
+#[test]
+fn a_helper_may_read_a_resource_in_an_arm() {
+    let get =
+        "float Get(StructuredBuffer<float> from, uint at)\n{\n    return at < Width ? from[at] : 0.0;\n}\n\n";
+    let steps = "        for (uint s = 32; s > 0; s >>= 1)\n        {\n            if (gi < s)\n                g[gi] += g[gi + s];\n            \
+                 GroupMemoryBarrierWithGroupSync();\n        }\n";
+    let value = "gi < Width ? Get(Src, n * 64 + gi) : 0.0";
+    assert_data_eq!(
+        kernel_of(&fixed(&batches(get, value, steps, "g[0]"))),
+        str![[r#"
+(64, 1, 1)]
+void Sums(uint gi : SV_GroupIndex)
+{
+    for (uint n = 0; n < Count; ++n)
+    {
+        float value = gi < Width ? Get(Src, n * 64 + gi) : 0.0;
+        GroupMemoryBarrierWithGroupSync();
+        g[gi] = value;
+        GroupMemoryBarrierWithGroupSync();
+        float sum = GroupSum(g[gi], gi);
+        if (gi == 0)
+            g[0] = sum;
+        GroupMemoryBarrierWithGroupSync();
+        if (gi == 0)
+        {
+            float total = g[0];
+            Out[n] = total;
+        }
+    }
+}
+
+"#]]
+    );
+    // Of one that is written to, it is not known whether it is.
+    let writes = get
+        .replace("{\n    return", "{\n    from[at + 1] = 0.0;\n    return")
+        .replace("StructuredBuffer", "RWStructuredBuffer");
+    let text = batches(&writes, value, steps, "g[0]").replacen(
+        "StructuredBuffer<float> Src",
+        "RWStructuredBuffer<float> Src",
+        1,
+    );
+    assert_eq!(fixed(&text), text);
+}

@@ -443,7 +443,8 @@ impl EffectsCache {
                     if is_out {
                         effects.rebind(argument);
                     }
-                    let written = is_out || matches!(argument.ty, Type::Resource(..));
+                    // A copy of a handle writes to the same resource.
+                    let written = is_out || argument.ty.is_writable();
                     self.expression(shader, argument, written, effects);
                 }
                 let of_callee = self.of_function(shader, *function);

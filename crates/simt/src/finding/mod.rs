@@ -372,7 +372,7 @@ impl StepEdit {
 }
 
 /// What a replacement in place has to know of the construct's surroundings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewrite {
     /// The last step, if it stays in the text, and the rest is replaced.
     pub last_step: Option<LastStep>,

@@ -484,7 +484,9 @@ impl<'a> Machine<'a, Detectors> {
                     continue;
                 }
                 // What may replace it in one run may not in another.
-                collective.rewrite = Err(Obstacle::SomeRuns);
+                if collective.rewrite != retried.collective.rewrite {
+                    collective.rewrite = Err(Obstacle::SomeRuns);
+                }
             }
             // A total inside a scan is a part of it; of two totals the inner one is wanted.
             let ended = tick(start.index + length);
