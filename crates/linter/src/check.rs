@@ -111,7 +111,12 @@ fn check_analyses(
                     .map(|entry| entry.name.clone()),
             );
         }
-        let stop = analysis.stopped.as_ref().or(analysis.claims_stopped.as_ref());
+        let stops = [
+            &analysis.stopped,
+            &analysis.claims_stopped,
+            &analysis.passes_stopped,
+        ];
+        let stop = stops.into_iter().flatten().next();
         report.stops.extend(stop.map(|stop| Problem {
             message: stop.reason.clone(),
             place: shader.origins.locate(stop.span),

@@ -18,7 +18,7 @@ use crate::exec::loop_bounds::Bound;
 use crate::exec::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::reachable_globals::Beginning;
-use crate::finding::{Amid, Analysis, Collective, Instance, Obstacle, OutOfBounds, Race};
+use crate::finding::{Amid, Analysis, Collective, Instance, Obstacle, OutOfBounds, Race, Stop};
 use crate::terms::{Floats, Terms};
 use crate::waves::{LaneMap, WAVE_SIZES, Waves, is_group};
 
@@ -227,7 +227,7 @@ fn run(
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
                 if !assuming.defects_alone {
-                    analysis.collectives = instances(
+                    (analysis.collectives, analysis.passes_stopped) = instances(
                         (shader, entry, group),
                         &mut terms,
                         (bounds.clone(), likely),
@@ -379,18 +379,20 @@ fn has_defects(analysis: &Analysis) -> bool {
 }
 
 /// The collectives of a run in which bounds that are not known are taken for the first of the likely numbers for which
-/// there are any. Races are not said of such a run: the bound may never be that number.
+/// there are any. Races are not said of such a run: the bound may never be that number. If there are none, and no run came to
+/// the kernel's end, where and why the first of them stopped.
 fn instances(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     (mut bounds, likely): (Vec<Bound>, Vec<u32>),
     (assuming, skims): (Assumptions<'_>, bool),
     budget: &mut u64,
-) -> Vec<Collective> {
+) -> (Vec<Collective>, Option<Stop>) {
     // Of long loops one instance may take all there is, and say no more than a shorter run would.
     let max_work = terms.work().saturating_add(MAX_WORK / 4).min(MAX_WORK);
     // What the next pass of a loop races with is right in a pass that is the only one.
     let mut is_raced_with = false;
+    let (mut first_stop, mut has_ended) = (None, false);
     for number in likely.into_iter().chain([1]) {
         if number == 1 && !is_raced_with {
             break;
@@ -405,7 +407,7 @@ fn instances(
             let instances = loop_bounds::assume(terms, &bounds, number);
             let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
             let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves, left) else {
-                return Vec::new();
+                return (Vec::new(), None);
             };
             assuming.by(&mut machine);
             machine.observer.prober.enabled = true;
@@ -436,16 +438,18 @@ fn instances(
                         collective.rewrite = Err(Obstacle::SomeRuns);
                     }
                 }
-                return found;
+                return (found, None);
             }
             if bounds_of_next.is_empty() {
+                has_ended |= stopped.is_none();
+                first_stop = first_stop.or(stopped);
                 break;
             }
             bounds.extend(bounds_of_next);
         }
         *budget = left.min(*budget);
     }
-    Vec::new()
+    (Vec::new(), first_stop.filter(|_| !has_ended))
 }
 
 /// The races of which a later pass of a loop takes part. A bound that the host or a buffer gives may be any number, so for

@@ -48,6 +48,8 @@ pub struct Analysis {
     pub stopped: Option<Stop>,
     /// The same of the run for claims.
     pub claims_stopped: Option<Stop>,
+    /// The same of the runs that take bounds which only the host knows for likely numbers, where none of them found anything.
+    pub passes_stopped: Option<Stop>,
 }
 
 impl Analysis {

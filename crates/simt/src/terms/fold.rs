@@ -220,17 +220,13 @@ pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> 
         // Of at least 11 significant bits: what needs no more is the same in all widths.
         Scalar::Half => {
             let word = fold(op, Scalar::Float, in_half(x)?, in_half(y)?)?;
-            if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) {
-                in_half(word)
-            } else {
-                Some(word)
-            }
+            has_one_result(op, [x, y], word, HALVES_QUARTERS).then_some(word)
         }
         Scalar::Float => {
-            if !(keeps_bits(x) && keeps_bits(y)) || is_rounded(op, x, y) {
+            if !(keeps_bits(x) && keeps_bits(y)) {
                 return None;
             }
-            rounded(op, scalar, x, y)
+            rounded(op, scalar, x, y).filter(|result| has_one_result(op, [x, y], *result, FLOATS_QUARTERS))
         }
         _ => None,
     }
@@ -262,33 +258,38 @@ fn rounded(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
     Some(word)
 }
 
-/// Whether a sum, a difference or a product of two numbers is no float, but rounded to one.
-#[expect(clippy::float_cmp, reason = "it is about bits")]
-fn is_rounded(op: BinaryOp, x: u32, y: u32) -> bool {
-    let (a, b) = (f32::from_bits(x), f32::from_bits(y));
-    // What is left of a sum of two is a float (Knuth, The Art of Computer Programming, 4.2.2, theorem B).
-    let rest_of_sum = |a: f32, b: f32| {
-        let sum = a + b;
-        let second = sum - a;
-        (a - (sum - second)) + (b - second)
+/// Quarters, of which a product of two is exact: of 24 bits, and of 11.
+const FLOATS_QUARTERS: f32 = 4096.0;
+const HALVES_QUARTERS: f32 = 32.0;
+
+/// Whether this operation is the same wherever else a compiler puts it, as operands and result are few quarters.
+///
+/// Without `precise` a compiler may take operations in another order: of `(x + a) + b` DXC makes `x + (a + b)`, of `(x * a) * b`
+/// `x * (a * b)`, and LLVM may make `x * b + a * b` of `(x + a) * b`. So it does not suffice that the two operations are exact
+/// as they stand: with -16777216, 16777216 and 1, only `a + b` rounds. With at most 4096 quarters in each number all of these are
+/// exact. A product of two has 24 bits, as a float has, and so has a sum of up to 4096 numbers, in any order. A product of more is
+/// one of their odd parts, times a power of two: where the whole has 13 bits, so has the product of some of them, unless one is 0.
+fn has_one_result(op: BinaryOp, operands: [u32; 2], result: u32, most: f32) -> bool {
+    let is_few = |word: u32| {
+        let quarters = f32::from_bits(word) * 4.0;
+        quarters.fract() == 0.0 && quarters.abs() <= most
     };
     match op {
-        BinaryOp::Add => rest_of_sum(a, b) != 0.0,
-        BinaryOp::Sub => rest_of_sum(a, -b) != 0.0,
-        // A product of 24 by 24 bits has 48.
-        BinaryOp::Mul => f64::from(a) * f64::from(b) != f64::from(a * b),
-        _ => false,
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => {
+            operands.into_iter().chain([result]).all(is_few)
+        }
+        _ => true,
     }
 }
 
 /// The operation that an operator is on two known words, where HLSL does not tell what it makes of them: of floats that are
-/// flushed, of NaNs, of a sum or product that is no number or is rounded, or which of two zeros is the less.
+/// flushed, of NaNs, of a sum or product that may be rounded, or which of two zeros is the less.
 pub(crate) fn inexact(operator: Operator, x: u32, y: u32) -> Option<Op> {
-    let result = f32::from_bits(operator.fold(x, y));
+    let result = operator.fold(x, y);
     let is_told = match operator {
-        _ if operator.is_extremum() => x == y || result != 0.0,
-        Operator::FloatMul => normal(result).is_some() && !is_rounded(BinaryOp::Mul, x, y),
-        _ => normal(result).is_some() && !is_rounded(BinaryOp::Add, x, y),
+        _ if operator.is_extremum() => x == y || f32::from_bits(result) != 0.0,
+        Operator::FloatMul => has_one_result(BinaryOp::Mul, [x, y], result, FLOATS_QUARTERS),
+        _ => has_one_result(BinaryOp::Add, [x, y], result, FLOATS_QUARTERS),
     };
     let is_exact = is_told && keeps_bits(x) && keeps_bits(y);
     on_floats(operator).filter(|_| !is_exact)

@@ -360,6 +360,12 @@ impl<'t> Sample<'t> {
             self.guessed |= may_cancel || !is_smooth(op, arguments);
             self.error = 2.0 * self.error + 1.0;
         }
+        // What is known, and was not worked out, is rounded in one order of the operations and not in another.
+        let is_arithmetic = matches!(
+            op,
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, scalar) if scalar.is_float()
+        );
+        self.guessed |= is_arithmetic && arguments.iter().all(|argument| argument.known().is_some());
         // A compiler may leave out that 0 is added.
         let is_sum = matches!(op, Op::Binary(BinaryOp::Add, scalar) if scalar.is_float());
         self.guessed |= is_sum && words.contains(&(-0.0f32).to_bits());
