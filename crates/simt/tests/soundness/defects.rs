@@ -525,3 +525,24 @@ fn data_lead_to_an_element_that_is_touched() {
     check_races(parts, &body("b"), 1);
     check_races(parts, &body("a"), 0);
 }
+
+/// A ladder in a loop of which only the host knows how often it runs is looked for with likely numbers of passes.
+#[test]
+fn what_stops_the_passes_of_a_loop_is_told() {
+    let globals = "RWStructuredBuffer<uint> Log; uint many; uint Note(uint i) { Log[i] = 1; return i; }";
+    let stop = |value: &str| {
+        let body = format!(
+            "for (uint n = 0; n < many; n++) {{ g[gi] = {value}; GroupMemoryBarrierWithGroupSync();
+                 for (uint s = 32; s > 0; s >>= 1) {{ if (gi < s) g[gi] += g[gi + s]; GroupMemoryBarrierWithGroupSync(); }} }}"
+        );
+        let shader = shader(&kernel(globals, &body));
+        let analysis = first_entry(&shader);
+        assert_eq!(analysis.stopped, None, "{body}");
+        analysis.passes_stopped.map(|stop| stop.reason)
+    };
+    assert_eq!(stop("gi < n ? n : 0"), None);
+    assert_eq!(
+        stop("gi < n ? Note(n) : 0").as_deref(),
+        Some("a side effect in an arm of ?:")
+    );
+}
