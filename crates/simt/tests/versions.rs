@@ -464,6 +464,16 @@ fn literals_are_converted_as_they_are_written() {
         ("uint a[2] = { 3.75, 1 };", "a[0]", "3u"),
         ("", "bool2(1e-30, 0).x ? 1u : 0u", "1u"),
         (
+            "float rounded_twice = 1.00000005960464477540;",
+            "asuint(rounded_twice)",
+            "0x3f800000u",
+        ),
+        (
+            "float rounded_once = 1.00000005960464477540f;",
+            "asuint(rounded_once)",
+            "0x3f800001u",
+        ),
+        (
             "",
             "(uint)(gi / 4294967295.0)",
             "(uint)((float)gi / 4294967296.0f)",

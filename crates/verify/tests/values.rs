@@ -123,6 +123,12 @@ fn conversions() {
         },
     );
     check_lane("", "half h = 0.5; r = asuint((float)h);", |_, _| 0.5f32.to_bits());
+    check_lane(
+        "",
+        "float nan = asfloat(0x7fc00000 | x & 0x80000000); int2 v = (int2)float2(nan, -1.5);
+         r = 10 + (uint)v.y + 100 * (uint)v.x + (uint)(int)nan + (uint)nan;",
+        |_, _| 9,
+    );
 }
 
 #[test]

@@ -76,6 +76,9 @@ fn float(text: &str) -> (Type, Option<u32>) {
     };
     let value = if number.contains("#INF") {
         Ok(f32::INFINITY)
+    } else if number == text {
+        // DXC has it in 64 bits first, so that it is rounded twice.
+        number.parse::<f64>().map(|value| value as f32)
     } else {
         number.parse::<f32>()
     };

@@ -378,17 +378,28 @@ pub(super) fn verdict(
         let text = format!("{but_for}proved equal {sizes}{packing}{order}{presumed}");
         return say(VerdictKind::Proved, text);
     }
-    let in_expected = expected()
-        .flat_map(|row| &row.cells)
-        .find(|cell| cell.outcome.is_different());
+    let packed = |map: &str, is_of_all: bool| {
+        if is_of_all {
+            String::new()
+        } else {
+            format!(", packed {map}")
+        }
+    };
     // Of a group with rows no map is more to be expected than the others.
-    if let Some(cell) = in_expected {
-        let text = format!("NOT equivalent: in waves of {}, {}", cell.wave_size, cell.text);
+    let differs = |cell: &&Cell| cell.outcome.is_different();
+    if let Some((row, cell)) = expected().find_map(|row| Some((row, row.cells.iter().find(differs)?))) {
+        let all_differ = expected().all(|row| row.cells.iter().any(|cell| differs(&cell)));
+        let packed = packed(&row.map, all_differ);
+        let text = format!(
+            "NOT equivalent: in waves of {}{packed}, {}",
+            cell.wave_size, cell.text
+        );
         return say(VerdictKind::Different, text);
     }
     if let Some(run) = interpreted_otherwise {
+        let packed = packed(run.map, interpreter.iter().all(|run| run.is_equal == Some(false)));
         let text = format!(
-            "NOT equivalent: interpreted in waves of {}, {}",
+            "NOT equivalent: interpreted in waves of {}{packed}, {}",
             run.wave_size, run.text
         );
         return say(VerdictKind::Different, text);

@@ -175,6 +175,13 @@ fn what_is_proved_is_what_is_said() {
         verdict([early, early], ""),
         format!("0 Main: proved equal at every wave size {all}, where every thread reaches the barriers\n")
     );
+    // Of a group with rows the packing that makes the difference is named.
+    let rows = ["Y[gi] = WavePrefixSum(1u);", "Y[gi] = WaveGetLaneIndex();"]
+        .map(|body| copying(BUFFERS, "", body).replace("(64, 1, 1)", "(8, 8, 1)"));
+    assert_eq!(
+        of_two("rows", [&rows[0], &rows[1]], &[]),
+        "1 Main: NOT equivalent: in waves of 4, packed ragged, differs at Y[1] (thread 1): expected 0, got 1\n"
+    );
     // One group after the other writes an element, where `Count` is that of the threads.
     assert_eq!(
         verdict(

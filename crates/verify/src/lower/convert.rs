@@ -1,7 +1,7 @@
 //! Conversions between HLSL types.
 
 use naga::{Expression, ScalarKind, SwizzleComponent};
-use shaderlint_hlsl::{Scalar, Span, Type};
+use shaderlint_hlsl::{Intrinsic, Scalar, Span, Type};
 
 use super::LowerError;
 use super::function::{Body, Value};
@@ -32,10 +32,10 @@ impl Body<'_, '_> {
         }
         match (&from, &to) {
             (Type::Scalar(source), Type::Scalar(target)) => {
-                self.convert_components(value, *source, *target, span)
+                self.convert_component(value, *source, *target, span)
             }
             (Type::Scalar(source), Type::Vector(target, n)) => {
-                let value = self.convert_components(value, *source, *target, span)?;
+                let value = self.convert_component(value, *source, *target, span)?;
                 self.splat(value, *n, span)
             }
             (Type::Vector(source, _), Type::Scalar(target)) => {
@@ -43,7 +43,7 @@ impl Body<'_, '_> {
                     base: value,
                     index: 0,
                 });
-                self.convert_components(value, *source, *target, span)
+                self.convert_component(value, *source, *target, span)
             }
             (Type::Vector(source, n), Type::Vector(target, m)) if m <= n => {
                 let value = if m < n {
@@ -57,7 +57,7 @@ impl Body<'_, '_> {
                 } else {
                     value
                 };
-                self.convert_components(value, *source, *target, span)
+                self.convert_components((value, *m), *source, *target, span)
             }
             (Type::Matrix(_, rows, columns), Type::Matrix(_, to_rows, to_columns))
                 if to_rows <= rows && to_columns <= columns =>
@@ -137,7 +137,7 @@ impl Body<'_, '_> {
             let Some((value, from)) = parts.next() else {
                 return Err(LowerError::unsupported("too few components", span));
             };
-            return self.convert_components(value, from, scalar, span);
+            return self.convert_component(value, from, scalar, span);
         }
         let mut components = Vec::new();
         for inner in self.part_types(&ty, span)? {
@@ -176,29 +176,53 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Converts a scalar, or each component of a vector.
-    pub(super) fn convert_components(
+    pub(super) fn convert_component(
         &mut self,
         value: Value,
         from: Scalar,
         to: Scalar,
         span: Span,
     ) -> Result<Value, LowerError> {
-        let (from, to) = (
+        self.convert_components((value, 1), from, to, span)
+    }
+
+    /// Converts each component of a vector of this size, or a scalar.
+    ///
+    /// Of a NaN, D3D's `ftoi` makes 0 and WGSL any integer (naga the least). The WGSL for `uint` makes 0 as well.
+    fn convert_components(
+        &mut self,
+        (value, size): (Value, u8),
+        from: Scalar,
+        to: Scalar,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        let scalars = (
             super::types::naga_scalar(from, span)?,
             super::types::naga_scalar(to, span)?,
         );
-        if from == to {
+        if scalars.0 == scalars.1 {
             return Ok(value);
         }
-        Ok(self.add(Expression::As {
+        let (from, to) = (scalars.0.kind, scalars.1.kind);
+        let converted = self.add(Expression::As {
             expr: value,
-            kind: to.kind,
-            convert: Some(if to.kind == ScalarKind::Bool {
+            kind: to,
+            convert: Some(if to == ScalarKind::Bool {
                 naga::BOOL_WIDTH
             } else {
                 4
             }),
+        });
+        if (from, to) != (ScalarKind::Float, ScalarKind::Sint) {
+            return Ok(converted);
+        }
+        let nothing = self.literal(Scalar::Int, 0, span)?;
+        let nothing = self.splat(nothing, size, span)?;
+        let is_nan = self.classify((value, size), Intrinsic::IsNan, span)?;
+        Ok(self.add(Expression::Select {
+            condition: is_nan,
+            accept: nothing,
+            reject: converted,
         }))
     }
 

@@ -52,7 +52,7 @@ impl Body<'_, '_> {
                     for (part, scalar) in parts {
                         let word = match scalar {
                             Scalar::Uint => part,
-                            Scalar::Bool => self.convert_components(part, scalar, Scalar::Uint, span)?,
+                            Scalar::Bool => self.convert_component(part, scalar, Scalar::Uint, span)?,
                             _ => self.bit_cast(part, naga::ScalarKind::Uint),
                         };
                         hash = self.mixed(hash, word);

@@ -292,19 +292,34 @@ impl Body<'_, '_> {
         }
     }
 
-    /// `isnan` and `isinf`, on the bit pattern: WGSL has neither and may assume that there are none.
     fn float_class(&mut self, intrinsic: Intrinsic, operand: &Expr) -> Result<Value, LowerError> {
         let ty = simplify(&operand.ty);
-        let bits = ty.with_scalar(Scalar::Uint);
         let value = self.value_as(operand, &ty.with_scalar(Scalar::Float))?;
+        let size = match ty {
+            Type::Vector(_, size) => size,
+            _ => 1,
+        };
+        self.classify((value, size), intrinsic, operand.span)
+    }
+
+    /// `isnan` and `isinf` of a vector of this size, on the bit pattern: WGSL has neither and may assume that there are none.
+    pub(super) fn classify(
+        &mut self,
+        (value, size): (Value, u8),
+        intrinsic: Intrinsic,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let pattern = self.bit_cast(value, ScalarKind::Uint);
-        let mask = self.folded(&bits, &[0x7fff_ffff], operand.span)?;
+        let mut bits = |word: u32| {
+            let word = self.literal(Scalar::Uint, word, span)?;
+            self.splat(word, size, span)
+        };
+        let (mask, infinity) = (bits(0x7fff_ffff)?, bits(0x7f80_0000)?);
         let magnitude = self.add(Expression::Binary {
             op: BinaryOperator::And,
             left: pattern,
             right: mask,
         });
-        let infinity = self.folded(&bits, &[0x7f80_0000], operand.span)?;
         Ok(self.add(Expression::Binary {
             op: match intrinsic {
                 Intrinsic::IsNan => BinaryOperator::Greater,

@@ -183,7 +183,7 @@ impl Body<'_, '_> {
         for (at, (part, scalar)) in parts.into_iter().enumerate() {
             let bits = match scalar {
                 Scalar::Uint => part,
-                Scalar::Bool => self.convert_components(part, scalar, Scalar::Uint, span)?,
+                Scalar::Bool => self.convert_component(part, scalar, Scalar::Uint, span)?,
                 _ => self.bit_cast(part, naga::ScalarKind::Uint),
             };
             let place = self.word(object, buffer, first, at)?;

@@ -143,7 +143,7 @@ impl Body<'_, '_> {
             };
             // What is below 0 is far beyond the end.
             let scalar = at.ty.scalar().unwrap_or(Scalar::Uint);
-            let coordinate = self.convert_components(coordinate, scalar, Scalar::Uint, span)?;
+            let coordinate = self.convert_component(coordinate, scalar, Scalar::Uint, span)?;
             let extent = self.add(Expression::AccessIndex {
                 base: size,
                 index: axis,
