@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use shaderlint_fuzz::{Checked, Feature, Ladder, check_fixes, ladder, seeds_asked};
 
 /// A panic tells what is wrong, too, and the next ladder is looked at.
@@ -22,8 +23,12 @@ fn fixes_of_ladders_are_right() {
     let mut of_features: BTreeMap<Feature, [u32; 3]> = BTreeMap::new();
     let (mut wrong, mut count, mut slips, mut offered, mut offered_slips) = (String::new(), 0, 0, 0, 0);
     let (mut plain, mut offered_plain, mut readings, mut failures) = (0, 0, 0, 0);
-    for seed in seeds_asked(0..600) {
+    let seeds = seeds_asked(0..600).into_par_iter().map(|seed| {
         let ladder = ladder(seed);
+        let checked = check(&ladder);
+        (seed, ladder, checked)
+    });
+    for (seed, ladder, checked) in seeds.collect::<Vec<_>>() {
         count += 1;
         slips += u32::from(ladder.has_slip);
         readings += ladder.readings.len();
@@ -33,7 +38,7 @@ fn fixes_of_ladders_are_right() {
             let [drawn, ..] = of_features.entry(*feature).or_default();
             *drawn += 1;
         }
-        match check(&ladder) {
+        match checked {
             Ok(checked) => {
                 for (rule, has_fix) in &checked.found {
                     let [found, fixes] = tally.entry(rule).or_default();

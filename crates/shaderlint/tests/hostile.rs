@@ -307,13 +307,14 @@ fn nested_without_end() {
     );
 }
 
+fn ten_megabytes_of(text: &str) -> String {
+    text.repeat(10_000_000 / text.len())
+}
+
 #[test]
-fn ten_megabytes() {
-    let size = 10_000_000;
-    let fill = |text: &str| text.repeat(size / text.len());
-    let functions = |write: fn(u32) -> String| each(100_000, write);
+fn ten_megabytes_in_a_kernel() {
+    let fill = ten_megabytes_of;
     let long = "too long";
-    let race = kernel("", "    g[gi] += g[(gi + 1) % 64];");
     survives(
         "huge",
         &[
@@ -332,7 +333,22 @@ fn ten_megabytes() {
                 ),
                 long,
             ),
-            case("comparisons", format!("{} {}", fill("a < "), kernel("", "")), ""),
+        ],
+    );
+}
+
+#[test]
+fn ten_megabytes_beside_a_kernel() {
+    let functions = |write: fn(u32) -> String| each(100_000, write);
+    let race = kernel("", "    g[gi] += g[(gi + 1) % 64];");
+    survives(
+        "huge_beside",
+        &[
+            case(
+                "comparisons",
+                format!("{} {}", ten_megabytes_of("a < "), kernel("", "")),
+                "",
+            ),
             case(
                 "functions",
                 functions(|n| format!("uint f{n}(uint a) {{ return a + {n}; }}\n")) + &race,
@@ -345,7 +361,7 @@ fn ten_megabytes() {
             ),
             case(
                 "comment",
-                format!("{race}/* {}", fill("x\n")),
+                format!("{race}/* {}", ten_megabytes_of("x\n")),
                 "comment without `*/`",
             ),
         ],

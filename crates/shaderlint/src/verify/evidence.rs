@@ -389,7 +389,7 @@ pub(super) fn verdict(
     let differs = |cell: &&Cell| cell.outcome.is_different();
     if let Some((row, cell)) = expected().find_map(|row| Some((row, row.cells.iter().find(differs)?))) {
         let all_differ = expected().all(|row| row.cells.iter().any(|cell| differs(&cell)));
-        let packed = packed(&row.map, all_differ);
+        let packed = packed(row.map, all_differ);
         let text = format!(
             "NOT equivalent: in waves of {}{packed}, {}",
             cell.wave_size, cell.text
