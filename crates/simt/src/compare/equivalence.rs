@@ -583,6 +583,12 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left:
     let per_thread = |trace: &Trace| {
         let mut writes: Vec<Write> = trace.writes.clone();
         writes.sort_by_key(|write| write.thread);
+        for write in &mut writes {
+            // Of a zero the sign is not known.
+            if let Some(word) = terms.known_float(&write.value).filter(|word| word << 1 != 0) {
+                write.value = Value::Known(word);
+            }
+        }
         writes
     };
     let steps = traces.map(|trace| trace.steps.as_slice());

@@ -212,7 +212,20 @@ impl<'a, O: Observer> Machine<'a, O> {
                     component,
                 };
                 self.map_all(&columns, |terms, values| {
-                    let known: Option<Vec<u32>> = values.iter().map(Value::known).collect();
+                    // Of what is no whole number yet, other operations may still be put before them.
+                    let rounds = matches!(
+                        intrinsic,
+                        Intrinsic::Floor
+                            | Intrinsic::Ceil
+                            | Intrinsic::Trunc
+                            | Intrinsic::Exp2
+                            | Intrinsic::Pow
+                    );
+                    let known = |value: &Value| match value.known() {
+                        None if rounds && scalar.is_float() => terms.known_float(value),
+                        known => known,
+                    };
+                    let known: Option<Vec<u32>> = values.iter().map(known).collect();
                     let folded = known.and_then(|known| {
                         let exact = fold::intrinsic(intrinsic, scalar, &known);
                         exact.or_else(|| terms.power(intrinsic, &known))

@@ -2,6 +2,7 @@
 
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
+use crate::terms::known_floats::{is_arithmetic, is_few_quarters, keeps_bits, normal, rounded};
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
@@ -52,6 +53,13 @@ pub(crate) fn unary(terms: &mut Terms, op: UnaryOp, scalar: Scalar, value: &Valu
 
 pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Value {
     let scalar = scalar.underlying();
+    if scalar.is_float()
+        && op.is_comparison()
+        && let (Some(x), Some(y)) = (terms.known_float(a), terms.known_float(b))
+        && let Some(word) = fold(op, scalar, x, y)
+    {
+        return Value::Known(word);
+    }
     if let (Value::Known(x), Value::Known(y)) = (a, b) {
         let rounded = || terms.takes_numbers.then(|| rounded(op, scalar, *x, *y)).flatten();
         if let Some(word) = fold(op, scalar, *x, *y).or_else(rounded) {
@@ -63,10 +71,10 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
     {
         return value;
     }
-    // Known floats that `fold` left alone must not be folded by the operator's form either.
-    let inexact = scalar.is_float() && a.known().is_some() && b.known().is_some();
+    // What known floats come to has to be seen of their operations, which the operator's form does not keep.
+    let is_of_known = scalar.is_float() && terms.known_float(a).is_some() && terms.known_float(b).is_some();
     if let Some(operator) = operator_of(op, scalar)
-        && !inexact
+        && !is_of_known
     {
         return terms.combine(operator, a, b);
     }
@@ -178,10 +186,8 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
 
 /// The result on two known words, where HLSL defines it exactly.
 ///
-/// Float `+ - *` are IEEE 754 with round-to-nearest in D3D (functional spec 3.1), but without `precise` a compiler may combine
-/// operations: DXC makes `i * 7.0` of `i * 0.7 * 10.0`, and a driver one fused operation of a product and a sum. What they
-/// come to is the same where no operation rounds. Division is not even rounded to the nearest. A compiler also takes no float for a
-/// NaN. Denormal operands or results are flushed or not. All that is left alone.
+/// Float `+ - * /` are none of that: see [`crate::terms::known_floats`]. A compiler also takes no float for a NaN, and denormal
+/// operands are flushed or not.
 pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
     match scalar {
         Scalar::Uint | Scalar::Bool => Some(match op {
@@ -218,67 +224,9 @@ pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> 
             })
         }
         // Of at least 11 significant bits: what needs no more is the same in all widths.
-        Scalar::Half => {
-            let word = fold(op, Scalar::Float, in_half(x)?, in_half(y)?)?;
-            has_one_result(op, [x, y], word, HALVES_QUARTERS).then_some(word)
-        }
-        Scalar::Float => {
-            if !(keeps_bits(x) && keeps_bits(y)) {
-                return None;
-            }
-            rounded(op, scalar, x, y).filter(|result| has_one_result(op, [x, y], *result, FLOATS_QUARTERS))
-        }
+        Scalar::Half => fold(op, Scalar::Float, in_half(x)?, in_half(y)?),
+        Scalar::Float if !is_arithmetic(op) && keeps_bits(x) && keeps_bits(y) => rounded(op, scalar, x, y),
         _ => None,
-    }
-}
-
-/// The result of an operation on floats as it stands, rounded to the nearest.
-fn rounded(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
-    if scalar != Scalar::Float {
-        return None;
-    }
-    let (a, b) = (f32::from_bits(x), f32::from_bits(y));
-    if a.is_subnormal() || b.is_subnormal() {
-        return None;
-    }
-    #[expect(clippy::float_cmp, reason = "HLSL's == on floats is exact")]
-    let word = match op {
-        BinaryOp::Less => u32::from(a < b),
-        BinaryOp::LessEqual => u32::from(a <= b),
-        BinaryOp::Greater => u32::from(a > b),
-        BinaryOp::GreaterEqual => u32::from(a >= b),
-        BinaryOp::Equal => u32::from(a == b),
-        BinaryOp::NotEqual => u32::from(a != b),
-        BinaryOp::Add => normal(a + b)?,
-        BinaryOp::Sub => normal(a - b)?,
-        BinaryOp::Mul => normal(a * b)?,
-        BinaryOp::Div if a / b * b == a && b.to_bits() & 0x007F_FFFF == 0 => normal(a / b)?,
-        _ => return None,
-    };
-    Some(word)
-}
-
-/// Quarters, of which a product of two is exact: of 24 bits, and of 11.
-const FLOATS_QUARTERS: f32 = 4096.0;
-const HALVES_QUARTERS: f32 = 32.0;
-
-/// Whether this operation is the same wherever else a compiler puts it, as operands and result are few quarters.
-///
-/// Without `precise` a compiler may take operations in another order: of `(x + a) + b` DXC makes `x + (a + b)`, of `(x * a) * b`
-/// `x * (a * b)`, and LLVM may make `x * b + a * b` of `(x + a) * b`. So it does not suffice that the two operations are exact
-/// as they stand: with -16777216, 16777216 and 1, only `a + b` rounds. With at most 4096 quarters in each number all of these are
-/// exact. A product of two has 24 bits, as a float has, and so has a sum of up to 4096 numbers, in any order. A product of more is
-/// one of their odd parts, times a power of two: where the whole has 13 bits, so has the product of some of them, unless one is 0.
-fn has_one_result(op: BinaryOp, operands: [u32; 2], result: u32, most: f32) -> bool {
-    let is_few = |word: u32| {
-        let quarters = f32::from_bits(word) * 4.0;
-        quarters.fract() == 0.0 && quarters.abs() <= most
-    };
-    match op {
-        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => {
-            operands.into_iter().chain([result]).all(is_few)
-        }
-        _ => true,
     }
 }
 
@@ -286,10 +234,12 @@ fn has_one_result(op: BinaryOp, operands: [u32; 2], result: u32, most: f32) -> b
 /// flushed, of NaNs, of a sum or product that may be rounded, or which of two zeros is the less.
 pub(crate) fn inexact(operator: Operator, x: u32, y: u32) -> Option<Op> {
     let result = operator.fold(x, y);
-    let is_told = match operator {
-        _ if operator.is_extremum() => x == y || f32::from_bits(result) != 0.0,
-        Operator::FloatMul => has_one_result(BinaryOp::Mul, [x, y], result, FLOATS_QUARTERS),
-        _ => has_one_result(BinaryOp::Add, [x, y], result, FLOATS_QUARTERS),
+    let is_told = if operator.is_extremum() {
+        x == y || f32::from_bits(result) != 0.0
+    } else {
+        [x, y, result]
+            .into_iter()
+            .all(|word| is_few_quarters(word, Scalar::Float))
     };
     let is_exact = is_told && keeps_bits(x) && keeps_bits(y);
     on_floats(operator).filter(|_| !is_exact)
@@ -312,16 +262,6 @@ pub(crate) fn on_floats(operator: Operator) -> Option<Op> {
     })
 }
 
-/// Whether float operations have nothing to flush of a word, and it is no NaN.
-pub(crate) fn keeps_bits(word: u32) -> bool {
-    let value = f32::from_bits(word);
-    !value.is_subnormal() && !value.is_nan()
-}
-
-fn normal(value: f32) -> Option<u32> {
-    (value.is_normal() || value == 0.0).then(|| value.to_bits())
-}
-
 /// The word, if a float of 16 bits has its value.
 fn in_half(word: u32) -> Option<u32> {
     let value = f32::from_bits(word).abs();
@@ -335,6 +275,13 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
     let (from, to) = (from.underlying(), to.underlying());
     if from == to {
         return value.clone();
+    }
+    if from.is_float()
+        && !to.is_float()
+        && value.known().is_none()
+        && let Some(word) = terms.known_float(value)
+    {
+        return cast(terms, from, to, &Value::Known(word));
     }
     if to == Half {
         let word = cast(terms, from, Float, value);
@@ -431,13 +378,5 @@ mod tests {
         );
         assert_eq!(f(BinaryOp::Less, Scalar::Int, u32::MAX, 0), Some(1));
         assert_eq!(f(BinaryOp::Less, Scalar::Uint, u32::MAX, 0), Some(0));
-        assert_eq!(
-            f(BinaryOp::Div, Scalar::Float, 1f32.to_bits(), 3f32.to_bits()),
-            None
-        );
-        assert_eq!(
-            f(BinaryOp::Div, Scalar::Float, 8f32.to_bits(), 2f32.to_bits()),
-            Some(4f32.to_bits())
-        );
     }
 }

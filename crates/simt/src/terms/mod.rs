@@ -13,6 +13,7 @@ pub(crate) mod column;
 pub(crate) mod fold;
 pub(crate) mod formula;
 pub(crate) mod history;
+mod known_floats;
 mod normal_form;
 pub(crate) mod operator;
 pub(crate) mod packed16;

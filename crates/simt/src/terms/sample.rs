@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
 
+use crate::terms::known_floats::{is_arithmetic, keeps_bits};
 use crate::terms::operator::Operator;
 use crate::terms::rounding::is_smooth;
 use crate::terms::value::{Op, Part, Value};
@@ -211,7 +212,7 @@ impl<'t> Sample<'t> {
     pub(crate) fn value(&mut self, value: &Value) -> u32 {
         let word = self.of_form(value);
         // The operation that made it of one number may have flushed it, or made +0 of -0.
-        let is_odd = !fold::keeps_bits(word) || word == (-0.0f32).to_bits();
+        let is_odd = !keeps_bits(word) || word == (-0.0f32).to_bits();
         self.guessed |= self.is_computed() && is_odd && self.terms.may_have_other_bits(value);
         word
     }
@@ -360,12 +361,15 @@ impl<'t> Sample<'t> {
             self.guessed |= may_cancel || !is_smooth(op, arguments);
             self.error = 2.0 * self.error + 1.0;
         }
-        // What is known, and was not worked out, is rounded in one order of the operations and not in another.
-        let is_arithmetic = matches!(
-            op,
-            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, scalar) if scalar.is_float()
-        );
-        self.guessed |= is_arithmetic && arguments.iter().all(|argument| argument.known().is_some());
+        // What is known, and is no number that every compiler gets, is rounded in one order of the operations and not in another.
+        let is_arithmetic = matches!(op, Op::Binary(op, scalar) if scalar.is_float() && is_arithmetic(*op));
+        let is_of_known = || {
+            arguments
+                .iter()
+                .all(|argument| self.terms.known_float(argument).is_some())
+        };
+        self.guessed |=
+            is_arithmetic && is_of_known() && self.terms.known_float(&Value::atom(atom)).is_none();
         // A compiler may leave out that 0 is added.
         let is_sum = matches!(op, Op::Binary(BinaryOp::Add, scalar) if scalar.is_float());
         self.guessed |= is_sum && words.contains(&(-0.0f32).to_bits());
@@ -624,7 +628,7 @@ impl Zeros {
     fn add(&mut self, word: u32) {
         self.has_plus |= word == 0;
         self.has_minus |= word == 1 << 31;
-        self.has_odd |= !fold::keeps_bits(word);
+        self.has_odd |= !keeps_bits(word);
     }
 
     /// Whether it is open which of them the extremum is: "the result may or may not be denorm flushed", and zeros compare
@@ -632,7 +636,7 @@ impl Zeros {
     fn are_open(&self, extremum: u32) -> bool {
         let value = f32::from_bits(extremum);
         let has_both = self.has_plus && self.has_minus;
-        !fold::keeps_bits(extremum)
+        !keeps_bits(extremum)
             || value == 0.0 && (has_both || self.has_odd)
             || value.is_infinite() && self.has_odd
     }

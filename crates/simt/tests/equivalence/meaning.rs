@@ -407,7 +407,7 @@ fn a_specialisation_is_told_by_what_it_is_given() {
 }
 
 /// Without `precise` a compiler may combine operations: DXC makes `7.0 * x` of `x * 0.7 * 10.0`. So what rounds is not known,
-/// whatever it is taken of, nor what would round in another order. Nor is a NaN told from a number.
+/// whatever it is taken of, nor what may round in another order, nor the sign of a zero. Nor is a NaN told from a number.
 #[test]
 fn what_rounds_is_not_known() {
     let said = |value: &str, table: &dyn Fn(u32) -> u32| {
@@ -427,7 +427,23 @@ fn what_rounds_is_not_known() {
         ),
         "equal"
     );
-    let rounded: [(&str, &dyn Fn(u32) -> u32); 8] = [
+    assert_eq!(
+        said("uint(x * 2 * 2 * 0.5f * 2 * 0.25f)", &|thread| thread),
+        "equal"
+    );
+    assert_eq!(
+        said("asuint(x * 0.5f + 1)", &|thread| {
+            (float(thread) * 0.5 + 1.0).to_bits()
+        }),
+        "equal"
+    );
+    let rounded: [(&str, &dyn Fn(u32) -> u32); 11] = [
+        // Each of these is exact as it stands, but DXC makes a product of the factors alone, of 36 bits.
+        ("uint(((x * 2.5f - 1) * 5 + 1) * 3)", &|thread| {
+            (((float(thread) * 2.5 - 1.0) * 5.0 + 1.0) * 3.0) as u32
+        }),
+        ("uint((x * 0) * 3 * 5)", &|_| 0),
+        ("asuint(0 - x * 0) >> 31", &|_| 0),
         ("uint(((x - 16777216.0f) + 16777216.0f) + 1)", &|thread| {
             thread + 1
         }),
