@@ -802,13 +802,40 @@ fn groupshared_variables_of_a_buffer_are_not_understood() {
     assert!(!lint(by_macros.as_bytes()).is_empty(), "{by_macros}");
 }
 
-/// A kernel that sums 64 floats in each pass of a loop of which the host says how often it runs.
+/// A kernel that sums 64 floats in each pass of a loop. The host chooses the number of passes.
 fn batches(helpers: &str, value: &str, steps: &str, total: &str) -> String {
     format!(
         "StructuredBuffer<float> Src;\nRWStructuredBuffer<float> Out;\nuint Count, Width;\ngroupshared float g[64];\n\
          {helpers}[numthreads(64, 1, 1)]\nvoid Sums(uint gi : SV_GroupIndex)\n{{\n    for (uint n = 0; n < Count; ++n)\n    {{\n        \
          float value = {value};\n        GroupMemoryBarrierWithGroupSync();\n        g[gi] = value;\n        \
          GroupMemoryBarrierWithGroupSync();\n{steps}        if (gi == 0)\n        {{\n            float total = {total};\n            Out[n] = total;\n        }}\n    }}\n}}\n"
+    )
+}
+
+/// Such a kernel with its fix, from the line of its group's size on.
+fn one_call_in_each_pass(value: &str) -> String {
+    format!(
+        "(64, 1, 1)]
+void Sums(uint gi : SV_GroupIndex)
+{{
+    for (uint n = 0; n < Count; ++n)
+    {{
+        float value = {value};
+        GroupMemoryBarrierWithGroupSync();
+        g[gi] = value;
+        GroupMemoryBarrierWithGroupSync();
+        float sum = GroupSum(g[gi], gi);
+        if (gi == 0)
+            g[0] = sum;
+        GroupMemoryBarrierWithGroupSync();
+        if (gi == 0)
+        {{
+            float total = g[0];
+            Out[n] = total;
+        }}
+    }}
+}}
+"
     )
 }
 
@@ -820,31 +847,9 @@ fn what_each_pass_of_a_loop_comes_to_is_replaced_in_all() {
         .map(|s| format!("        Halve(gi, {s});\n"))
         .concat();
     let text = batches(halve, "Src[n * 64 + gi]", &steps, "g[0] + g[1]");
-    assert_data_eq!(
+    assert_eq!(
         kernel_of(&fixed(&text)),
-        str![[r#"
-(64, 1, 1)]
-void Sums(uint gi : SV_GroupIndex)
-{
-    for (uint n = 0; n < Count; ++n)
-    {
-        float value = Src[n * 64 + gi];
-        GroupMemoryBarrierWithGroupSync();
-        g[gi] = value;
-        GroupMemoryBarrierWithGroupSync();
-        float sum = GroupSum(g[gi], gi);
-        if (gi == 0)
-            g[0] = sum;
-        GroupMemoryBarrierWithGroupSync();
-        if (gi == 0)
-        {
-            float total = g[0];
-            Out[n] = total;
-        }
-    }
-}
-
-"#]]
+        one_call_in_each_pass("Src[n * 64 + gi]")
     );
 }
 
@@ -855,31 +860,9 @@ fn a_helper_may_read_a_resource_in_an_arm() {
     let steps = "        for (uint s = 32; s > 0; s >>= 1)\n        {\n            if (gi < s)\n                g[gi] += g[gi + s];\n            \
                  GroupMemoryBarrierWithGroupSync();\n        }\n";
     let value = "gi < Width ? Get(Src, n * 64 + gi) : 0.0";
-    assert_data_eq!(
+    assert_eq!(
         kernel_of(&fixed(&batches(get, value, steps, "g[0]"))),
-        str![[r#"
-(64, 1, 1)]
-void Sums(uint gi : SV_GroupIndex)
-{
-    for (uint n = 0; n < Count; ++n)
-    {
-        float value = gi < Width ? Get(Src, n * 64 + gi) : 0.0;
-        GroupMemoryBarrierWithGroupSync();
-        g[gi] = value;
-        GroupMemoryBarrierWithGroupSync();
-        float sum = GroupSum(g[gi], gi);
-        if (gi == 0)
-            g[0] = sum;
-        GroupMemoryBarrierWithGroupSync();
-        if (gi == 0)
-        {
-            float total = g[0];
-            Out[n] = total;
-        }
-    }
-}
-
-"#]]
+        one_call_in_each_pass(value)
     );
     // Of one that is written to, it is not known whether it is.
     let writes = get

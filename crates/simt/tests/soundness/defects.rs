@@ -526,7 +526,7 @@ fn data_lead_to_an_element_that_is_touched() {
     check_races(parts, &body("a"), 0);
 }
 
-/// A ladder in a loop of which only the host knows how often it runs is looked for with likely numbers of passes.
+/// Only the host knows how often the loop runs. The engine looks for a ladder in it with likely numbers of passes.
 #[test]
 fn what_stops_the_passes_of_a_loop_is_told() {
     let globals = "RWStructuredBuffer<uint> Log; uint many; uint Note(uint i) { Log[i] = 1; return i; }";
