@@ -156,13 +156,63 @@ fn through_windows(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<C
     analysis.collectives
 }
 
-/// Runs the group at one wave size, or at all where that makes a difference. Gives the reads that nothing orders with a
-/// write.
+/// What a group's runs find; a kernel that takes too long is run once more, from the start without what makes it so. Gives the
+/// reads that nothing orders with a write.
 fn run(
     shader: &Shader,
     entry: FunctionId,
     effects: &Effects,
     assuming: Assumptions<'_>,
+    analysis: &mut Analysis,
+) -> BTreeSet<Read> {
+    let unordered = run_at_wave_sizes(shader, entry, effects, assuming, analysis);
+    let may_skim = analysis.stopped.as_ref().is_some_and(|stop| stop.may_skim);
+    if !may_skim || assuming.skims || !assuming.windows.is_empty() {
+        return unordered;
+    }
+    let mut skimmed = Analysis {
+        group_size: analysis.group_size,
+        ..Analysis::default()
+    };
+    let skimming = Assumptions {
+        skims: true,
+        ..assuming
+    };
+    let mut reads = run_at_wave_sizes(shader, entry, effects, skimming, &mut skimmed);
+    if skimmed.stopped.is_some() {
+        return unordered;
+    }
+    // What was found before the stop holds.
+    let Analysis {
+        collectives, races, ..
+    } = &mut *analysis;
+    skimmed
+        .collectives
+        .retain(|found| collectives.iter().all(|known| !overlap(known, found)));
+    skimmed
+        .races
+        .retain(|race| races.iter().all(|known| !is_same_race(known, race)));
+    collectives.append(&mut skimmed.collectives);
+    races.append(&mut skimmed.races);
+    reads.extend(unordered);
+    *analysis = Analysis {
+        collectives: std::mem::take(collectives),
+        races: std::mem::take(races),
+        claims: std::mem::take(&mut analysis.claims),
+        claims_stopped: analysis.claims_stopped.take(),
+        wave_ladders: std::mem::take(&mut analysis.wave_ladders),
+        work: analysis.work + skimmed.work,
+        ..skimmed
+    };
+    reads
+}
+
+/// Runs the group at one wave size, or at all where that makes a difference.
+fn run_at_wave_sizes(
+    shader: &Shader,
+    entry: FunctionId,
+    effects: &Effects,
+    mut assuming: Assumptions<'_>,
     analysis: &mut Analysis,
 ) -> BTreeSet<Read> {
     let mut unordered = BTreeSet::new();
@@ -172,7 +222,6 @@ fn run(
     let mut uses_waves = false;
     // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
     let mut budget = BUDGET;
-    let mut skims = false;
     let mut terms = Terms::of(Floats::Numbers);
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
         let is_for_others =
@@ -191,7 +240,6 @@ fn run(
         machine.observer.prober.enabled =
             !assuming.defects_alone && (number == 0 || !analysis.collectives.is_empty());
         machine.observer.prober.await_again(&analysis.collectives);
-        machine.skims = skims;
         if number == 0 && windows.is_empty() {
             machine.max_work = FIRST_WORK;
             machine.may_skim = true;
@@ -202,7 +250,7 @@ fn run(
             machine.observer.prober.end_after(shader, entry, awaited);
         }
         let stopped = machine.run();
-        skims = machine.skims;
+        assuming.skims = machine.skims;
         budget = machine.budget;
         analysis.work += machine.terms.work() as u64;
         counts_by_group |= machine.counts_by_group;
@@ -231,15 +279,14 @@ fn run(
                         (shader, entry, group),
                         &mut terms,
                         (bounds.clone(), likely),
-                        (assuming, skims),
+                        assuming,
                         &mut budget,
                     );
                 }
                 terms.forget_assumptions();
                 analysis.races = witnessed(&mut terms);
                 if windows.is_empty() && assuming.finds_anything.is_none() {
-                    let mut races =
-                        races_in_passes((shader, entry, group), &mut terms, &bounds, (assuming, skims));
+                    let mut races = races_in_passes((shader, entry, group), &mut terms, &bounds, assuming);
                     races.retain(|race| analysis.races.iter().all(|known| !is_same_race(race, known)));
                     analysis.races.append(&mut races);
                 }
@@ -331,7 +378,7 @@ fn run(
         && windows.is_empty()
         && assuming.finds_anything.is_none()
         && effects.touches_shared()
-        && !skims
+        && !assuming.skims
     {
         let puts_together = effects.barrier;
         analysis.wave_dependence = wave_sensitivity::dependence(shader, entry, puts_together, &mut budget);
@@ -385,7 +432,7 @@ fn instances(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     (mut bounds, likely): (Vec<Bound>, Vec<u32>),
-    (assuming, skims): (Assumptions<'_>, bool),
+    assuming: Assumptions<'_>,
     budget: &mut u64,
 ) -> (Vec<Collective>, Option<Stop>) {
     // Of long loops one instance may take all there is, and say no more than a shorter run would.
@@ -411,7 +458,6 @@ fn instances(
             };
             assuming.by(&mut machine);
             machine.observer.prober.enabled = true;
-            machine.skims = skims;
             machine.max_work = max_work;
             let stopped = machine.run();
             left = machine.budget;
@@ -460,10 +506,10 @@ fn races_in_passes(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     bounds: &[Bound],
-    (assuming, skims): (Assumptions<'_>, bool),
+    assuming: Assumptions<'_>,
 ) -> Vec<Race> {
     let are_inputs = bounds.iter().all(|bound| loop_bounds::is_input(terms, bound));
-    if !are_inputs || bounds.iter().all(|bound| !bound.has_barrier) {
+    if !are_inputs {
         return Vec::new();
     }
     let bodies = || {
@@ -477,7 +523,6 @@ fn races_in_passes(
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
         let mut machine = Machine::<Detectors>::new(shader, terms, entry, waves, BUDGET / 16)?;
         assuming.by(&mut machine);
-        machine.skims = skims;
         machine.max_work = max_work;
         let stopped = machine.run();
         let mut races = std::mem::take(&mut machine.report.races);
@@ -490,8 +535,14 @@ fn races_in_passes(
         Some((races, is_whole, repeats))
     };
     let lanes: u32 = group.iter().product();
-    let numbers: [(u32, &[u32]); 2] = [(2, &[3, lanes]), (2 * lanes, &[3 * lanes])];
-    for (number, others) in numbers {
+    let of_several: [(u32, &[u32]); 2] = [(2, &[3, lanes]), (2 * lanes, &[3 * lanes])];
+    let numbers = if bounds.iter().any(|bound| bound.has_barrier) {
+        &of_several[..]
+    } else {
+        // All passes of a loop without a barrier are in one interval: one pass is enough to race.
+        &[(1, &[][..])]
+    };
+    for (number, others) in numbers.iter().copied() {
         let (mut races, _, repeats) = races_for(number).unwrap_or_default();
         for other in others {
             if races.is_empty() {

@@ -392,6 +392,19 @@ fn what_takes_long_and_is_done_by_each_thread_alone_is_left_out() {
     // What the ladder itself needs is not left out.
     let wrong = body(&terms.join(" + ")).replace("gi < s)", "gi < s && March(gi) > 0)");
     check("1024,1,1", march, &wrong, &[]);
+    // A call that the run is in by the time it notices.
+    let loops = "for (uint i = 0; i < 400; ++i) y = y * y + sin(x) * i;".repeat(24);
+    let long = format!(
+        "float March(float x) {{ float y = x; {loops} return y; }}
+        groupshared float g[1024];"
+    );
+    check("1024,1,1", &long, &body("March(Src[id.x])"), &[found]);
+    check(
+        "1024,1,1",
+        &long,
+        &body("March(Src[id.x])").replace("gi < s)", "gi < s && March(gi) > 0)"),
+        &[],
+    );
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub(crate) fn borne_out(
         terms.take_inputs(inputs);
         let max_work = terms.work().saturating_add(MAX_WORK);
         if let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves.clone(), BUDGET) {
-            assuming.by(&mut machine);
+            assuming.to_the_full().by(&mut machine);
             machine.max_work = max_work;
             machine.mode = RunMode::Numbers;
             machine.observer.recorder = Some(recorder());

@@ -21,9 +21,16 @@ pub(crate) struct Assumptions<'s> {
     pub supposed: Option<&'s Supposed>,
     /// Nothing but defects is looked for.
     pub defects_alone: bool,
+    /// What takes long and is each thread's own is left out ([`Machine::skims`]).
+    pub skims: bool,
 }
 
 impl<'s> Assumptions<'s> {
+    /// The same of a run that leaves nothing out.
+    pub fn to_the_full(self) -> Assumptions<'s> {
+        Assumptions { skims: false, ..self }
+    }
+
     pub fn by<'m, O: Observer>(self, machine: &mut Machine<'m, O>)
     where
         's: 'm,
@@ -32,5 +39,6 @@ impl<'s> Assumptions<'s> {
         machine.is_first_group = self.is_first_group;
         machine.finds_anything = self.finds_anything;
         machine.supposed = self.supposed;
+        machine.skims = self.skims;
     }
 }

@@ -61,7 +61,8 @@ impl<'a, O: Observer> Machine<'a, O> {
                 outs.push((place, parameter.local, argument));
             }
         }
-        if self.skims && self.is_long_aside(id) {
+        let is_aside = self.is_long_aside(id);
+        if self.skims && is_aside {
             for (place, _, argument) in outs {
                 let count = self.parts(&argument.ty).min(MAX_COMPONENTS);
                 let value: Vec<Column> = (0..count).map(|_| self.unknown()).collect();
@@ -80,7 +81,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
         }
         let (active, guard) = (self.state.active, self.state.guard.clone());
-        let ran = self.block(body);
+        let ran = self.count_aside(is_aside, |machine| machine.block(body));
         let mut callee = std::mem::replace(&mut self.state.frame, caller);
         ran?;
         let at_end = self.state.active;
@@ -190,14 +191,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// Whether a function has a loop, and all that it does is to compute values of each thread's own.
     fn is_long_aside(&mut self, id: FunctionId) -> bool {
         let effects = self.effects.of_function(self.shader, id);
-        let does_more = effects.touches_shared()
-            || effects.barrier
-            || effects.wave
-            || effects.opaque
-            || effects.handle_written
-            || !effects.device_written.is_empty()
-            || !effects.statics.is_empty();
-        effects.repeats && !does_more
+        effects.repeats && effects.is_of_own_variables()
     }
 
     /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is

@@ -168,7 +168,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         let function_depth = self.state.frame.depth;
         let guard = self.state.guard.clone();
         let exits = self.state.frame.exits.len();
-        let ran = self.passes(l);
+        let is_aside = self.is_aside(l);
+        let ran = self.count_aside(is_aside, |machine| machine.passes(l));
         // A halt may have left calls half-way: `call` restores its caller's frame on every path.
         debug_assert_eq!(self.state.frame.depth, function_depth);
         self.state.frame.loops.truncate(depth);
@@ -209,6 +210,18 @@ impl<'a, O: Observer> Machine<'a, O> {
         let body = std::slice::from_ref(&l.body);
         let effects = self.effects.of_statements(self.shader, body);
         !effects.touches_shared() && !effects.barrier && !effects.leaves && !effects.opaque && !effects.wave
+    }
+
+    /// Counts what `run` takes, if it may be left out.
+    pub fn count_aside<T>(&mut self, is_aside: bool, run: impl FnOnce(&mut Self) -> T) -> T {
+        let (aside, budget, work) = (self.aside, self.budget, self.terms.work());
+        let ran = run(self);
+        if is_aside {
+            let steps = budget.saturating_sub(self.budget);
+            let atoms = self.terms.work().saturating_sub(work);
+            self.aside = (aside.0 + steps, aside.1 + atoms);
+        }
+        ran
     }
 
     /// Whether a loop may go on until another thread has written something. It does not where all that ends it is a count

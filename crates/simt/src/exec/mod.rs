@@ -235,8 +235,6 @@ pub(crate) struct Report {
     pub has_unmarked_index: bool,
 }
 
-/// Why a run without steps left does not go on.
-pub(crate) const TOO_MANY_STEPS: &str = "the run takes too many steps";
 /// Statements a run may execute, times threads: about a fifth of a second.
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
@@ -283,6 +281,8 @@ pub(crate) struct Machine<'a, O> {
     /// Where the steps or atoms do not suffice, the run goes on from there so, with more of them. What it came to before
     /// holds, and a loop that it is in is left after the pass at hand, as any that takes long.
     pub may_skim: bool,
+    /// The steps and atoms that went into what it may leave out.
+    pub aside: (u64, usize),
     /// Its terms are compared with another run's, or asked for what they are made of: what atomics find and leave are
     /// terms of all that has a part in it.
     pub keeps_steps: bool,
@@ -440,6 +440,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             approximation: Approximation::default(),
             skims: false,
             may_skim: false,
+            aside: (0, 0),
             keeps_steps: false,
             is_first_group: false,
             counts_by_group: false,
@@ -476,11 +477,17 @@ impl<'a, O: Observer> Machine<'a, O> {
                 self.report_data_dependent_races();
                 None
             }
-            Err(Halt::Stop(stop)) => Some(stop),
-            Err(Halt::LeaveLoop) => Some(Stop {
-                reason: "a jump out of a loop that is not followed".to_owned(),
-                span: function.span,
-            }),
+            Err(Halt::Stop(stop)) => {
+                let (steps, atoms) = self.aside;
+                Some(Stop {
+                    may_skim: self.is_exhausted() && (steps > BUDGET / 2 || atoms > MAX_WORK / 2),
+                    ..stop
+                })
+            }
+            Err(Halt::LeaveLoop) => Some(Stop::new(
+                "a jump out of a loop that is not followed",
+                function.span,
+            )),
         }
     }
 
@@ -493,16 +500,13 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     pub fn stop<T>(reason: &str, span: Span) -> Run<T> {
-        Err(Halt::Stop(Stop {
-            reason: reason.to_owned(),
-            span,
-        }))
+        Err(Halt::Stop(Stop::new(reason, span)))
     }
 
     pub fn spend(&mut self, span: Span) -> Run<()> {
         if self.is_exhausted() {
             if !std::mem::take(&mut self.may_skim) {
-                return Self::stop(TOO_MANY_STEPS, span);
+                return Err(Halt::Stop(Stop::ran_out(span)));
             }
             self.skims = true;
             self.budget = self.budget.max(BUDGET / 2);

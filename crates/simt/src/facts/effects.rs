@@ -96,6 +96,17 @@ impl Effects {
         self.shared_written.len() == 1 && !changes_more
     }
 
+    /// Whether running changes no more than variables, waits for nobody, and is nothing to other threads.
+    pub fn is_of_own_variables(&self) -> bool {
+        let changes_more = !self.statics.is_empty()
+            || !self.device_written.is_empty()
+            || self.handle_written
+            || self.atomic
+            || self.calls_unknown
+            || self.opaque;
+        !(changes_more || self.touches_shared() || self.barrier || self.wave)
+    }
+
     /// Whether lanes read each other.
     pub fn reads_lanes(&self) -> bool {
         self.lane_reads > 0

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, Function, GlobalId, LocalId, Shader, Stmt, StmtKind, Storage, statements,
+    Direction, Expr, ExprKind, Function, GlobalId, LocalId, Scalar, Shader, Stmt, StmtKind, Storage,
+    statements,
 };
 
 use crate::facts::effects::EffectsCache;
@@ -44,6 +45,7 @@ impl<'a> Stable<'a> {
                 init: Some(init),
             } = &statement.kind
                 && stable.unwritten.contains(local)
+                && !is_long(shader, init, effects)
                 && stable.gives_one_value(shader, init, effects)
             {
                 stable.locals.insert(*local);
@@ -79,4 +81,11 @@ impl<'a> Stable<'a> {
             && of.globals.iter().all(is_constant)
             && of.read.iter().all(|local| self.locals.contains(local))
     }
+}
+
+/// Whether a float is worked out by functions, which may take long. What says where a thread is, and where it goes, is rarely made
+/// of one.
+fn is_long(shader: &Shader, init: &Expr, effects: &mut EffectsCache) -> bool {
+    let is_float = init.ty.scalar().is_some_and(Scalar::is_float);
+    is_float && !effects.of_expression(shader, init).functions.is_empty()
 }

@@ -1,6 +1,7 @@
 //! The stretch of statements in which two kernels differ, and what their texts say of what is around it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Type, expressions,
@@ -201,6 +202,7 @@ impl<'a> Pair<'a> {
             (repeats, is_outermost),
             &written_from,
         )?;
+        let begins = past_long(first.0, blocks[0], begins..start);
         // A store before what differs may hand on what is not the same.
         let own = if repeats {
             written_from(begins)
@@ -425,6 +427,23 @@ fn beginning(
     let stores = |statement: &Stmt| !written(shader, std::slice::from_ref(statement)).is_disjoint(&arrays);
     let first_store = block[before..last].iter().position(stores);
     Some(first_store.map_or(last + 1, |at| before + at))
+}
+
+/// Where to begin instead, of the statements before those that differ: behind the last that takes long. What only gives variables values is
+/// no matter, as these are free where a run begins.
+fn past_long(shader: &Shader, block: &[Stmt], leading: Range<usize>) -> usize {
+    let mut effects = EffectsCache::default();
+    let mut begins = leading.start;
+    for at in leading {
+        let of = effects.of_statements(shader, &block[at..=at]);
+        if !of.is_of_own_variables() || of.leaves || of.jumps || !of.rebound.is_empty() {
+            break;
+        }
+        if of.repeats {
+            begins = at + 1;
+        }
+    }
+    begins
 }
 
 /// The names of the groupshared arrays that statements may write.

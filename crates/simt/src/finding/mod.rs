@@ -64,6 +64,23 @@ impl Analysis {
 pub struct Stop {
     pub reason: String,
     pub span: Span,
+    /// The steps or atoms were used up, a good part of them by what a run may leave out.
+    pub(crate) may_skim: bool,
+}
+
+impl Stop {
+    pub(crate) fn new(reason: &str, span: Span) -> Stop {
+        Stop {
+            reason: reason.to_owned(),
+            span,
+            may_skim: false,
+        }
+    }
+
+    /// Where the steps or atoms were used up.
+    pub(crate) fn ran_out(span: Span) -> Stop {
+        Stop::new("the run takes too many steps", span)
+    }
 }
 
 /// What no barrier is known to order with all steps of a construct.

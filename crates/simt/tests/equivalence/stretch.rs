@@ -80,6 +80,38 @@ fn statements_are_compared_where_the_kernel_is_not_followed() {
     check_equal(&then_scattered, [SCAN, SCAN_BY_WAVES]);
 }
 
+/// What takes long before the statements is no matter to them.
+#[test]
+fn what_a_thread_works_out_before_is_any_value() {
+    let loops = "for (uint i = 0; i < 400; i++) y = y * y + sin(x) * i;".repeat(24);
+    let globals = format!("{BEFORE} float March(float x) {{ float y = x; {loops} return y; }}");
+    let sum = SUM.replacen("{ if", "{ B if", 1);
+    let by_waves = format!("B {SUM_BY_WAVES}");
+    let said = |before: &str, statements: [&str; 2]| {
+        let shaders = statements.map(|statements| {
+            let body = format!("float c = March(X[gi]); {before} {statements} if (gi == 0) Y[0] = s[0];");
+            shader(&kernel("", &globals, &body).replace(" B", " GroupMemoryBarrierWithGroupSync();"))
+        });
+        let [first, second] = [0, 1].map(|at| {
+            let (entry, _) = shaders[at].entry_points().next().expect("an entry point");
+            (&shaders[at], entry)
+        });
+        let runs = compare_stretch(Floats::Any, first, second, &[LaneMap::Linear]);
+        words(&runs.expect("one stretch").collect::<Vec<_>>())
+    };
+    let store = "s[gi] = c < 1 ? 1 : gi;";
+    assert_eq!(said(store, [&sum, &by_waves]), "equal");
+    let wrong = by_waves.replace("sum += t[i]", "sum += t[i] + 1");
+    assert!(said(store, [&sum, &wrong]).starts_with("not proved"));
+    // Where the store is one of the statements, what it stores has to be the same.
+    let of = |value: &str| {
+        let stored = format!("s[gi] = {value}; {by_waves}");
+        said("", [&format!("s[gi] = asuint(c); {sum}"), &stored])
+    };
+    assert_eq!(of("asuint(c)"), "equal");
+    assert!(of("asuint(c) + 1").starts_with("not proved"));
+}
+
 #[test]
 fn partial_results_must_not_be_read_any_more() {
     for behind in [

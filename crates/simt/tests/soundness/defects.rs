@@ -526,6 +526,30 @@ fn data_lead_to_an_element_that_is_touched() {
     check_races(parts, &body("a"), 0);
 }
 
+/// Only the host knows how often the loops run, and no barrier is in them: one pass is enough.
+#[test]
+fn threads_race_in_a_pass_without_a_barrier() {
+    let pass = |body: &str| format!("for (uint i = 0; i < Count; ++i) {{ {body} }}");
+    for (body, expected) in [
+        ("g[gi] = i + gi; if (gi > 0) Out[gi] = g[gi - 1];", 1),
+        (
+            "if (Limit < dtid.x) return; g[gi] = i + gi; if (gi > 0) Out[gi] = g[gi - 1];",
+            1,
+        ),
+        ("InterlockedAdd(g[Src[dtid.x + i] & 63], 1);", 0),
+        ("g[gi] += i;", 0),
+        ("g[63 - gi] = i; Out[gi] = g[63 - gi];", 0),
+        // Of no pass it is known that there is one.
+        ("g[gi] = gi; if (i > 0 && gi > 0) Out[gi] = g[gi - 1];", 0),
+    ] {
+        check_races("uint Count, Limit;", &pass(body), expected);
+    }
+    let counted = pass("InterlockedAdd(g[Src[dtid.x + i] & 63], 1);");
+    check_races("uint Count;", &format!("g[gi] = 0; {counted}"), 1);
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    check_races("uint Count;", &format!("g[gi] = 0; {sync} {counted}"), 0);
+}
+
 /// Only the host knows how often the loop runs. The engine looks for a ladder in it with likely numbers of passes.
 #[test]
 fn what_stops_the_passes_of_a_loop_is_told() {

@@ -10,7 +10,7 @@ pub(crate) mod service_order;
 use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::detect::Detectors;
-use crate::exec::{BUDGET, Machine, TOO_MANY_STEPS};
+use crate::exec::{BUDGET, Machine};
 use crate::finding::{Claim, Meanwhile, Stop};
 use crate::terms::Terms;
 use crate::waves::{LaneMap, WAVE_SIZES, Waves};
@@ -38,10 +38,7 @@ pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Ve
         // A pass that may be any ends with the steps, and nobody is told.
         let stopped = stopped.or_else(|| {
             let span = machine.is_exhausted().then_some(machine.function()?.name_span)?;
-            Some(Stop {
-                reason: TOO_MANY_STEPS.to_owned(),
-                span,
-            })
+            Some(Stop::ran_out(span))
         });
         budget = machine.budget;
         let uses_waves = machine.report.used_waves;

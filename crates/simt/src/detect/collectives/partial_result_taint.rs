@@ -130,7 +130,7 @@ pub(crate) fn withdraw_unused(
     let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves, *budget) else {
         return;
     };
-    assuming.by(&mut machine);
+    assuming.to_the_full().by(&mut machine);
     machine.observer.leftovers = marking;
     machine.keeps_steps = true;
     if given.is_some() {
