@@ -5,41 +5,25 @@
 
 #![forbid(unsafe_code)]
 
-#[path = "performance/atomic_slot_claim.rs"]
-mod atomic_slot_claim;
-#[path = "performance/hillis_steele_scan.rs"]
-mod hillis_steele_scan;
-#[path = "performance/single_cell_atomic.rs"]
-mod single_cell_atomic;
-#[path = "performance/small_bin_atomic.rs"]
-mod small_bin_atomic;
-
-#[path = "performance/blelloch_scan.rs"]
-mod blelloch_scan;
-
-#[path = "performance/hand_rolled_scan.rs"]
-mod hand_rolled_scan;
-
-#[path = "performance/hand_rolled_reduction.rs"]
-mod hand_rolled_reduction;
-
-#[path = "correctness/groupshared_race.rs"]
-mod groupshared_race;
-
-#[path = "correctness/divergent_barrier.rs"]
-mod divergent_barrier;
-
-#[path = "correctness/groupshared_out_of_bounds.rs"]
-mod groupshared_out_of_bounds;
-
-#[path = "correctness/uninitialised_groupshared.rs"]
-mod uninitialised_groupshared;
-
-#[path = "correctness/wave_size_assumption.rs"]
-mod wave_size_assumption;
-
-#[path = "suppression/unused_suppression.rs"]
-mod unused_suppression;
+mod correctness {
+    pub(crate) mod divergent_barrier;
+    pub(crate) mod groupshared_out_of_bounds;
+    pub(crate) mod groupshared_race;
+    pub(crate) mod uninitialised_groupshared;
+    pub(crate) mod wave_size_assumption;
+}
+mod performance {
+    pub(crate) mod atomic_slot_claim;
+    pub(crate) mod blelloch_scan;
+    pub(crate) mod hand_rolled_reduction;
+    pub(crate) mod hand_rolled_scan;
+    pub(crate) mod hillis_steele_scan;
+    pub(crate) mod single_cell_atomic;
+    pub(crate) mod small_bin_atomic;
+}
+mod suppression {
+    pub(crate) mod unused_suppression;
+}
 
 mod advice;
 mod claim;
@@ -77,6 +61,16 @@ mod written;
 
 use shaderlint_linter::Rule;
 
+use crate::correctness::{
+    divergent_barrier, groupshared_out_of_bounds, groupshared_race, uninitialised_groupshared,
+    wave_size_assumption,
+};
+use crate::performance::{
+    atomic_slot_claim, blelloch_scan, hand_rolled_reduction, hand_rolled_scan, hillis_steele_scan,
+    single_cell_atomic, small_bin_atomic,
+};
+use crate::suppression::unused_suppression;
+
 /// Every rule, in the order in which they are listed and run.
 pub static RULES: &[Rule] = &[
     hillis_steele_scan::RULE,
@@ -94,7 +88,7 @@ pub static RULES: &[Rule] = &[
     unused_suppression::RULE,
 ];
 
-pub use unused_suppression::RULE as UNUSED_SUPPRESSION;
+pub use suppression::unused_suppression::RULE as UNUSED_SUPPRESSION;
 
 /// The rules that `id` means: one by its own id, or all that share an alias.
 pub fn named(id: &str) -> impl Iterator<Item = &'static Rule> {

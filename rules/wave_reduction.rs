@@ -23,7 +23,6 @@
 //! The rest of the ladder's array holds its elements afterwards, not partial results, and a variable that held the total
 //! for one thread holds it for all. Whether anybody reads that is for the proof to find out.
 
-#[path = "wave_reduction_helper.rs"]
 mod helper;
 
 use std::fmt::Write;

@@ -29,9 +29,7 @@
 //! measured (`docs/measurements.md`): an element a lane below 64 elements, two from there, four from 128; one wave for 128 to 256
 //! elements, where it beats every ladder.
 
-#[path = "wave_scan_helper.rs"]
 mod helper;
-#[path = "wave_scan_loops.rs"]
 mod loops;
 
 pub(crate) use helper::other_form;

@@ -414,5 +414,4 @@ fn function_at(shader: &Shader, span: Span) -> Option<FunctionId> {
 }
 
 #[cfg(test)]
-#[path = "check_tests.rs"]
 mod tests;

@@ -378,5 +378,4 @@ pub fn unused_suppressions(
 }
 
 #[cfg(test)]
-#[path = "suppress_tests.rs"]
 mod tests;

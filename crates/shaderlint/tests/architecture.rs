@@ -116,20 +116,29 @@ fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && !["tests", "benches", "target", "examples"].contains(&name.as_str()) {
             found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if name != "tests.rs" && path.extension().is_some_and(|extension| extension == "rs") {
             found.insert(path.clone(), fs::read_to_string(&path).unwrap());
         }
     }
     found
 }
 
-/// The files of rules: those in the folders of categories.
+/// The files of rules: those in the folders of categories, which hold their pages.
 fn rules() -> BTreeMap<PathBuf, String> {
-    let folder = root().join("rules");
-    let mut rules = sources(&folder);
-    rules.retain(|path, _| path.parent().is_some_and(|parent| parent != folder));
-    assert!(!rules.is_empty());
-    rules
+    let has_pages = |folder: &PathBuf| {
+        let mut files = fs::read_dir(folder).into_iter().flatten();
+        files.any(|file| {
+            file.unwrap()
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "md")
+        })
+    };
+    let entries = fs::read_dir(root().join("rules")).unwrap();
+    let folders = entries.map(|entry| entry.unwrap().path());
+    let categories: Vec<PathBuf> = folders.filter(has_pages).collect();
+    assert_eq!(categories.len(), 3, "{categories:?}");
+    categories.iter().flat_map(|category| sources(category)).collect()
 }
 
 fn stem(path: &Path) -> String {

@@ -354,5 +354,4 @@ impl<'de> Deserialize<'de> for Value {
 }
 
 #[cfg(test)]
-#[path = "schema.rs"]
 mod schema;
