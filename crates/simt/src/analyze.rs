@@ -361,9 +361,11 @@ fn run_at_wave_sizes(
         &mut analysis.collectives,
         &mut budget,
     );
-    if counts_by_group && !assuming.is_first_group && windows.is_empty() && analysis.collectives.is_empty() {
+    if counts_by_group && !assuming.is_first_group && windows.is_empty() {
         let of_first = in_first_group(shader, entry, effects, (assuming, group));
-        analysis.collectives = of_first.collectives;
+        if analysis.collectives.is_empty() {
+            analysis.collectives = of_first.collectives;
+        }
         let known = std::mem::take(&mut analysis.races);
         let news = of_first.races.into_iter();
         analysis.races = news

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{BinaryOp, GlobalId, Scalar, Shader, Span, Storage, Type};
 
 use crate::exec::Observer;
 use crate::exec::RunMode;
@@ -364,6 +364,22 @@ impl<O: Observer> Machine<'_, O> {
             O::uses_as_place(self, column);
         }
         let writable = self.is_written(resource);
+        let global = self.shader.globals.get(resource.0 as usize);
+        let ty = global.map(|global| &global.ty);
+        if let ([address], 1..) = (index, component)
+            && matches!(ty, Some(Type::Resource(kind, _)) if kind.is_by_address())
+            && !writable
+        {
+            // One word, whichever of the loads it is part of.
+            let bytes = [Column::Uniform(Value::Known(4 * component))];
+            let address = self.binary(
+                BinaryOp::Add,
+                Some(Scalar::Uint),
+                std::slice::from_ref(address),
+                &bytes,
+            );
+            return self.load_device(resource, &address, 0);
+        }
         let name = self.terms.symbol(resource_name(self.shader, resource));
         let columns: Vec<&Column> = index.iter().collect();
         if !writable {

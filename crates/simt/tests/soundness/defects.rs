@@ -526,6 +526,17 @@ fn data_lead_to_an_element_that_is_touched() {
     check_races(parts, &body("a"), 0);
 }
 
+/// All threads of a group write one element, which its number tells; that a ladder is found does not hide it.
+#[test]
+fn threads_race_beside_a_ladder_on_the_element_of_their_group() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    let ladder = format!(
+        "for (uint s = 1; s < 64; s <<= 1) {{ uint v = gi >= s ? g[gi - s] : 0; {sync} g[gi] += v; {sync} }} Out[dtid.x] = g[gi];"
+    );
+    check_races("", &format!("g[dtid.x / 64] = Src[dtid.x]; {sync} {ladder}"), 1);
+    check_races("", &format!("g[gi] = Src[dtid.x]; {sync} {ladder}"), 0);
+}
+
 /// Only the host knows how often the loops run, and no barrier is in them: one pass is enough.
 #[test]
 fn threads_race_in_a_pass_without_a_barrier() {
@@ -543,6 +554,12 @@ fn threads_race_in_a_pass_without_a_barrier() {
         ("g[gi] = gi; if (i > 0 && gi > 0) Out[gi] = g[gi - 1];", 0),
     ] {
         check_races("uint Count, Limit;", &pass(body), expected);
+    }
+    // One word of a buffer, in whichever load.
+    let race = "g[gi] = gi; if (gi > 0) Out[gi] = g[gi - 1];";
+    for (load, expected) in [("Load(12)", 0), ("Load2(8).y", 0), ("Load(8)", 1)] {
+        let body = format!("for (uint i = 0; i < Raw.Load4(0).w; ++i) if (Raw.{load} != 1) {{ {race} }}");
+        check_races("ByteAddressBuffer Raw;", &body, expected);
     }
     let counted = pass("InterlockedAdd(g[Src[dtid.x + i] & 63], 1);");
     check_races("uint Count;", &format!("g[gi] = 0; {counted}"), 1);
