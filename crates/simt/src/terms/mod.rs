@@ -45,6 +45,8 @@ use crate::terms::value::{Op, Value};
 
 /// Operations within operations that are made anew on inputs.
 const MAX_NESTED: u32 = 16;
+/// Operations looked at to see whether a value is made of numbers alone.
+const MAX_ASKED: usize = 64;
 
 /// What an atom stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -426,6 +428,26 @@ impl Terms {
     /// may well be equal values.
     pub fn is_opaque(&self, value: &Value) -> bool {
         self.facts(value).opaque
+    }
+
+    /// Whether an operation that is not worked out is made of numbers alone: it has one value, and none that inputs choose. Of what is
+    /// made of very much that is not asked.
+    pub fn is_unknown_number(&self, value: &Value) -> bool {
+        let mut left: Vec<u32> = value.atoms().take(MAX_ASKED + 1).collect();
+        let mut asked = 0;
+        while let Some(atom) = left.pop() {
+            asked += 1;
+            let is_function = |op: Op| op.is_arithmetic() || matches!(op, Op::Opaque { .. });
+            match self.term(atom) {
+                Some(Term::Apply(op, arguments))
+                    if is_function(*op) && !arguments.is_empty() && asked <= MAX_ASKED =>
+                {
+                    left.extend(arguments.iter().flat_map(Value::atoms).take(MAX_ASKED + 1));
+                }
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// Whether a place that is not known has the group's number in it: as a part of a sum, or of an element's index.
