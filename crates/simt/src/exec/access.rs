@@ -58,13 +58,13 @@ impl<O: Observer> Machine<'_, O> {
         fences
     }
 
-    /// A number for the guard, if the active threads all have the same. None for a guard that is one number, though none that is
-    /// worked out: it may be 0, and no inputs are those for which it holds. Where inputs are numbers, so may all guards be.
+    /// A number for the guard, if the active threads all have the same. None for one of which no inputs are known to meet it: it may
+    /// never hold. Where inputs are numbers, so are guards, or not worked out.
     fn shared_guard(&mut self) -> Option<NonZeroU32> {
-        let has_inputs = self.mode != RunMode::Numbers;
+        let is_of_numbers = self.mode == RunMode::Numbers;
         match self.state.guard.uniform(self.state.active)?.clone() {
             Value::Known(_) => NonZeroU32::new(u32::MAX),
-            guard if has_inputs && self.terms.is_unknown_number(&guard) => None,
+            guard if !is_of_numbers && !self.terms.is_chosen_by_inputs(&guard) => None,
             guard => match self.terms.apply(Op::Same, &[guard]) {
                 Value::Run { start, .. } => NonZeroU32::new(start + 1),
                 _ => None,

@@ -45,7 +45,7 @@ use crate::terms::value::{Op, Value};
 
 /// Operations within operations that are made anew on inputs.
 const MAX_NESTED: u32 = 16;
-/// Operations looked at to see whether a value is made of numbers alone.
+/// Operations looked at to see whether inputs choose a value.
 const MAX_ASKED: usize = 64;
 
 /// What an atom stands for.
@@ -430,24 +430,26 @@ impl Terms {
         self.facts(value).opaque
     }
 
-    /// Whether an operation that is not worked out is made of numbers alone: it has one value, and none that inputs choose. Of what is
-    /// made of very much that is not asked.
-    pub fn is_unknown_number(&self, value: &Value) -> bool {
+    /// Whether it is known that inputs choose the value: it is no function of numbers alone, and none of the operations that it is made of
+    /// is one that is not worked out, such as `saturate`. Of what is made of very much it is not known.
+    pub fn is_chosen_by_inputs(&self, value: &Value) -> bool {
         let mut left: Vec<u32> = value.atoms().take(MAX_ASKED + 1).collect();
-        let mut asked = 0;
+        let (mut asked, mut has_inputs) = (0, false);
         while let Some(atom) = left.pop() {
             asked += 1;
-            let is_function = |op: Op| op.is_arithmetic() || matches!(op, Op::Opaque { .. });
             match self.term(atom) {
-                Some(Term::Apply(op, arguments))
-                    if is_function(*op) && !arguments.is_empty() && asked <= MAX_ASKED =>
-                {
+                Some(Term::Apply(Op::Intrinsic { .. }, _)) => return false,
+                Some(Term::Apply(Op::Opaque { .. }, [_, ..])) => return false,
+                Some(Term::Apply(op, arguments)) if op.is_arithmetic() => {
                     left.extend(arguments.iter().flat_map(Value::atoms).take(MAX_ASKED + 1));
                 }
-                _ => return false,
+                _ => has_inputs = true,
+            }
+            if asked > MAX_ASKED {
+                return false;
             }
         }
-        true
+        has_inputs
     }
 
     /// Whether a place that is not known has the group's number in it: as a part of a sum, or of an element's index.
