@@ -62,11 +62,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     }
     if effects.device_barrier && effects.barrier && effects.device_observed {
         let viewed = through_windows(shader, entry, group);
-        let news = viewed
-            .into_iter()
-            .filter(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
-        let news: Vec<Collective> = news.collect();
-        analysis.collectives.extend(news);
+        add_collectives(&mut analysis.collectives, viewed);
     }
     analysis
 }
@@ -166,8 +162,8 @@ fn run(
     analysis: &mut Analysis,
 ) -> BTreeSet<Read> {
     let unordered = run_at_wave_sizes(shader, entry, effects, assuming, analysis);
-    let may_skim = analysis.stopped.as_ref().is_some_and(|stop| stop.may_skim);
-    if !may_skim || assuming.skims || !assuming.windows.is_empty() {
+    let took_asides = analysis.stopped.as_ref().is_some_and(|stop| stop.by_asides);
+    if !took_asides || assuming.skims || !assuming.windows.is_empty() {
         return unordered;
     }
     let mut skimmed = Analysis {
@@ -186,14 +182,8 @@ fn run(
     let Analysis {
         collectives, races, ..
     } = &mut *analysis;
-    skimmed
-        .collectives
-        .retain(|found| collectives.iter().all(|known| !overlap(known, found)));
-    skimmed
-        .races
-        .retain(|race| races.iter().all(|known| !is_same_race(known, race)));
-    collectives.append(&mut skimmed.collectives);
-    races.append(&mut skimmed.races);
+    add_collectives(collectives, std::mem::take(&mut skimmed.collectives));
+    add_races(races, std::mem::take(&mut skimmed.races));
     reads.extend(unordered);
     *analysis = Analysis {
         collectives: std::mem::take(collectives),
@@ -286,9 +276,8 @@ fn run_at_wave_sizes(
                 terms.forget_assumptions();
                 analysis.races = witnessed(&mut terms);
                 if windows.is_empty() && assuming.finds_anything.is_none() {
-                    let mut races = races_in_passes((shader, entry, group), &mut terms, &bounds, assuming);
-                    races.retain(|race| analysis.races.iter().all(|known| !is_same_race(race, known)));
-                    analysis.races.append(&mut races);
+                    let races = races_in_passes((shader, entry, group), &mut terms, &bounds, assuming);
+                    add_races(&mut analysis.races, races);
                 }
                 analysis
                     .collectives
@@ -366,12 +355,7 @@ fn run_at_wave_sizes(
         if analysis.collectives.is_empty() {
             analysis.collectives = of_first.collectives;
         }
-        let known = std::mem::take(&mut analysis.races);
-        let news = of_first.races.into_iter();
-        analysis.races = news
-            .filter(|race| !known.iter().any(|known| is_same_race(known, race)))
-            .collect();
-        analysis.races.splice(0..0, known);
+        add_races(&mut analysis.races, of_first.races);
     }
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
@@ -418,6 +402,18 @@ fn in_first_group(
 
 fn is_same_race(a: &Race, b: &Race) -> bool {
     a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
+}
+
+/// Adds the races that are not known.
+fn add_races(known: &mut Vec<Race>, mut news: Vec<Race>) {
+    news.retain(|race| known.iter().all(|known| !is_same_race(known, race)));
+    known.append(&mut news);
+}
+
+/// Adds the collectives that share no statement with one that is known.
+fn add_collectives(known: &mut Vec<Collective>, mut news: Vec<Collective>) {
+    news.retain(|found| known.iter().all(|known| !overlap(known, found)));
+    known.append(&mut news);
 }
 
 fn has_defects(analysis: &Analysis) -> bool {

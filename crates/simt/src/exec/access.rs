@@ -58,8 +58,8 @@ impl<O: Observer> Machine<'_, O> {
         fences
     }
 
-    /// A number for the guard, if the active threads all have the same. None for one of which no inputs are known to meet it: it may
-    /// never hold. Where inputs are numbers, so are guards, or not worked out.
+    /// A number for the guard that all active threads share. A guard that perhaps no input meets has none, unless the inputs of the run
+    /// are numbers.
     fn shared_guard(&mut self) -> Option<NonZeroU32> {
         let is_of_numbers = self.mode == RunMode::Numbers;
         match self.state.guard.uniform(self.state.active)?.clone() {

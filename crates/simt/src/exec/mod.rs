@@ -480,7 +480,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             Err(Halt::Stop(stop)) => {
                 let (steps, atoms) = self.aside;
                 Some(Stop {
-                    may_skim: self.is_exhausted() && (steps > BUDGET / 2 || atoms > MAX_WORK / 2),
+                    by_asides: self.is_exhausted() && (steps > BUDGET / 2 || atoms > MAX_WORK / 2),
                     ..stop
                 })
             }

@@ -429,8 +429,8 @@ fn beginning(
     Some(first_store.map_or(last + 1, |at| before + at))
 }
 
-/// Where to begin instead, of the statements before those that differ: behind the last that takes long. What only gives variables values is
-/// no matter, as these are free where a run begins.
+/// The statement behind the last long one, of the statements before those that differ. A run may begin there: the statements that it
+/// leaves out only give values to variables, and it takes these for free.
 fn past_long(shader: &Shader, block: &[Stmt], leading: Range<usize>) -> usize {
     let mut effects = EffectsCache::default();
     let mut begins = leading.start;

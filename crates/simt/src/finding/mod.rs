@@ -64,8 +64,8 @@ impl Analysis {
 pub struct Stop {
     pub reason: String,
     pub span: Span,
-    /// The steps or atoms were used up, a good part of them by what a run may leave out.
-    pub(crate) may_skim: bool,
+    /// What a run may leave out used up at least half of its steps or atoms.
+    pub(crate) by_asides: bool,
 }
 
 impl Stop {
@@ -73,7 +73,7 @@ impl Stop {
         Stop {
             reason: reason.to_owned(),
             span,
-            may_skim: false,
+            by_asides: false,
         }
     }
 
