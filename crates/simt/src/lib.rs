@@ -24,6 +24,7 @@ pub use exec::assumed_barriers::Supposed;
 pub use facts::calls::Atomic;
 pub use facts::effects::{calls_unknown, is_pure, uses_shared_memory};
 pub use facts::evaluation_order::{hangs_on_order, hangs_on_version};
+pub use facts::kernel::{Kernel, WAVE_SIZES};
 pub use finding::{
     Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Companions, Divergence,
     Elements, Extent, Found, Holders, Instance, Iteration, Kind, LastStep, Left, Meanwhile, NamedValue,
@@ -35,4 +36,4 @@ pub use terms::packed16::Half;
 pub use terms::rounding::Doubt;
 pub use terms::sample::{BUFFER_END, Given};
 pub use terms::{Floats, Needs};
-pub use waves::{LaneMap, WAVE_SIZES};
+pub use waves::LaneMap;

@@ -1,6 +1,5 @@
 //! How the threads of a group are spread over waves.
 
-use crate::terms::column::MAX_THREADS;
 use crate::terms::sample::SplitMix;
 
 /// The packing of a group's threads into waves.
@@ -19,12 +18,6 @@ pub enum LaneMap {
     Quads,
     /// Any threads in any order in waves partly filled, from this seed.
     Ragged(u64),
-}
-
-/// Whether D3D allows a thread group of this size. The product of three numbers in 32 bits may be as long as 96.
-pub(crate) fn is_group(size: [u32; 3]) -> bool {
-    let threads: u128 = size.into_iter().map(u128::from).product();
-    (1..=MAX_THREADS as u128).contains(&threads)
 }
 
 /// The packings of a group of more than one row.
@@ -54,8 +47,19 @@ impl LaneMap {
     }
 }
 
-/// The wave sizes HLSL knows: powers of two from 4 to 128 (hlsl-specs, HLSL_SM_6_6_WaveSize.md).
-pub const WAVE_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
+/// Waves of one size, packed in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packing {
+    pub wave_size: u32,
+    pub map: LaneMap,
+}
+
+impl Packing {
+    /// The waves of a group along these axes.
+    pub fn of(self, group: [u32; 3]) -> Waves {
+        Waves::new(group, self.wave_size, self.map)
+    }
+}
 
 /// The waves of one group.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +148,7 @@ impl Waves {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::kernel::WAVE_SIZES;
 
     #[test]
     fn every_thread_is_in_one_wave_under_every_map() {

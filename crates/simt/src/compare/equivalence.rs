@@ -15,13 +15,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Type};
 
 use crate::compare::counterexample::{Difference, difference};
 use crate::detect::Detectors;
 use crate::exec::atomic_history::{Steps, are_served_alike};
 use crate::exec::device_order::{Event, Observed, keeps_order};
 use crate::exec::{BUDGET, Machine, Write};
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::facts::naming_heuristics::is_of_name;
 use crate::facts::paths::has_results;
 use crate::finding::{Race, Stop, element_text};
@@ -30,7 +31,7 @@ use crate::terms::operator::Operator;
 use crate::terms::rounding::Doubt;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Floats, Symbol, Term, Terms};
-use crate::waves::{LaneMap, WAVE_SIZES, Waves, is_group};
+use crate::waves::{LaneMap, Packing};
 
 /// What two kernels do at one wave size under one lane map.
 #[derive(Clone, Debug)]
@@ -43,6 +44,25 @@ pub struct WaveRun {
     pub presumes: bool,
     /// The first kernel races, or leaves an array: it has no results to compare with.
     pub is_first_wrong: bool,
+}
+
+impl WaveRun {
+    pub(crate) fn new(packing: Packing, outcome: Outcome, presumes: bool) -> WaveRun {
+        WaveRun {
+            wave_size: packing.wave_size,
+            map: packing.map,
+            outcome,
+            presumes,
+            is_first_wrong: false,
+        }
+    }
+
+    pub(crate) fn packing(&self) -> Packing {
+        Packing {
+            wave_size: self.wave_size,
+            map: self.map,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -111,15 +131,12 @@ pub const NOT_SEEN_TO_DIFFER: &str = "the two write different terms that were no
 /// asked for. Where there is no such size, nothing is proved at any. It holds for inputs for which floats are these.
 pub fn compare_with<'a>(
     floats: Floats,
-    first: (&'a Shader, FunctionId),
-    second: (&'a Shader, FunctionId),
+    first: impl Into<Kernel<'a>>,
+    second: impl Into<Kernel<'a>>,
     maps: &'a [LaneMap],
 ) -> impl Iterator<Item = WaveRun> + 'a {
-    let allows = |(shader, entry): (&Shader, FunctionId), size: u32| {
-        let function = shader.functions.get(entry.0 as usize);
-        let allowed = function.and_then(|function| function.wave_size);
-        allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
-    };
+    let (first, second) = (first.into(), second.into());
+    let allows = |kernel: Kernel<'_>, size: u32| kernel.wave_sizes().any(|allowed| allowed == size);
     let both = move |size: &u32| allows(first, *size) && allows(second, *size);
     let have_common = WAVE_SIZES.iter().any(both);
     let sizes = move || {
@@ -129,35 +146,32 @@ pub fn compare_with<'a>(
     };
     let cases = maps
         .iter()
-        .flat_map(move |map| sizes().map(move |size| (*map, size)));
-    cases.map(move |(map, wave_size)| {
+        .flat_map(move |map| sizes().map(move |wave_size| Packing { wave_size, map: *map }));
+    cases.map(move |packing| {
         if have_common {
-            return compare_at(floats, first, second, (wave_size, map));
+            return compare_at(floats, first, second, packing);
         }
         let why = "the two have no wave size in common".to_owned();
-        WaveRun {
-            wave_size,
-            map,
-            outcome: Outcome::NotProved(why),
-            presumes: false,
-            is_first_wrong: false,
-        }
+        WaveRun::new(packing, Outcome::NotProved(why), false)
     })
 }
 
-/// Whether a kernel is proved equal to itself where floats are these, which is less work than to look for how two differ: one with something
-/// that is not understood has terms of which nothing is known, and is not proved equal to any other.
+/// Whether a kernel is proved equal to itself for these floats, which is less work than to look for how two differ: a kernel
+/// with something that is not understood has unknown terms, and is proved equal to none.
 ///
 /// # Errors
 ///
 /// Says why it is not.
-pub fn proved_of_itself(floats: Floats, (shader, entry): (&Shader, FunctionId)) -> Result<(), String> {
-    let function = shader.functions.get(entry.0 as usize);
-    let allowed = function.and_then(|function| function.wave_size);
-    let size = allowed.map_or(WAVE_SIZES[0], |(least, _)| least);
+pub fn proved_of_itself<'a>(floats: Floats, kernel: impl Into<Kernel<'a>>) -> Result<(), String> {
+    let kernel = kernel.into();
+    let declared = kernel.function().and_then(|function| function.wave_size);
+    let packing = Packing {
+        wave_size: declared.map_or(WAVE_SIZES[0], |(least, _)| least),
+        map: LaneMap::Linear,
+    };
     let mut terms = Terms::of(floats);
     let mut run = || {
-        let trace = trace((shader, entry), &mut terms, size, LaneMap::Linear);
+        let trace = trace(kernel, &mut terms, packing);
         trace.map_err(|outcome| outcome.reason())
     };
     let (first, second) = (run()?, run()?);
@@ -193,22 +207,11 @@ pub(crate) struct Trace {
     pub presumes: bool,
 }
 
-fn compare_at(
-    floats: Floats,
-    first: (&Shader, FunctionId),
-    second: (&Shader, FunctionId),
-    (wave_size, map): (u32, LaneMap),
-) -> WaveRun {
-    let run = |outcome: Outcome, presumes: bool| WaveRun {
-        wave_size,
-        map,
-        outcome,
-        presumes,
-        is_first_wrong: false,
-    };
+fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Packing) -> WaveRun {
+    let run = |outcome: Outcome, presumes: bool| WaveRun::new(packing, outcome, presumes);
     let mut terms = Terms::of(floats);
     terms.note_derivations();
-    let expected = match trace(first, &mut terms, wave_size, map) {
+    let expected = match trace(first, &mut terms, packing) {
         Ok(trace) => trace,
         Err(outcome) => {
             let why = format!("the first kernel itself: {}", outcome.reason());
@@ -218,7 +221,7 @@ fn compare_at(
             };
         }
     };
-    let got = match trace(second, &mut terms, wave_size, map) {
+    let got = match trace(second, &mut terms, packing) {
         Ok(trace) => trace,
         Err(outcome) => return run(outcome, expected.presumes),
     };
@@ -228,7 +231,7 @@ fn compare_at(
         let why = "a loop that was not seen to end".to_owned();
         return run(Outcome::NotProved(why), presumes);
     }
-    let outcome = compare_traces(&mut terms, [first.0, second.0], [&expected, &got], &[]);
+    let outcome = compare_traces(&mut terms, [first.shader, second.shader], [&expected, &got], &[]);
     run(outcome, presumes)
 }
 
@@ -307,28 +310,18 @@ impl Words {
     }
 }
 
-fn trace(
-    (shader, entry): (&Shader, FunctionId),
-    terms: &mut Terms,
-    wave_size: u32,
-    map: LaneMap,
-) -> Result<Trace, Outcome> {
+fn trace(kernel: Kernel<'_>, terms: &mut Terms, packing: Packing) -> Result<Trace, Outcome> {
     let unfit = || Outcome::NotProved("its thread group is not one that can be run".to_owned());
-    let group = shader
-        .functions
-        .get(entry.0 as usize)
-        .and_then(|function| function.group_size)
-        .filter(|group| is_group(*group))
-        .ok_or_else(unfit)?;
-    if has_results(shader, entry) {
+    let group = kernel.group().ok_or_else(unfit)?;
+    if has_results(kernel) {
         let why = "what its parameters hand on to later stages is not compared".to_owned();
         return Err(Outcome::NotProved(why));
     }
-    let waves = Waves::new(group, wave_size, map);
-    let mut machine = Machine::<Detectors>::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
+    let machine = Machine::<Detectors>::new(kernel, terms, packing.of(group), BUDGET);
+    let mut machine = machine.ok_or_else(unfit)?;
     machine.keeps_steps = true;
     let stopped = machine.run();
-    finished(shader, &mut machine, stopped)
+    finished(kernel.shader, &mut machine, stopped)
 }
 
 /// What a run did that has come to its end, or stopped.

@@ -7,9 +7,10 @@ use shaderlint_hlsl::{FunctionId, Shader};
 use crate::compare::equivalence::by_address;
 use crate::detect::Detectors;
 use crate::exec::{BUDGET, Machine, Write};
+use crate::facts::kernel::Kernel;
 use crate::terms::sample::{Given, Sample};
 use crate::terms::{Symbol, Terms};
-use crate::waves::{LaneMap, Waves, is_group};
+use crate::waves::{LaneMap, Waves};
 
 /// Resource, index and component.
 pub type Place = (String, Vec<u32>, u32);
@@ -47,16 +48,13 @@ pub fn evaluate(
 /// what was run holds for any inputs, and no loop was left out of it.
 #[must_use]
 pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) -> bool {
-    let function = shader.functions.get(entry.0 as usize);
-    let Some(group) = function
-        .and_then(|function| function.group_size)
-        .filter(|group| is_group(*group))
-    else {
+    let kernel = Kernel::new(shader, entry);
+    let Some(group) = kernel.group() else {
         return false;
     };
     let mut terms = Terms::default();
     let waves = Waves::new(group, wave_size, map);
-    let machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET);
+    let machine = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET);
     machine.is_some_and(|mut machine| is_followed(&mut machine))
 }
 
@@ -131,12 +129,12 @@ fn words_of_groups(
     map: LaneMap,
     groups: &[([u32; 3], &Given<'_>)],
 ) -> Option<Vec<Option<Words>>> {
-    let group = shader.functions.get(entry.0 as usize)?.group_size;
-    let group = group.filter(|group| is_group(*group))?;
+    let kernel = Kernel::new(shader, entry);
+    let group = kernel.group()?;
     let mut terms = Terms::default();
     terms.note_derivations();
     let waves = Waves::new(group, wave_size, map);
-    let mut machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET)?;
+    let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET)?;
     if !is_followed(&mut machine) {
         return None;
     }

@@ -36,7 +36,7 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Shader, Stmt, Type};
+use shaderlint_hlsl::{Direction, Expr, ExprKind, GlobalId, LocalId, Stmt, Type};
 
 use crate::compare::equivalence::{
     NOT_SEEN_TO_DIFFER, Outcome, Trace, WaveRun, compare_traces, compare_with, finished,
@@ -46,6 +46,7 @@ use crate::exec::memory::Shared;
 use crate::exec::{BUDGET, Frame, Halt, Machine};
 use crate::facts::differing_statements::Tail;
 use crate::facts::effects::EffectsCache;
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::facts::paths::call_in;
 use crate::facts::stable::Stable;
 use crate::facts::stretch::{Pair, Side, name_of};
@@ -53,7 +54,7 @@ use crate::finding::Stop;
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::Value;
 use crate::terms::{Floats, Terms};
-use crate::waves::{LaneMap, WAVE_SIZES, Waves};
+use crate::waves::{LaneMap, Packing};
 
 /// Components of variables that may be free.
 const MAX_FREE: usize = 256;
@@ -61,10 +62,11 @@ const MAX_FREE: usize = 256;
 /// Compares two kernels as [`compare_with`] does, for any floats; and where nothing is proved of the whole kernels, as
 /// [`compare_stretch`] does.
 pub fn compare<'a>(
-    first: (&'a Shader, FunctionId),
-    second: (&'a Shader, FunctionId),
+    first: impl Into<Kernel<'a>>,
+    second: impl Into<Kernel<'a>>,
     maps: &'a [LaneMap],
 ) -> impl Iterator<Item = WaveRun> + 'a {
+    let (first, second) = (first.into(), second.into());
     let pair = LazyCell::new(move || {
         let pair = Pair::of(first, second)?;
         // Which of the two is the right one is not known.
@@ -79,7 +81,7 @@ pub fn compare<'a>(
         }
         let in_place = pair
             .as_ref()
-            .and_then(|pair| pair.run_at(Floats::Any, (whole.wave_size, whole.map)).ok());
+            .and_then(|pair| pair.run_at(Floats::Any, whole.packing()).ok());
         in_place.unwrap_or(whole)
     })
 }
@@ -90,47 +92,39 @@ pub fn compare<'a>(
 /// Both have to be read whole: what is blank in one text is not the same.
 pub fn compare_stretch<'a>(
     floats: Floats,
-    first: (&'a Shader, FunctionId),
-    second: (&'a Shader, FunctionId),
+    first: impl Into<Kernel<'a>>,
+    second: impl Into<Kernel<'a>>,
     maps: &'a [LaneMap],
 ) -> Option<impl Iterator<Item = WaveRun> + 'a> {
-    let pair = Pair::of(first, second)?;
-    let cases = maps
-        .iter()
-        .flat_map(|map| WAVE_SIZES.into_iter().map(move |size| (size, *map)));
-    Some(cases.map(move |(wave_size, map)| {
-        pair.run_at(floats, (wave_size, map))
-            .unwrap_or_else(|why| WaveRun {
-                wave_size,
-                map,
-                outcome: Outcome::NotProved(why),
-                presumes: true,
-                is_first_wrong: false,
-            })
+    let pair = Pair::of(first.into(), second.into())?;
+    let cases = maps.iter().flat_map(|map| {
+        WAVE_SIZES
+            .into_iter()
+            .map(move |wave_size| Packing { wave_size, map: *map })
+    });
+    Some(cases.map(move |packing| {
+        pair.run_at(floats, packing)
+            .unwrap_or_else(|why| WaveRun::new(packing, Outcome::NotProved(why), true))
     }))
 }
 
 impl Pair<'_> {
     /// What the two do; where a difference is seen, it need not be one of the kernels: they may never come there so.
-    fn run_at(&self, floats: Floats, (wave_size, map): (u32, LaneMap)) -> Result<WaveRun, String> {
-        match self.compare(floats, (wave_size, map))? {
+    fn run_at(&self, floats: Floats, packing: Packing) -> Result<WaveRun, String> {
+        match self.compare(floats, packing)? {
             Outcome::Differs(_) => Err(NOT_SEEN_TO_DIFFER.to_owned()),
-            outcome @ (Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)) => Ok(WaveRun {
-                wave_size,
-                map,
-                outcome,
-                presumes: self.presumes,
-                is_first_wrong: false,
-            }),
+            outcome @ (Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)) => {
+                Ok(WaveRun::new(packing, outcome, self.presumes))
+            }
             outcome => Err(outcome.reason()),
         }
     }
 
-    fn compare(&self, floats: Floats, (wave_size, map): (u32, LaneMap)) -> Result<Outcome, String> {
+    fn compare(&self, floats: Floats, packing: Packing) -> Result<Outcome, String> {
         let mut terms = Terms::of(floats);
         terms.note_derivations();
-        let expected = self.run(0, &mut terms, wave_size, map)?;
-        let got = self.run(1, &mut terms, wave_size, map)?;
+        let expected = self.run(0, &mut terms, packing)?;
+        let got = self.run(1, &mut terms, packing)?;
         if expected.waits && !got.waits || expected.orders_device != got.orders_device {
             return Err("the two do not order memory alike".to_owned());
         }
@@ -147,7 +141,7 @@ impl Pair<'_> {
         self.compare_variables(&expected, &got, &mut left)?;
         self.compare_cells(&expected, &got, &mut left)?;
         left.extend(expected.statics.values().flatten().flat_map(values));
-        let shaders = [self.sides[0].shader, self.sides[1].shader];
+        let shaders = [self.sides[0].kernel.shader, self.sides[1].kernel.shader];
         Ok(compare_traces(
             &mut terms,
             shaders,
@@ -251,15 +245,14 @@ struct Left {
 }
 
 impl<'a> Pair<'a> {
-    fn run(&self, number: usize, terms: &mut Terms, wave_size: u32, map: LaneMap) -> Result<Left, String> {
+    fn run(&self, number: usize, terms: &mut Terms, packing: Packing) -> Result<Left, String> {
         let side = &self.sides[number];
-        let shader = side.shader;
+        let Kernel { shader, .. } = side.kernel;
         let unfit = || "its thread group is not one that can be run".to_owned();
-        let entry = shader.functions.get(side.entry.0 as usize).ok_or_else(unfit)?;
-        let group = entry.group_size.ok_or_else(unfit)?;
-        let waves = Waves::new(group, wave_size, map);
-        let mut machine =
-            Machine::<Detectors>::new(shader, terms, side.entry, waves, BUDGET).ok_or_else(unfit)?;
+        let entry = side.kernel.function().ok_or_else(unfit)?;
+        let group = side.kernel.group().ok_or_else(unfit)?;
+        let machine = Machine::<Detectors>::new(side.kernel, terms, packing.of(group), BUDGET);
+        let mut machine = machine.ok_or_else(unfit)?;
         machine.keeps_steps = true;
         machine.bind_parameters(entry);
         side.come_to_stretch(&mut machine)?;
@@ -335,7 +328,7 @@ impl<'a> Pair<'a> {
         side: &Side<'a>,
         machine: &mut Machine<'a, Detectors>,
     ) -> BTreeMap<String, Option<BTreeSet<u32>>> {
-        let (shader, all) = (side.shader, machine.state.active);
+        let (shader, all) = (side.kernel.shader, machine.state.active);
         let mut effects = EffectsCache::default();
         let stable = side
             .function()
@@ -361,7 +354,7 @@ impl<'a> Pair<'a> {
         };
         let written = self.sides.iter().flat_map(|side| {
             let written = side.effects.shared_written.iter();
-            written.filter_map(|array| name_of(side.shader, *array))
+            written.filter_map(|array| name_of(side.kernel.shader, *array))
         });
         let written: BTreeSet<String> = written.collect();
         let read = written.into_iter().map(|name| {

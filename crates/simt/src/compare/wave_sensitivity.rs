@@ -12,17 +12,18 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use shaderlint_hlsl::{FunctionId, Shader};
+use shaderlint_hlsl::Shader;
 
 use crate::detect::Detectors;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::{Machine, Report, Write};
+use crate::facts::kernel::Kernel;
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
 use crate::terms::formula::part;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
-use crate::waves::{LaneMap, WAVE_SIZES, Waves, maps};
+use crate::waves::{LaneMap, Waves, maps};
 
 #[derive(Clone)]
 struct Run {
@@ -41,23 +42,12 @@ type Place = (Symbol, u32, Vec<u32>);
 type Results = BTreeMap<Place, (Value, u16)>;
 
 /// The first way in which the kernel depends on its waves, if it does.
-pub(crate) fn dependence(
-    shader: &Shader,
-    entry: FunctionId,
-    has_barrier: bool,
-    budget: &mut u64,
-) -> Option<WaveDependence> {
-    let function = shader.functions.get(entry.0 as usize)?;
-    let group = function.group_size?;
-    let (least, most) = function.wave_size.unwrap_or((4, 128));
-    let maps = maps(group);
+pub(crate) fn dependence(kernel: Kernel<'_>, has_barrier: bool, budget: &mut u64) -> Option<WaveDependence> {
+    let group = kernel.group()?;
     let mut terms = Terms::default();
     let mut runs: Vec<Run> = Vec::new();
-    for map in maps {
-        for size in WAVE_SIZES
-            .into_iter()
-            .filter(|size| (least..=most).contains(size))
-        {
+    for map in maps(group) {
+        for size in kernel.wave_sizes() {
             let waves = Waves::new(group, size, *map);
             // Two maps that make the same waves are one run: it depends on nothing else.
             if let Some(same) = runs.iter().find(|run| run.waves == waves) {
@@ -65,7 +55,7 @@ pub(crate) fn dependence(
                 runs.push(Run { map: *map, ..same });
                 continue;
             }
-            let mut machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, *budget)?;
+            let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, *budget)?;
             let stopped = machine.run();
             *budget = machine.budget;
             let report = std::mem::take(&mut machine.report);
@@ -83,9 +73,9 @@ pub(crate) fn dependence(
             });
         }
     }
-    let mut found = outside(&runs).or_else(|| race((shader, entry), &mut terms, &runs));
+    let mut found = outside(&runs).or_else(|| race(kernel, &mut terms, &runs));
     if has_barrier {
-        found = found.or_else(|| difference(&terms, shader, &runs));
+        found = found.or_else(|| difference(&terms, kernel.shader, &runs));
     }
     found
 }
@@ -130,7 +120,7 @@ fn outside(runs: &[Run]) -> Option<WaveDependence> {
 }
 
 /// A race that runs on numbers bear out at the sizes that are named.
-fn race((shader, entry): (&Shader, FunctionId), terms: &mut Terms, runs: &[Run]) -> Option<WaveDependence> {
+fn race(kernel: Kernel<'_>, terms: &mut Terms, runs: &[Run]) -> Option<WaveDependence> {
     // What is said of waves is said of all inputs.
     let is_sure = |race: &&Race| race.given.is_empty() && race.condition.is_none();
     let mut all = runs.iter().flat_map(|run| &run.report.races).filter(is_sure);
@@ -140,14 +130,7 @@ fn race((shader, entry): (&Shader, FunctionId), terms: &mut Terms, runs: &[Run])
             let place = |known: &Race| (known.array, known.first.span, known.second.span);
             let mut met = run.report.races.iter().filter(is_sure);
             let met = met.find(|known| place(known) == place(race))?.clone();
-            borne_out(
-                (shader, entry),
-                terms,
-                &run.waves,
-                Assumptions::default(),
-                vec![met],
-            )
-            .pop()
+            borne_out(kernel, terms, &run.waves, Assumptions::default(), vec![met]).pop()
         };
         let met: Vec<Option<Race>> = runs.iter().map(in_run).collect();
         let breaking = runs.iter().zip(&met).filter(|(_, met)| met.is_some());

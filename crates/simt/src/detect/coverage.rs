@@ -7,6 +7,8 @@ use shaderlint_hlsl::{
     statements,
 };
 
+use crate::facts::kernel::Kernel;
+use crate::finding::Collective;
 use crate::terms::fold::fold;
 
 /// Statements that were not followed, and the functions that they may call.
@@ -117,15 +119,15 @@ pub(crate) fn runs_once(shader: &Shader, entry: FunctionId, function: FunctionId
     false
 }
 
-/// Whether no run of `entry` in waves of this size comes to a place: it, or the one call that leads there, is in an arm
-/// that is not for these.
-pub(crate) fn is_for_other_waves(
-    shader: &Shader,
-    entry: FunctionId,
-    (function, span): (FunctionId, Span),
-    wave_size: u32,
-) -> bool {
-    let (mut function, mut span) = (function, span);
+/// Whether no run of a kernel in waves of this size comes to a construct: it, or the one call that leads there, is in an arm
+/// for other sizes.
+pub(crate) fn is_for_other_waves(kernel: Kernel<'_>, construct: &Collective, wave_size: u32) -> bool {
+    let Kernel { shader, entry } = kernel;
+    let Collective {
+        mut function,
+        mut span,
+        ..
+    } = *construct;
     let run = reached(shader, entry);
     for _ in 0..=shader.functions.len() {
         let holds_it = |arm: &Stmt| arm.span.start <= span.start && span.end <= arm.span.end;

@@ -7,13 +7,14 @@
 //! barrier and none between, and two writes leave unlike values.
 
 use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
+use shaderlint_hlsl::{GlobalId, Span};
 
 use crate::detect::Detectors;
 use crate::exec::RunMode;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::memory::{Action, Meeting, Touch};
 use crate::exec::{BUDGET, MAX_WORK, Machine};
+use crate::facts::kernel::Kernel;
 use crate::finding::{Access, Race};
 use crate::terms::Terms;
 use crate::terms::sample::Inputs;
@@ -104,7 +105,7 @@ fn place(race: &Race, access: &Access) -> Place {
 
 /// Those of the races of a run that runs on numbers bear out. `terms` are those of that run, with what it took for given.
 pub(crate) fn borne_out(
-    (shader, entry): (&Shader, FunctionId),
+    kernel: Kernel<'_>,
     terms: &mut Terms,
     waves: &Waves,
     assuming: Assumptions<'_>,
@@ -128,8 +129,10 @@ pub(crate) fn borne_out(
         tried.push(inputs.clone());
         terms.take_inputs(inputs);
         let max_work = terms.work().saturating_add(MAX_WORK);
-        if let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves.clone(), BUDGET) {
-            assuming.to_the_full().by(&mut machine);
+        let machine = assuming
+            .to_the_full()
+            .machine::<Detectors>(kernel, terms, waves.clone(), BUDGET);
+        if let Some(mut machine) = machine {
             machine.max_work = max_work;
             machine.mode = RunMode::Numbers;
             machine.observer.recorder = Some(recorder());
@@ -150,6 +153,7 @@ mod tests {
     use super::borne_out;
     use crate::analyze::analyze;
     use crate::exec::assumptions::Assumptions;
+    use crate::facts::kernel::Kernel;
     use crate::finding::{Around, Race};
     use crate::terms::Terms;
     use crate::waves::{LaneMap, Waves};
@@ -172,14 +176,9 @@ mod tests {
             change(&mut race);
             let waves = Waves::new([64, 1, 1], 4, LaneMap::Linear);
             let terms = &mut Terms::default();
-            !borne_out(
-                (&shader, entry),
-                terms,
-                &waves,
-                Assumptions::default(),
-                vec![race],
-            )
-            .is_empty()
+            let kernel = Kernel::new(&shader, entry);
+            let races = borne_out(kernel, terms, &waves, Assumptions::default(), vec![race]);
+            !races.is_empty()
         };
         let later = |around: &mut Vec<Around>| {
             for around in around {

@@ -7,6 +7,9 @@ use shaderlint_hlsl::GlobalId;
 use crate::exec::Observer;
 use crate::exec::assumed_barriers::Supposed;
 use crate::exec::{Machine, Read};
+use crate::facts::kernel::Kernel;
+use crate::terms::Terms;
+use crate::waves::Waves;
 
 /// What a run takes to be so.
 #[derive(Clone, Copy, Default)]
@@ -31,14 +34,28 @@ impl<'s> Assumptions<'s> {
         Assumptions { skims: false, ..self }
     }
 
-    pub fn by<'m, O: Observer>(self, machine: &mut Machine<'m, O>)
+    /// The kernel is run as it is: not through windows, and with no read taken to find anything.
+    pub fn is_of_kernel_itself(self) -> bool {
+        self.windows.is_empty() && self.finds_anything.is_none()
+    }
+
+    /// The group of a kernel about to run under these assumptions, as [`Machine::new`] makes it.
+    pub fn machine<'m, O: Observer>(
+        self,
+        kernel: Kernel<'m>,
+        terms: &'m mut Terms,
+        waves: Waves,
+        budget: u64,
+    ) -> Option<Machine<'m, O>>
     where
         's: 'm,
     {
+        let mut machine = Machine::new(kernel, terms, waves, budget)?;
         machine.open_windows(self.windows);
         machine.is_first_group = self.is_first_group;
         machine.finds_anything = self.finds_anything;
         machine.supposed = self.supposed;
         machine.skims = self.skims;
+        Some(machine)
     }
 }

@@ -44,6 +44,7 @@ use crate::exec::Observer;
 use crate::exec::memory::Shared;
 use crate::exec::place::{Components, Place, Root, Size, outside};
 use crate::exec::{Machine, Run};
+use crate::facts::kernel::Kernel;
 use crate::finding::Extent;
 use crate::terms::column::Column;
 use crate::terms::operator::Operator;
@@ -68,9 +69,9 @@ pub(crate) struct View {
 
 impl View {
     /// `None` where no resource is both loaded and stored, or all such are used in ways that are not followed.
-    pub fn new(shader: &Shader, entry: FunctionId) -> Option<View> {
-        let lanes = shader.functions.get(entry.0 as usize)?.group_size?;
-        let lanes = lanes.into_iter().fold(1, u32::saturating_mul);
+    pub fn new(kernel: Kernel<'_>) -> Option<View> {
+        let Kernel { shader, entry } = kernel;
+        let lanes = kernel.group()?.into_iter().product();
         let uses = uses(shader, entry);
         let candidates = uses
             .into_iter()

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, FunctionId, GlobalId, Loop, Scalar, Span, Type, UnaryOp};
 
 use crate::exec::{Machine, Observer};
-use crate::finding::Instance;
+use crate::finding::{Collective, Instance};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
 
@@ -32,9 +32,10 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Whether it only says how often statements are run, in a function that calls these others: each loop that has it is around
-    /// them, or apart from them.
-    pub fn is_around(&self, (function, span): (FunctionId, Span), called: &BTreeSet<FunctionId>) -> bool {
+    /// Whether it only says how often a construct runs, in a function that calls these others: each loop that has it is around
+    /// the construct, or apart from it.
+    pub fn is_around(&self, construct: &Collective, called: &BTreeSet<FunctionId>) -> bool {
+        let Collective { function, span, .. } = *construct;
         self.bodies.iter().all(|(of, body)| {
             *of != function && !called.contains(of)
                 || *of == function
@@ -118,17 +119,26 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// Takes the bounds for numbers from here on: those of loops with barriers for `number`, the others for one.
-pub(crate) fn assume(terms: &mut Terms, bounds: &[Bound], number: u32) -> Vec<Instance> {
-    let instances = bounds.iter().map(|bound| {
-        let value = if bound.has_barrier { number } else { 1 };
-        terms.assume(bound.atom, value);
-        Instance {
-            bound: bound.text.clone(),
-            value,
-        }
-    });
-    instances.collect()
+/// Bounds taken for numbers: those of loops with barriers for `number`, the others for 1.
+#[derive(Clone, Copy)]
+pub(crate) struct TakenBounds<'b> {
+    pub bounds: &'b [Bound],
+    pub number: u32,
+}
+
+impl TakenBounds<'_> {
+    /// From here on the terms have these numbers.
+    pub fn assume(self, terms: &mut Terms) -> Vec<Instance> {
+        let instances = self.bounds.iter().map(|bound| {
+            let value = if bound.has_barrier { self.number } else { 1 };
+            terms.assume(bound.atom, value);
+            Instance {
+                bound: bound.text.clone(),
+                value,
+            }
+        });
+        instances.collect()
+    }
 }
 
 /// Whether a bound is what the host or a buffer holds, which may be any number.

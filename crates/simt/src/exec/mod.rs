@@ -59,10 +59,11 @@ use crate::exec::position::Caller;
 use crate::exec::undef_flow::Suspect;
 use crate::facts::canonical_form::Meaning;
 use crate::facts::effects::EffectsCache;
+use crate::facts::kernel::{Kernel, MAX_THREADS};
 pub(crate) use crate::facts::layout::MAX_COMPONENTS;
 use crate::facts::reachable_globals::Named;
 use crate::finding::{Divergence, OutOfBounds, Point, Race, Stop, Uninitialised};
-use crate::terms::column::{Column, MAX_THREADS, Mask};
+use crate::terms::column::{Column, Mask};
 use crate::terms::history::Ordered;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
@@ -329,14 +330,13 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// A group about to enter `entry`, with so many steps to take. `None` where the function is no entry point, or its
     /// group is empty or larger than D3D allows.
     pub fn new(
-        shader: &'a Shader,
+        kernel: Kernel<'a>,
         terms: &'a mut Terms,
-        entry: FunctionId,
         waves: Waves,
         budget: u64,
     ) -> Option<Machine<'a, O>> {
-        let function = shader.functions.get(entry.0 as usize)?;
-        let group = function.group_size?;
+        let Kernel { shader, entry } = kernel;
+        let group = kernel.group()?;
         let named = Named::by(shader, entry).ids(shader);
         let shared = named
             .iter()
@@ -354,33 +354,29 @@ impl<'a, O: Observer> Machine<'a, O> {
                 })
             })
             .collect();
-        Machine::with(shader, terms, (entry, group), (named, shared), waves, budget)
+        let mut machine = Machine::of_threads(kernel, group, named, terms, waves, budget)?;
+        machine.state.shared = shared;
+        Some(machine)
     }
 
-    /// The threads of one wave about to run a statement of a function that comes to these globals, with no groupshared
-    /// memory.
+    /// The threads of one wave about to run a statement of `function`, which uses these globals, with no groupshared memory.
     pub fn of_wave(
-        shader: &'a Shader,
+        function: Kernel<'a>,
+        named: &Named,
         terms: &'a mut Terms,
-        (function, named): (FunctionId, &Named),
         wave: Waves,
     ) -> Option<Machine<'a, O>> {
         let lanes = u32::try_from(wave.place.len()).ok()?;
-        Machine::with(
-            shader,
-            terms,
-            (function, [lanes, 1, 1]),
-            (named.ids(shader), Vec::new()),
-            wave,
-            BUDGET,
-        )
+        let named = named.ids(function.shader);
+        Machine::of_threads(function, [lanes, 1, 1], named, terms, wave, BUDGET)
     }
 
-    fn with(
-        shader: &'a Shader,
+    /// So many threads along each axis about to run a function that uses these globals.
+    fn of_threads(
+        Kernel { shader, entry }: Kernel<'a>,
+        group: [u32; 3],
+        named: Vec<GlobalId>,
         terms: &'a mut Terms,
-        (function, group): (FunctionId, [u32; 3]),
-        (named, shared): (Vec<GlobalId>, Vec<Shared>),
         waves: Waves,
         budget: u64,
     ) -> Option<Machine<'a, O>> {
@@ -392,38 +388,6 @@ impl<'a, O: Observer> Machine<'a, O> {
             .filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
         terms.note_inputs(shader, &named);
         let all = Mask::first(lanes);
-        let state = State {
-            frame: Frame::new(function, 0, Column::Uniform(Value::TRUE)),
-            statics: BTreeMap::new(),
-            shared,
-            writes: Rc::default(),
-            events: 0,
-            ordering: Ordering::default(),
-            staying: Value::TRUE,
-            publishes: false,
-            fences: 0,
-            shared_fences: 0,
-            steps: Rc::default(),
-            left: 0,
-            unended: Rc::default(),
-            waits_for_others: Rc::default(),
-            active: all,
-            alive: all,
-            guard: Column::Uniform(Value::TRUE),
-            interval: 0,
-            since: None,
-            passed: Rc::default(),
-            epoch: 0,
-            waited: Mask::EMPTY,
-            exchanges: 0,
-            barrier_guard: Value::TRUE,
-            device_interval: 0,
-            device_guard: Value::TRUE,
-            assumed: Value::TRUE,
-            stays: Rc::default(),
-            doubtful: false,
-            presumes: false,
-        };
         Some(Machine {
             shader,
             named,
@@ -432,7 +396,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             lanes,
             all,
             waves,
-            state,
+            state: State::at_entry(entry, all),
             report: Report::default(),
             effects: EffectsCache::default(),
             observer: O::default(),
@@ -523,6 +487,42 @@ impl<'a, O: Observer> Machine<'a, O> {
 }
 
 impl State {
+    /// Of threads about to enter a function.
+    fn at_entry(entry: FunctionId, all: Mask) -> State {
+        State {
+            frame: Frame::new(entry, 0, Column::Uniform(Value::TRUE)),
+            statics: BTreeMap::new(),
+            shared: Vec::new(),
+            writes: Rc::default(),
+            events: 0,
+            ordering: Ordering::default(),
+            staying: Value::TRUE,
+            publishes: false,
+            fences: 0,
+            shared_fences: 0,
+            steps: Rc::default(),
+            left: 0,
+            unended: Rc::default(),
+            waits_for_others: Rc::default(),
+            active: all,
+            alive: all,
+            guard: Column::Uniform(Value::TRUE),
+            interval: 0,
+            since: None,
+            passed: Rc::default(),
+            epoch: 0,
+            waited: Mask::EMPTY,
+            exchanges: 0,
+            barrier_guard: Value::TRUE,
+            device_interval: 0,
+            device_guard: Value::TRUE,
+            assumed: Value::TRUE,
+            stays: Rc::default(),
+            doubtful: false,
+            presumes: false,
+        }
+    }
+
     /// The barrier interval that the array's accesses are in.
     pub fn interval_of(&self, array: &Shared) -> u32 {
         if array.on_device {

@@ -5,6 +5,7 @@ pub(crate) mod canonical_form;
 pub(crate) mod differing_statements;
 pub(crate) mod effects;
 pub(crate) mod evaluation_order;
+pub(crate) mod kernel;
 pub(crate) mod later_reads;
 pub(crate) mod layout;
 pub(crate) mod naming_heuristics;

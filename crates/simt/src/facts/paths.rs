@@ -10,12 +10,12 @@ use shaderlint_hlsl::{
 use crate::facts::calls::{Unknown, is_name};
 use crate::facts::differing_statements::span_of;
 use crate::facts::effects::EffectsCache;
+use crate::facts::kernel::Kernel;
 use crate::facts::naming_heuristics::{is_named_as_macro, is_of_name};
 
 /// What a kernel runs besides a stretch of statements.
 pub(crate) struct Surroundings<'a> {
-    pub shader: &'a Shader,
-    pub entry: FunctionId,
+    pub kernel: Kernel<'a>,
     /// The stretch, with its function, and the statements by which others come to it.
     pub spans: &'a [(FunctionId, Span)],
     /// What stands before them in the text may run behind them as well.
@@ -35,11 +35,13 @@ impl Surroundings<'_> {
     /// not all need be in its operands, so it may name no array but there.
     pub fn is_understood(&self) -> bool {
         let mut effects = EffectsCache::default();
-        let functions = effects.of_function(self.shader, self.entry).functions;
-        let in_reach = effects.reach(self.shader, false);
+        let functions = effects
+            .of_function(self.kernel.shader, self.kernel.entry)
+            .functions;
+        let in_reach = effects.reach(self.kernel.shader, false);
         let is_apart = self.arrays.is_disjoint(&in_reach);
-        functions.iter().chain([&self.entry]).all(|function| {
-            let of = self.shader.functions.get(function.0 as usize);
+        functions.iter().chain([&self.kernel.entry]).all(|function| {
+            let of = self.kernel.shader.functions.get(function.0 as usize);
             let Some(body) = of.and_then(|of| of.body.as_deref()) else {
                 return false;
             };
@@ -47,7 +49,7 @@ impl Surroundings<'_> {
             let mut all = expressions(body);
             is_read
                 && all.all(|expr| {
-                    self.shader.leaked(expr).is_none()
+                    self.kernel.shader.leaked(expr).is_none()
                         && (!matches!(expr.kind, ExprKind::Opaque(_))
                             || self.is_before(*function, expr)
                             || is_apart && self.is_outside(*function, expr) && self.is_of_another_file(expr))
@@ -58,7 +60,7 @@ impl Surroundings<'_> {
     /// Whether a macro stands before the stretch, by which some threads may have left.
     pub fn has_macro_before(&self) -> bool {
         let mut bodies = self.spans.iter().filter_map(|(function, _)| {
-            let of = self.shader.functions.get(function.0 as usize)?;
+            let of = self.kernel.shader.functions.get(function.0 as usize)?;
             Some((*function, of.body.as_deref()?))
         });
         bodies.any(|(function, body)| {
@@ -82,9 +84,9 @@ impl Surroundings<'_> {
 
     fn is_macro(&self, expr: &Expr) -> bool {
         let is_unknown = matches!(expr.kind, ExprKind::Opaque(_));
-        let name = is_name(self.shader, expr).then(|| expr.span.slice(&self.shader.text));
+        let name = is_name(self.kernel.shader, expr).then(|| expr.span.slice(&self.kernel.shader.text));
         is_unknown
-            && (Unknown::of(self.shader, expr).is_some_and(|call| call.is_macro)
+            && (Unknown::of(self.kernel.shader, expr).is_some_and(|call| call.is_macro)
                 || name.is_some_and(is_named_as_macro))
     }
 
@@ -93,18 +95,22 @@ impl Surroundings<'_> {
         let ExprKind::Opaque(operands) = &expr.kind else {
             return true;
         };
-        let is_known =
-            is_name(self.shader, expr) || !operands.is_empty() || Unknown::of(self.shader, expr).is_some();
-        let text = expr.span.slice(&self.shader.text);
+        let is_known = is_name(self.kernel.shader, expr)
+            || !operands.is_empty()
+            || Unknown::of(self.kernel.shader, expr).is_some();
+        let text = expr.span.slice(&self.kernel.shader.text);
         let words = || text.split(|byte| !is_of_name(*byte));
         // A macro in the text of the expression itself may be anything.
         let own = expr.own_spans();
         let has_macro = own
             .iter()
-            .flat_map(|span| span.slice(&self.shader.text).split(|byte| !is_of_name(*byte)))
+            .flat_map(|span| {
+                span.slice(&self.kernel.shader.text)
+                    .split(|byte| !is_of_name(*byte))
+            })
             .any(|word| word.first().is_some_and(u8::is_ascii_alphabetic) && is_named_as_macro(word));
         let names_unseen = |id: &GlobalId| {
-            let Some(global) = self.shader.globals.get(id.0 as usize) else {
+            let Some(global) = self.kernel.shader.globals.get(id.0 as usize) else {
                 return true;
             };
             let is_it = |part: &&Expr| matches!(part.kind, ExprKind::Global(named) if named == *id);
@@ -211,8 +217,7 @@ pub(crate) fn is_led_there(shader: &Shader, way: &[(FunctionId, usize)]) -> bool
 /// The functions by which an entry point comes to one of them, and whether a call on the way stands in a loop. `None`
 /// where there are more ways than one.
 pub(crate) fn way_to(
-    shader: &Shader,
-    entry: FunctionId,
+    Kernel { shader, entry }: Kernel<'_>,
     function: FunctionId,
 ) -> Option<(Vec<(FunctionId, usize)>, bool)> {
     let reached = EffectsCache::default().of_function(shader, entry).functions;
@@ -279,8 +284,10 @@ pub(crate) fn call_in(shader: &Shader, caller: FunctionId, number: usize) -> Opt
 }
 
 /// Whether an entry point has results besides what it stores: the vertices of a mesh shader.
-pub(crate) fn has_results(shader: &Shader, entry: FunctionId) -> bool {
-    let function = shader.functions.get(entry.0 as usize);
-    let mut parameters = function.into_iter().flat_map(|function| &function.parameters);
+pub(crate) fn has_results(kernel: Kernel<'_>) -> bool {
+    let mut parameters = kernel
+        .function()
+        .into_iter()
+        .flat_map(|function| &function.parameters);
     parameters.any(|parameter| parameter.direction != Direction::In)
 }

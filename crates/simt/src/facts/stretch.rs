@@ -13,6 +13,7 @@ use crate::facts::differing_statements::{
     spelled, tails, words,
 };
 use crate::facts::effects::{Effects, EffectsCache};
+use crate::facts::kernel::Kernel;
 use crate::facts::later_reads::{Afterwards, ElementsOf};
 use crate::facts::layout::MAX_COMPONENTS;
 use crate::facts::paths::{Surroundings, call_in, has_results, is_led_there, may_part, way_to};
@@ -39,8 +40,7 @@ pub(crate) struct Pair<'a> {
 
 /// One of the two.
 pub(crate) struct Side<'a> {
-    pub shader: &'a Shader,
-    pub entry: FunctionId,
+    pub kernel: Kernel<'a>,
     pub function: FunctionId,
     /// The functions by which the entry point comes to the stretch, each with the number of its call of the next one.
     pub way: Vec<(FunctionId, usize)>,
@@ -56,8 +56,46 @@ pub(crate) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
+    /// The stretch that runs from statement `begins` of a block to the end of those that differ, which `range` has; and to the
+    /// barrier behind it.
+    fn new(
+        kernel: Kernel<'a>,
+        function: FunctionId,
+        way: Vec<(FunctionId, usize)>,
+        block: &'a [Stmt],
+        begins: usize,
+        range: Range<usize>,
+        tail: Option<Tail<'a>>,
+    ) -> Side<'a> {
+        let is_followed = block.get(range.end).is_some_and(is_barrier);
+        let end = if tail.is_some() {
+            range.end - 1
+        } else {
+            range.end + usize::from(is_followed)
+        };
+        let last = match tail {
+            Some(Tail {
+                condition,
+                statements: [],
+            }) => condition.span,
+            Some(tail) => span_of(tail.statements),
+            None => span_of(&block[range.clone()]),
+        };
+        Side {
+            kernel,
+            function,
+            way,
+            statements: &block[begins..end],
+            tail,
+            differs: span_of(&block[range.start..=range.start]).to(last),
+            effects: Effects::default(),
+            afterwards: Effects::default(),
+        }
+        .with_effects()
+    }
+
     pub fn function(&self) -> Option<&'a Function> {
-        self.shader.functions.get(self.function.0 as usize)
+        self.kernel.shader.functions.get(self.function.0 as usize)
     }
 
     pub fn span(&self) -> Span {
@@ -76,7 +114,7 @@ impl<'a> Side<'a> {
     /// The stretch, and the statements that come to it, each with its function.
     fn spans(&self) -> Option<Vec<(FunctionId, Span)>> {
         let calls = self.way.iter().map(|(caller, call)| {
-            let (statement, _) = call_in(self.shader, *caller, *call)?;
+            let (statement, _) = call_in(self.kernel.shader, *caller, *call)?;
             Some((*caller, statement.span))
         });
         std::iter::once(Some((self.function, self.span())))
@@ -87,14 +125,17 @@ impl<'a> Side<'a> {
     /// Those of the stretch from one of its statements on.
     fn effects_from(&self, from: usize) -> Effects {
         let mut effects = EffectsCache::default();
-        let mut all = effects.of_statements(self.shader, self.statements.get(from..).unwrap_or_default());
+        let mut all = effects.of_statements(
+            self.kernel.shader,
+            self.statements.get(from..).unwrap_or_default(),
+        );
         if let Some(Tail {
             condition,
             statements,
         }) = self.tail
         {
-            all.add(&effects.of_expression(self.shader, condition));
-            all.add(&effects.of_statements(self.shader, statements));
+            all.add(&effects.of_expression(self.kernel.shader, condition));
+            all.add(&effects.of_statements(self.kernel.shader, statements));
         }
         all
     }
@@ -104,7 +145,7 @@ impl<'a> Side<'a> {
         let body = body.unwrap_or_default();
         Side {
             effects: self.effects_from(0),
-            afterwards: EffectsCache::default().of_statements_after(self.shader, body, self.span()),
+            afterwards: EffectsCache::default().of_statements_after(self.kernel.shader, body, self.span()),
             ..self
         }
     }
@@ -134,7 +175,7 @@ impl<'a> Side<'a> {
         let all = self.effects_from(from);
         let own = self.statements.get(from..).unwrap_or_default();
         let called = all.functions.iter().filter_map(|id| {
-            let function = self.shader.functions.get(id.0 as usize)?;
+            let function = self.kernel.shader.functions.get(id.0 as usize)?;
             function.body.as_deref()
         });
         let mut parts = [own, self.in_tail()]
@@ -147,39 +188,39 @@ impl<'a> Side<'a> {
         });
         let touches_device =
             has_fence || all.device_observed || all.handle_written || !all.device_written.is_empty();
-        let words = words(self.differs.slice(&self.shader.text));
+        let words = words(self.differs.slice(&self.kernel.shader.text));
         !touches_device && !DECLARING.iter().any(|word| words.contains(word))
     }
 }
 
 impl<'a> Pair<'a> {
-    pub fn of(first: (&'a Shader, FunctionId), second: (&'a Shader, FunctionId)) -> Option<Self> {
-        let sides = [first, second];
-        let OneText { functions, differs } = are_one_text(first.0, second.0)?;
-        let entry = first.0.functions.get(first.1.0 as usize)?;
-        let is_one_entry = functions.contains(&[first.1, second.1]);
-        if !is_one_entry || entry.is_called_elsewhere || has_results(first.0, first.1) {
+    pub fn of(first: Kernel<'a>, second: Kernel<'a>) -> Option<Self> {
+        let kernels = [first, second];
+        let shaders = kernels.map(|kernel| kernel.shader);
+        let OneText { functions, differs } = are_one_text(first.shader, second.shader)?;
+        let is_one_entry = functions.contains(&[first.entry, second.entry]);
+        if !is_one_entry || first.function()?.is_called_elsewhere || has_results(first) {
             return None;
         }
-        let [was, is] = [0, 1].map(|side| sides[side].0.functions.get(differs[side].0 as usize));
+        let [was, is] = [0, 1].map(|side| shaders[side].functions.get(differs[side].0 as usize));
         let (was, is) = (was?, is?);
         let bodies = [was.body.as_deref()?, is.body.as_deref()?];
         let Difference {
             blocks,
             ranges,
             around: outer,
-        } = difference([first.0, second.0], bodies)?;
+        } = difference(shaders, bodies)?;
         // What stands around the statements is the same.
         let around = |side: usize| {
             let differs = span_of(&blocks[side][ranges[side].clone()]);
-            outside([was, is][side].span, differs).map(|span| span.slice(&sides[side].0.text))
+            outside([was, is][side].span, differs).map(|span| span.slice(&shaders[side].text))
         };
         let mut both = around(0).into_iter().zip(around(1));
         if !both.all(|(was, is)| are_alike(was, is)) {
             return None;
         }
-        let (way, is_called_in_loop) = way_to(first.0, first.1, differs[0])?;
-        let (other_way, _) = way_to(second.0, second.1, differs[1])?;
+        let (way, is_called_in_loop) = way_to(first, differs[0])?;
+        let (other_way, _) = way_to(second, differs[1])?;
         let is_one_way = way.len() == other_way.len()
             && way
                 .iter()
@@ -192,60 +233,37 @@ impl<'a> Pair<'a> {
         let repeats = outer.iter().any(is_loop) || is_called_in_loop;
         let is_outermost = way.is_empty() && std::ptr::eq(blocks[0], bodies[0]);
         let written_from = |from: usize| {
-            let written = [0, 1].map(|side| written(sides[side].0, &blocks[side][from..ranges[side].end]));
+            let written = [0, 1].map(|side| written(shaders[side], &blocks[side][from..ranges[side].end]));
             &written[0] | &written[1]
         };
         let start = ranges[0].start;
-        let begins = beginning(
-            (first.0, blocks[0]),
-            start,
-            (repeats, is_outermost),
-            &written_from,
-        )?;
-        let begins = past_long(first.0, blocks[0], begins..start);
+        let begins = behind_barrier(first.shader, blocks[0], start, repeats, &written_from);
+        let begins = begins.or(is_outermost.then_some(0))?;
+        let begins = past_long(first.shader, blocks[0], begins..start);
         // A store before what differs may hand on what is not the same.
         let own = if repeats {
             written_from(begins)
         } else {
             BTreeSet::new()
         };
-        let tails = tails(
-            [first.0, second.0],
-            [0, 1].map(|side| &blocks[side][ranges[side].clone()]),
-        );
+        let differing = [0, 1].map(|side| &blocks[side][ranges[side].clone()]);
+        let tails = tails(shaders, differing);
+        let ways = [way, other_way];
         let sides = [0, 1].map(|side| {
-            let (shader, entry) = sides[side];
-            let way = if side == 0 { way.clone() } else { other_way.clone() };
-            let range = &ranges[side];
             let tail = tails.as_ref().map(|(tails, _)| tails[side]);
-            let is_followed = blocks[side].get(range.end).is_some_and(is_barrier);
-            let end = if tail.is_some() {
-                range.end - 1
-            } else {
-                range.end + usize::from(is_followed)
-            };
-            let last = match tail {
-                Some(Tail {
-                    condition,
-                    statements: [],
-                }) => condition.span,
-                Some(tail) => span_of(tail.statements),
-                None => span_of(&blocks[side][range.clone()]),
-            };
-            Side {
-                shader,
-                entry,
-                function: differs[side],
+            let (way, range) = (ways[side].clone(), ranges[side].clone());
+            Side::new(
+                kernels[side],
+                differs[side],
                 way,
-                statements: &blocks[side][begins..end],
+                blocks[side],
+                begins,
+                range,
                 tail,
-                differs: span_of(&blocks[side][range.start..=range.start]).to(last),
-                effects: Effects::default(),
-                afterwards: Effects::default(),
-            }
-            .with_effects()
+            )
         });
-        let presumes = may_part(first.0, was, &outer, &blocks[0][begins..]) || is_led_there(first.0, &way);
+        let presumes =
+            may_part(first.shader, was, &outer, &blocks[0][begins..]) || is_led_there(first.shader, &ways[0]);
         let pair = Pair {
             sides,
             leading: start - begins,
@@ -277,7 +295,7 @@ impl<'a> Pair<'a> {
             .collect();
         let describe = |side: usize, local: LocalId| {
             let local = functions[side].locals.get(local.0 as usize)?;
-            Some((&local.name, spelled(self.sides[side].shader, &local.ty)))
+            Some((&local.name, spelled(self.sides[side].kernel.shader, &local.ty)))
         };
         let is_same = |[a, b]: &[LocalId; 2]| {
             let described = [describe(0, *a), describe(1, *b)];
@@ -290,8 +308,7 @@ impl<'a> Pair<'a> {
                 return false;
             };
             let around = Surroundings {
-                shader: side.shader,
-                entry: side.entry,
+                kernel: side.kernel,
                 spans: &spans,
                 repeats: self.repeats,
                 arrays: &(&side.effects.shared_read | &side.effects.shared_written),
@@ -317,7 +334,7 @@ impl<'a> Pair<'a> {
                 start: of.span().end,
                 end: functions[side].span.end,
             };
-            let words = words(behind.slice(&of.shader.text));
+            let words = words(behind.slice(&of.kernel.shader.text));
             let mut declared = of.declared(self.leading).into_iter().filter(is_own);
             let is_named = |id: LocalId| {
                 let local = locals.get(id.0 as usize);
@@ -355,7 +372,7 @@ impl<'a> Pair<'a> {
         note: &mut dyn FnMut(Option<(u32, u32)>) -> bool,
         elements: &mut ElementsOf<'a, '_>,
     ) -> bool {
-        let shader = side.shader;
+        let shader = side.kernel.shader;
         let globals = (0u32..).map(GlobalId).zip(&shader.globals);
         let Some((array, global)) = globals.into_iter().find(|(_, global)| global.name == name) else {
             return true;
@@ -406,18 +423,17 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The statement of a block from which on two kernels are run that differ from `start` on: the one behind the last barrier, or the
-/// first of the block. Where the block is run again, it is the one that first stores to the arrays that are written from there
-/// on: what they hold before is not the same then. `None` where no barrier is known to come before.
-fn beginning(
-    (shader, block): (&Shader, &[Stmt]),
+/// The statement of a block from which on two kernels are run that differ from `start` on: the one behind the last barrier before
+/// that. Where the block is run again, it is the one that first stores to the arrays that are written from there
+/// on: what they hold before is not the same then. `None` where no barrier comes before.
+fn behind_barrier(
+    shader: &Shader,
+    block: &[Stmt],
     start: usize,
-    (repeats, is_outermost): (bool, bool),
+    repeats: bool,
     written_from: &dyn Fn(usize) -> BTreeSet<String>,
 ) -> Option<usize> {
-    let Some(last) = block[..start].iter().rposition(is_barrier) else {
-        return is_outermost.then_some(0);
-    };
+    let last = block[..start].iter().rposition(is_barrier)?;
     if !repeats {
         return Some(last + 1);
     }
@@ -457,7 +473,7 @@ fn written(shader: &Shader, statements: &[Stmt]) -> BTreeSet<String> {
 /// Whether all that statements name are values of known types, but for resources that they only use: what a variable of another
 /// type holds is not seen.
 fn is_of_values(side: &Side<'_>) -> bool {
-    let shader = side.shader;
+    let shader = side.kernel.shader;
     let Some(function) = side.function() else {
         return false;
     };

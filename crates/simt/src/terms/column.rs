@@ -2,10 +2,8 @@
 
 use std::rc::Rc;
 
+use crate::facts::kernel::MAX_THREADS;
 use crate::terms::value::Value;
-
-/// The largest thread group D3D allows.
-pub(crate) const MAX_THREADS: usize = 1024;
 
 /// A set of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

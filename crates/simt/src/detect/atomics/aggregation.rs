@@ -29,9 +29,11 @@ use shaderlint_hlsl::{
     Type, expressions,
 };
 
+use crate::detect::coverage::{body_of, reached};
 use crate::exec::atomic::combining;
 use crate::exec::handle::is_heap;
 use crate::facts::effects::EffectsCache;
+use crate::facts::kernel::Kernel;
 use crate::finding::{Cells, Claim, Found, NotCombined, Parts};
 
 /// An atomic's call, taken apart.
@@ -106,7 +108,8 @@ pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
 }
 
 /// The parts of a claim's call, if one thread could make it for its wave.
-pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result<Parts, NotCombined> {
+pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombined> {
+    let shader = kernel.shader;
     if claim.cells == Cells::One && claim.found == Found::Otherwise {
         return Err(NotCombined::OldValue);
     }
@@ -135,7 +138,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
     let Type::Scalar(Scalar::Int | Scalar::Uint) = given.ty else {
         return Err(NotCombined::Type);
     };
-    let scope = Scope::new(shader, entry, claim.function, &around);
+    let scope = Scope::new(kernel, claim.function, &around);
     let old = call.old();
     let unused = old.and_then(|old| never_read(function, old));
     let old = match (claim.cells, claim.found) {
@@ -152,7 +155,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
     };
     let index = index.ok_or(NotCombined::Cell)?;
     let is_put_off = claim.cells == Cells::One && old.is_none();
-    if let Some(told) = is_put_off.then(|| told(shader, entry, expr, call)).flatten() {
+    if let Some(told) = is_put_off.then(|| told(kernel, expr, call)).flatten() {
         return Err(told);
     }
     let array = call.root().filter(|root| {
@@ -277,7 +280,8 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn new(shader: &'a Shader, entry: FunctionId, function: FunctionId, around: &[&Stmt]) -> Scope<'a> {
+    fn new(kernel: Kernel<'a>, function: FunctionId, around: &[&Stmt]) -> Scope<'a> {
+        let Kernel { shader, entry } = kernel;
         let mut effects = EffectsCache::default();
         let mut changing = BTreeSet::new();
         for statement in around {
@@ -302,7 +306,7 @@ impl<'a> Scope<'a> {
             shader,
             function: shader.functions.get(function.0 as usize),
             changing,
-            is_repeated: function != entry && repeated(shader, entry).contains(&function),
+            is_repeated: function != entry && repeated(kernel).contains(&function),
         }
     }
 
@@ -455,41 +459,14 @@ fn gives_one(shader: &Shader, function: FunctionId, calls: u32) -> bool {
     body.iter().all(is_plain) && expressions(body).all(holds)
 }
 
-/// The functions that a run of `entry` may call, itself among them.
-fn reachable(shader: &Shader, from: FunctionId) -> BTreeSet<FunctionId> {
-    let mut seen = BTreeSet::new();
-    let mut left = vec![from];
-    while let Some(id) = left.pop() {
-        if seen.insert(id) {
-            let body = shader
-                .functions
-                .get(id.0 as usize)
-                .and_then(|function| function.body.as_deref());
-            left.extend(calls(body.unwrap_or_default()));
-        }
-    }
-    seen
-}
-
-fn calls(statements: &[Stmt]) -> impl Iterator<Item = FunctionId> {
-    expressions(statements).filter_map(|expr| match expr.kind {
-        ExprKind::Call(function, _) => Some(function),
-        _ => None,
-    })
-}
-
 /// The functions that a loop or a switch of the kernel calls, directly or not.
-fn repeated(shader: &Shader, entry: FunctionId) -> BTreeSet<FunctionId> {
+fn repeated(Kernel { shader, entry }: Kernel<'_>) -> BTreeSet<FunctionId> {
     let mut called = BTreeSet::new();
-    for id in reachable(shader, entry) {
-        let body = shader
-            .functions
-            .get(id.0 as usize)
-            .and_then(|function| function.body.as_ref());
-        let mut left: Vec<&Stmt> = body.into_iter().flatten().collect();
+    for id in reached(shader, entry) {
+        let mut left: Vec<&Stmt> = body_of(shader, id).iter().collect();
         while let Some(statement) = left.pop() {
             if matches!(statement.kind, StmtKind::Loop(_) | StmtKind::Switch { .. }) {
-                called.extend(calls(std::slice::from_ref(statement)));
+                called.extend(shaderlint_hlsl::calls(std::slice::from_ref(statement)));
             } else {
                 left.extend(statement.children());
             }
@@ -497,7 +474,7 @@ fn repeated(shader: &Shader, entry: FunctionId) -> BTreeSet<FunctionId> {
     }
     called
         .into_iter()
-        .flat_map(|function| reachable(shader, function))
+        .flat_map(|function| reached(shader, function))
         .collect()
 }
 
@@ -519,16 +496,14 @@ fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
 }
 
 /// By what somebody could tell if a thread goes on before the atomic, whose old value is not asked for, is made.
-fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Option<NotCombined> {
+fn told(Kernel { shader, entry }: Kernel<'_>, atomic: &Expr, call: Call<'_>) -> Option<NotCombined> {
     let Some(root) = call.root() else {
         return Some(NotCombined::Alias);
     };
     let global = shader.globals.get(root.0 as usize);
     let is_shared = global.is_some_and(|global| global.storage == Storage::Groupshared);
-    let functions = reachable(shader, entry);
-    let bodies = functions
-        .iter()
-        .filter_map(|id| shader.functions.get(id.0 as usize)?.body.as_deref());
+    let functions = reached(shader, entry);
+    let bodies = functions.iter().map(|id| body_of(shader, *id));
     let mut left: Vec<&Expr> = bodies.flat_map(roots_of).collect();
     let own = part_of(root, call.place);
     let is_another_cell = |place: &Expr| {

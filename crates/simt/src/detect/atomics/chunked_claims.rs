@@ -6,17 +6,16 @@
 //! terms are none of each other's, so an address is the same in all of them if it is the same known number, and an
 //! amount likewise.
 
-use shaderlint_hlsl::{FunctionId, Shader};
-
 use crate::detect::Detectors;
 use crate::detect::atomics::contention::Claims;
 use crate::exec::over_approximation::Approximation;
 use crate::exec::{BUDGET, MAX_WORK, Machine};
 use crate::facts::effects::{Effects, EffectsCache};
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::finding::Claim;
 use crate::terms::Terms;
 use crate::terms::column::Mask;
-use crate::waves::{LaneMap, WAVE_SIZES, Waves};
+use crate::waves::{LaneMap, Waves};
 
 /// Threads of a part: whole waves of any size but the largest, of which no more is asked than of others.
 const PART: usize = 64;
@@ -24,8 +23,9 @@ const PART: usize = 64;
 const ALL_WORK: usize = MAX_WORK * 4;
 
 /// The claims of an entry point, if every part runs to its end.
-pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Option<Vec<Claim>> {
-    let effects = EffectsCache::default().of_function(shader, entry);
+pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
+    let effects = EffectsCache::default().of_function(kernel.shader, kernel.entry);
+    let group = kernel.group()?;
     let lanes = group.iter().product::<u32>() as usize;
     let parts = lanes.div_ceil(PART);
     if parts < 2 || !are_apart(&effects) {
@@ -37,7 +37,7 @@ pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Opt
     for part in 0..parts {
         terms.clear();
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-        let mut machine = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET)?;
+        let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET)?;
         let threads = Mask::first(((part + 1) * PART).min(lanes)).without(Mask::first(part * PART));
         machine.state.active = threads;
         machine.state.alive = threads;
@@ -52,7 +52,7 @@ pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Opt
         claims.end_part();
         approximation = std::mem::take(&mut machine.approximation);
     }
-    Some(claims.finish((shader, entry), &approximation, true))
+    Some(claims.finish(kernel, &approximation, true))
 }
 
 /// Whether no thread sees what others do.

@@ -16,7 +16,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
+use shaderlint_hlsl::{FunctionId, GlobalId, Span};
 
 use crate::detect::Detectors;
 use crate::detect::atomics::service_order::Order;
@@ -25,6 +25,7 @@ use crate::exec::over_approximation::Approximation;
 use crate::exec::{AtomicAccess, Machine};
 use crate::facts::calls::Atomic;
 use crate::facts::effects::Effects;
+use crate::facts::kernel::Kernel;
 use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined};
 use crate::terms::column::{Column, Mask};
 use crate::terms::source::{Mark, Source};
@@ -108,12 +109,7 @@ impl Claims {
     }
 
     /// The claims, in order of their text. `is_complete` if the run went to its end.
-    pub fn finish(
-        mut self,
-        (shader, entry): (&Shader, FunctionId),
-        around: &Approximation,
-        is_complete: bool,
-    ) -> Vec<Claim> {
+    pub fn finish(mut self, kernel: Kernel<'_>, around: &Approximation, is_complete: bool) -> Vec<Claim> {
         let sites = std::mem::take(&mut self.sites);
         let is_all = is_complete && !around.misses;
         let sites = sites.into_iter().filter(|(_, site)| !site.is_spread);
@@ -130,7 +126,7 @@ impl Claims {
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
                     _ => Found::Unused,
                 };
-                claim.is_old_value_read = aggregation::is_old_value_read(shader, &claim);
+                claim.is_old_value_read = aggregation::is_old_value_read(kernel.shader, &claim);
                 // Where no barrier is in a statement that stands for several, its passes are of one interval.
                 let mut intervals = site.intervals.iter();
                 let plain = site
@@ -144,7 +140,7 @@ impl Claims {
                 };
                 let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
                 if is_whole || matches!(claim.cells, Cells::Few(_)) {
-                    claim.parts = aggregation::parts(shader, entry, &claim);
+                    claim.parts = aggregation::parts(kernel, &claim);
                 }
                 Some(claim)
             })

@@ -7,30 +7,27 @@ pub(crate) mod contention;
 pub(crate) mod refinement;
 pub(crate) mod service_order;
 
-use shaderlint_hlsl::{FunctionId, Shader};
-
 use crate::detect::Detectors;
 use crate::exec::{BUDGET, Machine};
+use crate::facts::kernel::Kernel;
 use crate::finding::{Claim, Meanwhile, Stop};
 use crate::terms::Terms;
-use crate::waves::{LaneMap, WAVE_SIZES, Waves};
+use crate::waves::{LaneMap, Waves};
 
 /// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
 /// of 4 is one of any wave. Also where the run had to stop early, if it is not known what was left.
-pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Vec<Claim>, Option<Stop>) {
+pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
     let mut claims: Vec<Claim> = Vec::new();
     let mut early = None;
     let mut budget = BUDGET;
     let mut terms = Terms::default();
-    let allowed = shader
-        .functions
-        .get(entry.0 as usize)
-        .and_then(|function| function.wave_size);
-    let is_allowed = |size: &u32| allowed.is_none_or(|(least, most)| (least..=most).contains(size));
-    for (number, wave_size) in WAVE_SIZES.into_iter().filter(is_allowed).enumerate() {
+    let Some(group) = kernel.group() else {
+        return (claims, early);
+    };
+    for (number, wave_size) in kernel.wave_sizes().enumerate() {
         terms.clear();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, budget) else {
+        let Some(mut machine) = Machine::<Detectors>::new(kernel, &mut terms, waves, budget) else {
             return (claims, early);
         };
         machine.look_for_claims();
@@ -43,14 +40,11 @@ pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Ve
         budget = machine.budget;
         let uses_waves = machine.report.used_waves;
         let seen = machine.observer.claims.take().unwrap_or_default();
-        let seen = seen.finish((shader, entry), &machine.approximation, stopped.is_none());
+        let seen = seen.finish(kernel, &machine.approximation, stopped.is_none());
         if number == 0 {
             claims = seen;
             early = stopped;
-            if let Some(found) = early
-                .as_ref()
-                .and_then(|_| chunked_claims::claims(shader, entry, group))
-            {
+            if let Some(found) = early.as_ref().and_then(|_| chunked_claims::claims(kernel)) {
                 // Of those with other addresses less is known there.
                 claims.retain(|claim| found.iter().all(|other| other.span != claim.span));
                 claims.extend(found);

@@ -34,6 +34,7 @@ use crate::exec::transfer::resource_name;
 use crate::exec::{Halt, Machine, Run, State};
 use crate::facts::differing_statements::spelled;
 use crate::facts::effects::EffectsCache;
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::facts::reachable_globals::Named;
 use crate::finding::{Claim, Stop};
 use crate::terms::column::Column;
@@ -41,7 +42,7 @@ use crate::terms::operator::Operator;
 use crate::terms::sample::SplitMix;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
-use crate::waves::{WAVE_SIZES, Waves};
+use crate::waves::Waves;
 
 /// Components of variables that may take part.
 const MAX_FREE: usize = 64;
@@ -73,9 +74,13 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
     let unlike = || "the function is not the same but for the statement".to_owned();
     let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
     let (function, new) = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
-    let kernels = [(flagged, claim.function, old), (fixed, function, new)];
-    let effects = kernels.map(|(shader, _, statement)| {
-        EffectsCache::default().of_statements(shader, std::slice::from_ref(statement))
+    let sides = [
+        Side::new(0, Kernel::new(flagged, claim.function), old),
+        Side::new(1, Kernel::new(fixed, function), new),
+    ];
+    let effects = [&sides[0], &sides[1]].map(|side| {
+        let statement = std::slice::from_ref(side.statement);
+        EffectsCache::default().of_statements(side.function.shader, statement)
     });
     let touched = effects.iter().flat_map(|one| one.read.union(&one.written));
     let mut touched: BTreeSet<LocalId> = touched.copied().collect();
@@ -100,7 +105,6 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
         touched: &touched,
         before,
         statics: &statics,
-        named: kernels.map(|(shader, function, _)| Named::by(shader, function)),
     };
     let mut random = SplitMix(1);
     let mut terms = Terms::default();
@@ -114,9 +118,8 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
             places.sort_unstable();
             terms.clear();
             let wave = Waves::one(size, &places);
-            let [first, second] = kernels;
-            let expected = lane_by_lane(first, (&scope, 0), &mut terms, &wave);
-            let got = lane_by_lane(second, (&scope, 1), &mut terms, &wave);
+            let expected = lane_by_lane(&sides[0], &scope, &mut terms, &wave);
+            let got = lane_by_lane(&sides[1], &scope, &mut terms, &wave);
             let (expected, got) = (expected?, got?);
             if expected.served.steps.len() != 1 {
                 return Err("which cell the atomic is on is not followed".to_owned());
@@ -206,7 +209,27 @@ struct Scope<'a> {
     before: usize,
     /// In the flagged text and in the fixed one.
     statics: &'a [[GlobalId; 2]],
-    named: [Named; 2],
+}
+
+/// One of the two texts.
+struct Side<'a> {
+    /// 0 of the flagged text, 1 of the fixed one.
+    number: usize,
+    /// The function that holds the statement, which need not be an entry point.
+    function: Kernel<'a>,
+    statement: &'a Stmt,
+    named: Named,
+}
+
+impl<'a> Side<'a> {
+    fn new(number: usize, function: Kernel<'a>, statement: &'a Stmt) -> Side<'a> {
+        Side {
+            number,
+            function,
+            statement,
+            named: Named::by(function.shader, function.entry),
+        }
+    }
 }
 
 /// What the active lanes leave.
@@ -217,16 +240,11 @@ struct Left {
     is_plain: bool,
 }
 
-fn lane_by_lane(
-    (shader, function, statement): (&Shader, FunctionId, &Stmt),
-    (scope, number): (&Scope<'_>, usize),
-    terms: &mut Terms,
-    wave: &Waves,
-) -> Result<Left, String> {
+fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Waves) -> Result<Left, String> {
+    let shader = side.function.shader;
     let unfit = || "its variables are too many to follow".to_owned();
     let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
-    let of_wave =
-        Machine::<Detectors>::of_wave(shader, terms, (function, &scope.named[number]), wave.clone());
+    let of_wave = Machine::<Detectors>::of_wave(side.function, &side.named, terms, wave.clone());
     let mut machine = of_wave.ok_or_else(unfit)?;
     machine.mode = RunMode::LaneByLane;
     machine.observer.served = Some(Served {
@@ -234,7 +252,7 @@ fn lane_by_lane(
         steps: Vec::new(),
     });
     machine.open_frame();
-    let declared = shader.functions.get(function.0 as usize).ok_or_else(unfit)?;
+    let declared = side.function.function().ok_or_else(unfit)?;
     let lanes = machine.lanes;
     let mut left = MAX_FREE;
     for (id, local) in (0u32..).zip(declared.locals.iter().take(scope.before)) {
@@ -260,9 +278,9 @@ fn lane_by_lane(
         let columns = machine
             .terms
             .free_columns(&format!("static {}", global.name), count, lanes);
-        machine.state.statics.insert(both[number], columns);
+        machine.state.statics.insert(both[side.number], columns);
     }
-    match machine.statement(statement) {
+    match machine.statement(side.statement) {
         Ok(()) => {}
         Err(Halt::Stop(Stop { reason, .. })) => return Err(reason),
         Err(Halt::LeaveLoop) => return Err("a jump out of the statement".to_owned()),
@@ -279,7 +297,7 @@ fn lane_by_lane(
         && (state.interval, state.epoch) == (0, 0)
         && state.ordering.has_passed_none();
     let statics = scope.statics.iter();
-    let statics = statics.filter_map(|both| state.statics.remove(&both[number]));
+    let statics = statics.filter_map(|both| state.statics.remove(&both[side.number]));
     Ok(Left {
         is_plain,
         served: observer.served.unwrap_or_default(),

@@ -7,11 +7,12 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 use crate::detect::Detectors;
 use crate::exec::transfer::resource_name;
 use crate::exec::{BUDGET, Machine};
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::terms::affine::Affine;
 use crate::terms::column::Column;
 use crate::terms::source::Source;
 use crate::terms::{Symbol, Terms};
-use crate::waves::{LaneMap, WAVE_SIZES, Waves, is_group};
+use crate::waves::{LaneMap, Waves};
 
 /// The resources a run has written to, as far as atomics are concerned.
 #[derive(Default)]
@@ -84,14 +85,13 @@ pub struct Unordered {
 /// See [`Unordered`].
 #[must_use]
 pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
-    let function = shader.functions.get(entry.0 as usize);
-    let group = function.and_then(|function| function.group_size);
-    let Some(group) = group.filter(|group| is_group(*group)) else {
+    let kernel = Kernel::new(shader, entry);
+    let Some(group) = kernel.group() else {
         return Unordered::default();
     };
     let mut terms = Terms::default();
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-    let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, BUDGET) else {
+    let Some(mut machine) = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET) else {
         return Unordered::default();
     };
     machine.look_for_claims();

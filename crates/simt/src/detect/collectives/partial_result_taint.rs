@@ -20,19 +20,20 @@
 
 use std::cell::Cell;
 
-use shaderlint_hlsl::{Direction, Function, FunctionId, GlobalId, Shader, Span, Stmt, Type};
+use shaderlint_hlsl::{Direction, Function, FunctionId, GlobalId, Span, Stmt, Type};
 
 use crate::detect::Detectors;
 use crate::exec::assumptions::Assumptions;
-use crate::exec::loop_bounds::{Bound, assume};
+use crate::exec::loop_bounds::TakenBounds;
 use crate::exec::{Machine, Write};
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::finding::leftovers::{Leftovers, Places};
 use crate::finding::{Collective, Kind};
 use crate::terms::Terms;
 use crate::terms::column::Column;
 use crate::terms::source::{Mark, Source};
 use crate::terms::value::{Op, Value};
-use crate::waves::{LaneMap, WAVE_SIZES, Waves};
+use crate::waves::{LaneMap, Waves};
 
 /// As many as there are marks.
 const MAX_MARKS: usize = 64;
@@ -86,13 +87,14 @@ impl Marking {
 /// Leaves out the collectives whose results reach no output, and the reductions of which more is used than the total. Of a
 /// run in which bounds were taken for a number they are told with these.
 pub(crate) fn withdraw_unused(
-    (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
+    kernel: Kernel<'_>,
     terms: &mut Terms,
-    (assuming, given): (Assumptions<'_>, Option<(&[Bound], u32)>),
+    assuming: Assumptions<'_>,
+    given: Option<TakenBounds<'_>>,
     collectives: &mut Vec<Collective>,
     budget: &mut u64,
 ) {
-    let Some(function) = shader.functions.get(entry.0 as usize) else {
+    let (Some(function), Some(group)) = (kernel.function(), kernel.group()) else {
         return;
     };
     let mut marking = Marking::default();
@@ -108,8 +110,8 @@ pub(crate) fn withdraw_unused(
         let is_for_total = found.kind == Kind::Reduction && function.is_called_elsewhere;
         let arrays = found.arrays.iter().filter(|_| is_for_total);
         let elements = arrays.flat_map(|array| {
-            let global = shader.globals.get(array.0 as usize);
-            let count = global.map_or(0, |global| shader.components(&global.ty));
+            let global = kernel.shader.globals.get(array.0 as usize);
+            let count = global.map_or(0, |global| kernel.shader.components(&global.ty));
             (0..count as u32).map(|cell| (*array, cell))
         });
         let elements = elements.filter(|element| !found.leftovers.result.cells.contains(element));
@@ -120,17 +122,17 @@ pub(crate) fn withdraw_unused(
     }
     match given {
         // The bounds are atoms of these terms.
-        Some((bounds, number)) => {
+        Some(bounds) => {
             terms.forget_assumptions();
-            assume(terms, bounds, number);
+            bounds.assume(terms);
         }
         None => terms.clear(),
     }
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-    let Some(mut machine) = Machine::<Detectors>::new(shader, terms, entry, waves, *budget) else {
-        return;
-    };
-    assuming.to_the_full().by(&mut machine);
+    let machine = assuming
+        .to_the_full()
+        .machine::<Detectors>(kernel, terms, waves, *budget);
+    let Some(mut machine) = machine else { return };
     machine.observer.leftovers = marking;
     machine.keeps_steps = true;
     if given.is_some() {

@@ -23,7 +23,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Version};
+use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Span, Stmt, StmtKind, Version};
 
 use crate::detect::Detectors;
 use crate::detect::collectives::pattern;
@@ -32,12 +32,13 @@ use crate::detect::shuffles::lanes::{Lanes, Pattern, register};
 use crate::detect::shuffles::prefilter::{Key, effects_of_ladder, starts};
 use crate::exec::{BUDGET, MAX_COMPONENTS, Machine, Run};
 use crate::facts::effects::{Effects, EffectsCache};
+use crate::facts::kernel::Kernel;
 use crate::facts::layout::Layout;
 use crate::finding::{Elements, Kind, WaveLadder};
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
-use crate::waves::{WAVE_SIZES, Waves, maps};
+use crate::waves::{Waves, maps};
 
 /// Statements tried as a ladder's first, per run.
 const MAX_STARTS: usize = 64;
@@ -115,14 +116,12 @@ struct Runs {
 }
 
 /// The ladders of an entry point that reads other lanes.
-pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<WaveLadder> {
-    let Some(function) = shader.functions.get(entry.0 as usize) else {
+pub(crate) fn of_entry(kernel: Kernel<'_>) -> Vec<WaveLadder> {
+    let Kernel { shader, entry } = kernel;
+    let Some(group) = kernel.group() else {
         return Vec::new();
     };
-    let (least, most) = function.wave_size.unwrap_or((4, 128));
-    let sizes = WAVE_SIZES
-        .into_iter()
-        .filter(|size| (least..=most).contains(size));
+    let sizes = kernel.wave_sizes();
     let maps = maps(group).iter();
     // `[WaveSize(32, 4)]` allows none.
     let Some(least_lanes) = sizes.clone().next().map(least_lanes) else {
@@ -147,7 +146,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
         }
         seen.push(waves.clone());
         terms.clear();
-        let Some(mut machine) = Machine::<Detectors>::new(shader, &mut terms, entry, waves, budget) else {
+        let Some(mut machine) = Machine::<Detectors>::new(kernel, &mut terms, waves, budget) else {
             return Vec::new();
         };
         machine.observer.ladders = Some(Ladders {

@@ -1,0 +1,308 @@
+//! The runs of a thread group under the same assumptions.
+//!
+//! 1. A first run, in waves of four lanes, finds collectives and defects.
+//! 2. Where it met bounds of loops that only the host or a buffer knows, runs that take these for numbers find more
+//!    ([`host_bounds`]). Otherwise, in a kernel with wave intrinsics, a run at each other wave size confirms what was
+//!    found, or takes it back.
+//! 3. A run in which results are marked withdraws collectives whose results nothing uses
+//!    ([`withdraw_unused`]).
+//! 4. Where the group's number tells which elements a thread accesses, the same runs of the first group add what they find.
+//! 5. Runs at every wave size and lane map find what depends on these ([`wave_sensitivity`]).
+//!
+//! A kernel that takes too many steps is run once more, from the start without what takes most of them.
+
+use std::collections::BTreeSet;
+
+use crate::analyze::findings::{
+    add_collectives, add_races, has_defects, is_same_collective, keep_common_defects,
+};
+use crate::analyze::host_bounds::{HostBounds, races_in_passes};
+use crate::compare::wave_sensitivity;
+use crate::detect::Detectors;
+use crate::detect::collectives::partial_result_taint::withdraw_unused;
+use crate::detect::coverage::is_for_other_waves;
+use crate::detect::witness::borne_out;
+use crate::exec::assumptions::Assumptions;
+use crate::exec::{BUDGET, FIRST_WORK, Read};
+use crate::facts::effects::Effects;
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
+use crate::finding::{Analysis, Collective, Instance, Obstacle, Race};
+use crate::terms::{Floats, Terms};
+use crate::waves::{LaneMap, Waves};
+
+/// What the runs of a group found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub analysis: Analysis,
+    /// Reads that nothing orders with a write.
+    pub unordered: BTreeSet<Read>,
+}
+
+/// Runs a group; and once more without each thread's own long loops, if these used up the steps.
+pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Found {
+    let mut found = run_in_full(kernel, effects, assuming);
+    let stopped = found.analysis.stopped.as_ref();
+    let took_asides = stopped.is_some_and(|stop| stop.by_asides);
+    if !took_asides || assuming.skims || !assuming.windows.is_empty() {
+        return found;
+    }
+    let skimming = Assumptions {
+        skims: true,
+        ..assuming
+    };
+    let skimmed = run_in_full(kernel, effects, skimming);
+    if skimmed.analysis.stopped.is_some() {
+        return found;
+    }
+    // What was found before the stop holds.
+    let Analysis {
+        mut collectives,
+        mut races,
+        work,
+        ..
+    } = found.analysis;
+    add_collectives(&mut collectives, skimmed.analysis.collectives);
+    add_races(&mut races, skimmed.analysis.races);
+    found.unordered.extend(skimmed.unordered);
+    Found {
+        analysis: Analysis {
+            collectives,
+            races,
+            work: work + skimmed.analysis.work,
+            ..skimmed.analysis
+        },
+        unordered: found.unordered,
+    }
+}
+
+fn run_in_full(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Found {
+    let Some(mut runs) = Runs::new(kernel, assuming) else {
+        return Found::default();
+    };
+    let (bounds, races) = runs.first();
+    if bounds.bounds.is_empty() || runs.uses_waves {
+        runs.found.races = runs.borne_out(WAVE_SIZES[0], races);
+        runs.confirm_at_other_wave_sizes();
+    } else {
+        runs.take_bounds_for_numbers(bounds, races);
+    }
+    runs.withdraw_unused();
+    if runs.counts_by_group && !assuming.is_first_group && assuming.windows.is_empty() {
+        let mut of_first = in_first_group(kernel, effects, runs.assuming);
+        if runs.found.collectives.is_empty() {
+            runs.found.collectives = std::mem::take(&mut of_first.collectives);
+        }
+        add_races(&mut runs.found.races, of_first.races);
+    }
+    runs.look_for_wave_dependence(effects);
+    Found {
+        analysis: runs.found,
+        unordered: runs.unordered,
+    }
+}
+
+/// The runs so far.
+struct Runs<'s> {
+    kernel: Kernel<'s>,
+    group: [u32; 3],
+    assuming: Assumptions<'s>,
+    terms: Terms,
+    /// The steps left. All runs share those that one may take: what they do not suffice to confirm is not reported.
+    budget: u64,
+    found: Analysis,
+    unordered: BTreeSet<Read>,
+    uses_waves: bool,
+    /// The group's number tells which element of groupshared memory a thread accesses.
+    counts_by_group: bool,
+}
+
+impl<'s> Runs<'s> {
+    fn new(kernel: Kernel<'s>, assuming: Assumptions<'s>) -> Option<Runs<'s>> {
+        let group = kernel.group()?;
+        Some(Runs {
+            kernel,
+            group,
+            assuming,
+            terms: Terms::of(Floats::Numbers),
+            budget: BUDGET,
+            found: Analysis {
+                group_size: group,
+                ..Analysis::default()
+            },
+            unordered: BTreeSet::new(),
+            uses_waves: false,
+            counts_by_group: false,
+        })
+    }
+
+    fn waves(&self, size: u32) -> Waves {
+        Waves::new(self.group, size, LaneMap::Linear)
+    }
+
+    /// The races of a run at a wave size that a run on numbers bears out.
+    fn borne_out(&mut self, wave_size: u32, races: Vec<Race>) -> Vec<Race> {
+        let waves = self.waves(wave_size);
+        borne_out(self.kernel, &mut self.terms, &waves, self.assuming, races)
+    }
+
+    /// The first run: notes what it finds, and gives the bounds of loops that it does not know, and the races that it met.
+    fn first(&mut self) -> (HostBounds, Vec<Race>) {
+        let waves = self.waves(WAVE_SIZES[0]);
+        let machine = self
+            .assuming
+            .machine::<Detectors>(self.kernel, &mut self.terms, waves, self.budget);
+        let Some(mut machine) = machine else {
+            return (HostBounds::default(), Vec::new());
+        };
+        machine.observer.prober.enabled = !self.assuming.defects_alone;
+        // A run that sees tiles of buffers has to come to its end.
+        if self.assuming.windows.is_empty() {
+            machine.max_work = FIRST_WORK;
+            machine.may_skim = true;
+        }
+        let stopped = machine.run();
+        let report = std::mem::take(&mut machine.report);
+        self.assuming.skims = machine.skims;
+        self.budget = machine.budget;
+        self.counts_by_group = machine.counts_by_group;
+        self.unordered = std::mem::take(&mut machine.unordered);
+        self.uses_waves = report.used_waves;
+        self.found = Analysis {
+            collectives: machine.collectives(stopped.is_some().then_some(self.kernel.entry)),
+            unsettled: report.unsettled,
+            divergences: report.divergences,
+            out_of_bounds: report.out_of_bounds,
+            uninitialised: report.uninitialised,
+            has_gaps: report.unproved,
+            steps: BUDGET - self.budget,
+            work: machine.terms.work() as u64,
+            stopped,
+            ..std::mem::take(&mut self.found)
+        };
+        (HostBounds::met_by(&mut machine), report.races)
+    }
+
+    /// Adds what runs find that take the bounds of loops for numbers.
+    fn take_bounds_for_numbers(&mut self, bounds: HostBounds, races: Vec<Race>) {
+        self.budget = self.budget.min(BUDGET / 4);
+        let met = bounds.bounds.clone();
+        if !self.assuming.defects_alone {
+            let (terms, budget) = (&mut self.terms, &mut self.budget);
+            let (found, stopped) = bounds.collectives(self.kernel, terms, self.assuming, budget);
+            add_collectives(&mut self.found.collectives, found);
+            self.found.passes_stopped = stopped;
+        }
+        self.terms.forget_assumptions();
+        self.found.races = self.borne_out(WAVE_SIZES[0], races);
+        if self.assuming.is_of_kernel_itself() {
+            let races = races_in_passes(self.kernel, &mut self.terms, &met, self.assuming);
+            add_races(&mut self.found.races, races);
+        }
+    }
+
+    fn withdraw_unused(&mut self) {
+        let (terms, found, budget) = (&mut self.terms, &mut self.found.collectives, &mut self.budget);
+        withdraw_unused(self.kernel, terms, self.assuming, None, found, budget);
+    }
+
+    /// Keeps what is found at every other wave size as well. A kernel may choose by the wave size which way to go: a run
+    /// says nothing of constructs that it does not come to.
+    fn confirm_at_other_wave_sizes(&mut self) {
+        if !self.uses_waves {
+            return;
+        }
+        for race in &mut self.found.races {
+            race.wave_size = Some(WAVE_SIZES[0]);
+        }
+        for wave_size in WAVE_SIZES.into_iter().skip(1) {
+            if self.found.collectives.is_empty() && !has_defects(&self.found) {
+                break;
+            }
+            self.confirm_at(wave_size);
+        }
+        for race in &mut self.found.races {
+            race.wave_size = race.wave_size.filter(|_| race.is_met_otherwise);
+        }
+    }
+
+    fn confirm_at(&mut self, wave_size: u32) {
+        let Kernel { shader, entry } = self.kernel;
+        let is_for_others = |found: &Collective| is_for_other_waves(self.kernel, found, wave_size);
+        let is_faulty = has_defects(&self.found);
+        if !is_faulty && self.found.collectives.iter().all(is_for_others) {
+            // This run would come to none of them, and confirms nothing else.
+            return;
+        }
+        self.terms.clear();
+        let waves = self.waves(wave_size);
+        let machine = self
+            .assuming
+            .machine::<Detectors>(self.kernel, &mut self.terms, waves, self.budget);
+        let Some(mut machine) = machine else { return };
+        machine.observer.prober.enabled = !self.assuming.defects_alone && !self.found.collectives.is_empty();
+        machine.observer.prober.await_again(&self.found.collectives);
+        if !is_faulty && self.assuming.windows.is_empty() {
+            let awaited = self
+                .found
+                .collectives
+                .iter()
+                .filter(|found| !is_for_others(found));
+            machine.observer.prober.end_after(shader, entry, awaited);
+        }
+        let stopped = machine.run();
+        self.budget = machine.budget;
+        self.counts_by_group |= machine.counts_by_group;
+        self.unordered.append(&mut machine.unordered);
+        let may_confirm: Vec<bool> = { self.found.collectives.iter() }
+            .map(|found| {
+                !is_for_others(found) && (stopped.is_some() || machine.observer.prober.has_met(found))
+            })
+            .collect();
+        let collectives = machine.collectives(stopped.is_some().then_some(entry));
+        let report = std::mem::take(&mut machine.report);
+        self.found.work += machine.terms.work() as u64;
+        self.found.unsettled.extend(&report.unsettled);
+        let mut may_confirm = may_confirm.into_iter();
+        self.found.collectives.retain(|known| {
+            let is_met = may_confirm.next().unwrap_or(true);
+            !is_met || collectives.iter().any(|other| is_same_collective(known, other))
+        });
+        let other = Analysis {
+            races: self.borne_out(wave_size, report.races),
+            divergences: report.divergences,
+            out_of_bounds: report.out_of_bounds,
+            uninitialised: report.uninitialised,
+            ..Analysis::default()
+        };
+        keep_common_defects(&mut self.found, &other);
+    }
+
+    /// Waves can differ in what they do with groupshared memory alone. Where one run that leaves nothing out takes too long,
+    /// those that would be compared do so, too.
+    fn look_for_wave_dependence(&mut self, effects: &Effects) {
+        let assuming = self.assuming;
+        let is_looked_for = self.uses_waves && !assuming.defects_alone && assuming.is_of_kernel_itself();
+        if is_looked_for && effects.touches_shared() && !assuming.skims {
+            self.found.wave_dependence =
+                wave_sensitivity::dependence(self.kernel, effects.barrier, &mut self.budget);
+        }
+    }
+}
+
+/// What is found of the first group alone, where other groups would access no element of the array.
+fn in_first_group(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Analysis {
+    let assuming = Assumptions {
+        is_first_group: true,
+        ..assuming
+    };
+    let mut analysis = run(kernel, effects, assuming).analysis;
+    let first = Instance::first_group();
+    for found in &mut analysis.collectives {
+        found.instances.insert(0, first.clone());
+        found.rewrite = Err(Obstacle::SomeRuns);
+    }
+    for race in &mut analysis.races {
+        race.given.insert(0, first.clone());
+    }
+    analysis
+}

@@ -1,0 +1,196 @@
+//! Runs in which the bounds of loops that only the host or a buffer knows are taken for numbers.
+
+use crate::analyze::findings::is_same_race;
+use crate::detect::Detectors;
+use crate::detect::collectives::partial_result_taint::withdraw_unused;
+use crate::detect::witness::borne_out;
+use crate::exec::assumptions::Assumptions;
+use crate::exec::loop_bounds::{self, Bound, TakenBounds};
+use crate::exec::{BUDGET, MAX_WORK, Machine};
+use crate::facts::effects::EffectsCache;
+use crate::facts::kernel::{Kernel, WAVE_SIZES};
+use crate::finding::{Collective, Obstacle, Race, Stop};
+use crate::terms::Terms;
+use crate::waves::{LaneMap, Waves};
+
+/// The bounds that a run met and does not know.
+#[derive(Default)]
+pub(super) struct HostBounds {
+    pub bounds: Vec<Bound>,
+    /// The numbers that they are likely to be.
+    likely: Vec<u32>,
+}
+
+impl HostBounds {
+    pub fn met_by(machine: &mut Machine<'_, Detectors>) -> HostBounds {
+        HostBounds {
+            bounds: std::mem::take(&mut machine.bounds),
+            likely: machine.likely_bounds(),
+        }
+    }
+
+    /// The collectives of a run in which the bounds are the first of the likely numbers for which there are any. Such a run
+    /// reports no races: the bound may never be that number. If there are none, and no run came to
+    /// the kernel's end, where and why the first of them stopped.
+    pub fn collectives(
+        self,
+        kernel: Kernel<'_>,
+        terms: &mut Terms,
+        assuming: Assumptions<'_>,
+        budget: &mut u64,
+    ) -> (Vec<Collective>, Option<Stop>) {
+        let HostBounds { mut bounds, likely } = self;
+        // Of long loops one instance may take all there is, and say no more than a shorter run would.
+        let max_work = terms.work().saturating_add(MAX_WORK / 4).min(MAX_WORK);
+        // What the next pass of a loop races with is right in a pass that is the only one.
+        let mut is_raced_with = false;
+        let (mut first_stop, mut has_ended) = (None, false);
+        for number in likely.into_iter().chain([1]) {
+            if number == 1 && !is_raced_with {
+                break;
+            }
+            // A few passes are cheap: they are tried even where the others have used up what there was.
+            let is_cheap = number <= loop_bounds::FEW;
+            let mut left = (*budget).max(if is_cheap { BUDGET / 16 } else { 0 });
+            let max_work = max_work.max(if is_cheap { terms.work() + MAX_WORK / 16 } else { 0 });
+            // A bound that is known now may lead to others.
+            for _ in 0..2 {
+                let taken = TakenBounds {
+                    bounds: &bounds,
+                    number,
+                };
+                let Some(ran) = run_with(taken, kernel, terms, assuming, max_work, &mut left) else {
+                    return (Vec::new(), None);
+                };
+                is_raced_with |= ran.is_raced_with;
+                if !ran.collectives.is_empty() {
+                    return (ran.collectives, None);
+                }
+                if ran.bounds.is_empty() {
+                    has_ended |= ran.stopped.is_none();
+                    first_stop = first_stop.or(ran.stopped);
+                    break;
+                }
+                bounds.extend(ran.bounds);
+            }
+            *budget = left.min(*budget);
+        }
+        (Vec::new(), first_stop.filter(|_| !has_ended))
+    }
+}
+
+/// What a run found in which bounds were taken for a number.
+struct Ran {
+    collectives: Vec<Collective>,
+    /// A race took part in a collective, which is therefore left out.
+    is_raced_with: bool,
+    /// The bounds that it met and does not know.
+    bounds: Vec<Bound>,
+    stopped: Option<Stop>,
+}
+
+fn run_with(
+    taken: TakenBounds<'_>,
+    kernel: Kernel<'_>,
+    terms: &mut Terms,
+    assuming: Assumptions<'_>,
+    max_work: usize,
+    budget: &mut u64,
+) -> Option<Ran> {
+    terms.forget_assumptions();
+    let instances = taken.assume(terms);
+    let waves = Waves::new(kernel.group()?, WAVE_SIZES[0], LaneMap::Linear);
+    let mut machine = assuming.machine::<Detectors>(kernel, terms, waves, *budget)?;
+    machine.observer.prober.enabled = true;
+    machine.max_work = max_work;
+    let stopped = machine.run();
+    *budget = machine.budget;
+    let mut collectives = machine.collectives(stopped.is_some().then_some(kernel.entry));
+    // Other passes of the loop are part of this run; what they do to the array is not reported.
+    let races = &machine.report.races;
+    let number_found = collectives.len();
+    collectives.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));
+    let is_raced_with = collectives.len() < number_found;
+    let bounds = std::mem::take(&mut machine.bounds);
+    withdraw_unused(kernel, terms, assuming, Some(taken), &mut collectives, budget);
+    for collective in &mut collectives {
+        collective.instances.clone_from(&instances);
+        let called = EffectsCache::default().of_function(kernel.shader, collective.function);
+        let is_around = |bound: &Bound| bound.is_around(collective, &called.functions);
+        if !taken.bounds.iter().all(is_around) {
+            collective.rewrite = Err(Obstacle::SomeRuns);
+        }
+    }
+    Some(Ran {
+        collectives,
+        is_raced_with,
+        bounds,
+        stopped,
+    })
+}
+
+/// The races in which a later pass of a loop takes part. A bound that the host or a buffer gives may be any number, so
+/// a number for which a run meets a race is enough. But a bound may be meant to be the number of threads, and no other:
+/// so a race has to be there for two passes and for three, and for as many as there are threads, if a run gets so far; or
+/// for two and three times the number of threads, where a pass is for as many elements, and two elements make no second pass.
+pub(super) fn races_in_passes(
+    kernel: Kernel<'_>,
+    terms: &mut Terms,
+    bounds: &[Bound],
+    assuming: Assumptions<'_>,
+) -> Vec<Race> {
+    let are_inputs = bounds.iter().all(|bound| loop_bounds::is_input(terms, bound));
+    let Some(group) = kernel.group().filter(|_| are_inputs) else {
+        return Vec::new();
+    };
+    let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
+    let bodies = || {
+        let with_barriers = bounds.iter().filter(|bound| bound.has_barrier);
+        with_barriers.flat_map(|bound| &bound.bodies)
+    };
+    let mut races_for = |number: u32| {
+        terms.forget_assumptions();
+        let max_work = terms.work().saturating_add(MAX_WORK / 8);
+        let given = TakenBounds { bounds, number }.assume(terms);
+        let mut machine = assuming.machine::<Detectors>(kernel, terms, waves.clone(), BUDGET / 16)?;
+        machine.max_work = max_work;
+        let stopped = machine.run();
+        let mut races = std::mem::take(&mut machine.report.races);
+        for race in &mut races {
+            race.given.splice(0..0, given.iter().cloned());
+        }
+        let is_whole = stopped.is_none();
+        let repeated = &machine.report.repeated;
+        let repeats = is_whole && bodies().all(|(_, body)| repeated.contains(body));
+        Some((races, is_whole, repeats))
+    };
+    let lanes: u32 = group.iter().product();
+    let of_several: [(u32, &[u32]); 2] = [(2, &[3, lanes]), (2 * lanes, &[3 * lanes])];
+    let numbers = if bounds.iter().any(|bound| bound.has_barrier) {
+        &of_several[..]
+    } else {
+        // All passes of a loop without a barrier are in one interval: one pass is enough to race.
+        &[(1, &[][..])]
+    };
+    for (number, others) in numbers.iter().copied() {
+        let (mut races, _, repeats) = races_for(number).unwrap_or_default();
+        for other in others {
+            if races.is_empty() {
+                break;
+            }
+            let (also, is_whole, _) = races_for(*other).unwrap_or_default();
+            if is_whole || *other != lanes {
+                races.retain(|race| also.iter().any(|also| is_same_race(race, also)));
+            }
+        }
+        if !races.is_empty() {
+            terms.forget_assumptions();
+            TakenBounds { bounds, number }.assume(terms);
+            return borne_out(kernel, terms, &waves, assuming, races);
+        }
+        if repeats {
+            break;
+        }
+    }
+    Vec::new()
+}

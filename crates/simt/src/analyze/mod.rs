@@ -1,0 +1,143 @@
+//! What is found of an entry point, and the runs that find it.
+//!
+//! | runs | find | when |
+//! |---|---|---|
+//! | [`atomics::claims`] | contended atomics | the kernel has atomics |
+//! | [`ladders::of_entry`] | scans and reductions by reads of other lanes | it reads other lanes |
+//! | [`group::run`] | scans, reductions, races and other defects in groupshared memory | it synchronises |
+//! | [`amid_unordered_reads`] | confirms these collectives, and adds others | a read is in no order with a write |
+//! | [`in_buffer_tiles`] | adds collectives in device memory | a barrier orders device memory |
+
+mod findings;
+mod group;
+mod host_bounds;
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::analyze::findings::{add_collectives, overlap};
+use crate::detect::atomics;
+use crate::detect::shuffles::ladders;
+use crate::exec::Read;
+use crate::exec::assumed_barriers::Supposed;
+use crate::exec::assumptions::Assumptions;
+use crate::exec::buffer_tiles::View;
+use crate::facts::effects::{Effects, EffectsCache};
+use crate::facts::kernel::Kernel;
+use crate::facts::reachable_globals::Beginning;
+use crate::finding::{Amid, Analysis, Collective, Obstacle};
+
+/// Runs an entry point's thread group, and gives what the group computes together and where it races.
+///
+/// Code with wave intrinsics is run at every wave size under the linear map; a race is one only if it is there in all
+/// of these runs.
+#[must_use]
+pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
+    let kernel = Kernel::new(shader, entry);
+    let Some(group) = kernel.group() else {
+        return of_no_group(kernel);
+    };
+    let effects = EffectsCache::default().of_function(shader, entry);
+    let synchronises = effects.touches_shared() || effects.barrier || effects.opaque;
+    let is_of_interest = effects.atomic || effects.reads_lanes() || synchronises;
+    let mut analysis = Analysis {
+        group_size: group,
+        ..Analysis::default()
+    };
+    if !is_of_interest || Beginning::of(shader).has_effects {
+        return analysis;
+    }
+    // All other findings need groupshared memory, or a barrier that not all threads reach.
+    if synchronises {
+        let found = group::run(kernel, &effects, Assumptions::default());
+        analysis = found.analysis;
+        if !found.unordered.is_empty() {
+            let amid = amid_unordered_reads(kernel, &effects, &found.unordered);
+            take_confirmed(&mut analysis, amid, &found.unordered);
+        }
+        if effects.device_barrier && effects.barrier && effects.device_observed {
+            add_collectives(&mut analysis.collectives, in_buffer_tiles(kernel));
+        }
+    }
+    if effects.atomic {
+        (analysis.claims, analysis.claims_stopped) = atomics::claims(kernel);
+    }
+    if effects.reads_lanes() {
+        analysis.wave_ladders = ladders::of_entry(kernel);
+    }
+    analysis
+}
+
+/// The defects of a kernel, and nothing else: as it is, or with barriers that it does not have.
+#[must_use]
+pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Supposed>) -> Analysis {
+    let kernel = Kernel::new(shader, entry);
+    if kernel.group().is_none() {
+        return of_no_group(kernel);
+    }
+    let effects = EffectsCache::default().of_function(shader, entry);
+    let assuming = Assumptions {
+        supposed,
+        defects_alone: true,
+        ..Assumptions::default()
+    };
+    group::run(kernel, &effects, assuming).analysis
+}
+
+/// Nothing is found of a function without a group that D3D allows.
+fn of_no_group(kernel: Kernel<'_>) -> Analysis {
+    let declared = kernel.function().and_then(|function| function.group_size);
+    Analysis {
+        group_size: declared.unwrap_or_default(),
+        ..Analysis::default()
+    }
+}
+
+/// The collectives that a run finds if reads that nothing orders with a write may find anything.
+///
+/// A kernel may read a total while it stores the next ladder's elements. The read races; what is stored,
+/// and what the ladder makes of it, is the same whatever the read finds: no write meets another, no other read meets a
+/// write, and so for each choice of what these reads find the argument of [`crate::exec::memory`] holds. Values made
+/// of such a read are unknown, and what they decide is an unknown condition.
+fn amid_unordered_reads(kernel: Kernel<'_>, effects: &Effects, reads: &BTreeSet<Read>) -> Vec<Collective> {
+    let assuming = Assumptions {
+        finds_anything: Some(reads),
+        ..Assumptions::default()
+    };
+    group::run(kernel, effects, assuming).analysis.collectives
+}
+
+/// Keeps the collectives that hold whatever unordered reads find, and those that have a part in a reported race, which
+/// their findings name. Adds those that only the run `amid` such reads found.
+fn take_confirmed(analysis: &mut Analysis, mut amid: Vec<Collective>, unordered: &BTreeSet<Read>) {
+    let races = &analysis.races;
+    let has_part = |collective: &Collective| races.iter().any(|race| race.has_part(collective));
+    analysis.collectives.retain_mut(|known| {
+        let mut same = amid.iter().filter(|found| overlap(known, found)).peekable();
+        let is_confirmed = same.peek().is_some();
+        known.presumes |= same.any(|found| found.presumes);
+        is_confirmed || has_part(known)
+    });
+    amid.retain(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
+    for found in &mut amid {
+        let of_its_arrays = unordered.iter().find(|(array, ..)| found.arrays.contains(array));
+        found.amid = found.amid.or(of_its_arrays.map(|(_, read, _)| Amid::Read(*read)));
+        found.rewrite = Err(Obstacle::SomeRuns);
+    }
+    analysis.collectives.append(&mut amid);
+}
+
+/// The collectives that a run finds if it sees a group's tiles of buffers as arrays.
+fn in_buffer_tiles(kernel: Kernel<'_>) -> Vec<Collective> {
+    let Some(View { shader, resources }) = View::new(kernel) else {
+        return Vec::new();
+    };
+    let viewed = Kernel::new(&shader, kernel.entry);
+    let effects = EffectsCache::default().of_function(&shader, kernel.entry);
+    let assuming = Assumptions {
+        windows: &resources,
+        ..Assumptions::default()
+    };
+    group::run(viewed, &effects, assuming).analysis.collectives
+}

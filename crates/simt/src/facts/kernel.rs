@@ -1,0 +1,51 @@
+//! What a run starts from.
+
+use shaderlint_hlsl::{Function, FunctionId, Shader};
+
+/// The threads of the largest group that D3D allows.
+pub(crate) const MAX_THREADS: usize = 1024;
+
+/// The wave sizes HLSL knows: powers of two from 4 to 128 (hlsl-specs, HLSL_SM_6_6_WaveSize.md).
+pub const WAVE_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
+
+/// An entry point of a shader.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'s> {
+    pub shader: &'s Shader,
+    pub entry: FunctionId,
+}
+
+impl<'s> From<(&'s Shader, FunctionId)> for Kernel<'s> {
+    fn from((shader, entry): (&'s Shader, FunctionId)) -> Kernel<'s> {
+        Kernel { shader, entry }
+    }
+}
+
+impl<'s> Kernel<'s> {
+    #[must_use]
+    pub fn new(shader: &'s Shader, entry: FunctionId) -> Kernel<'s> {
+        Kernel { shader, entry }
+    }
+
+    pub(crate) fn function(self) -> Option<&'s Function> {
+        self.shader.functions.get(self.entry.0 as usize)
+    }
+
+    /// The threads of its group along each axis. `None` where the function is no entry point, or its group is empty or larger
+    /// than D3D allows.
+    pub(crate) fn group(self) -> Option<[u32; 3]> {
+        let group = self.function()?.group_size?;
+        // The product of three numbers of 32 bits needs 96.
+        let threads: u128 = group.into_iter().map(u128::from).product();
+        (1..=MAX_THREADS as u128).contains(&threads).then_some(group)
+    }
+
+    /// The wave sizes that its `[WaveSize]` allows, ascending: all where it has none.
+    pub(crate) fn wave_sizes(self) -> impl Iterator<Item = u32> + Clone {
+        let declared = self.function().and_then(|function| function.wave_size);
+        let (least, most) = declared.unwrap_or((0, u32::MAX));
+        WAVE_SIZES
+            .into_iter()
+            .filter(move |size| (least..=most).contains(size))
+    }
+}
