@@ -137,10 +137,11 @@ impl Observer for Detectors {
     fn accessed_cell(
         machine: &mut Machine<'_, Self>,
         array: GlobalId,
-        cell: (u32, Touch),
+        cell: u32,
+        touch: Touch,
         change: Option<[Value; 2]>,
     ) {
-        machine.record(array, cell, change);
+        machine.record(array, cell, touch, change);
     }
 
     fn accessed_device(

@@ -43,7 +43,7 @@ struct Event {
 
 impl Machine<'_, Detectors> {
     /// Keeps an access, if it is one that is recorded.
-    pub fn record(&mut self, array: GlobalId, (cell, touch): (u32, Touch), change: Option<[Value; 2]>) {
+    pub fn record(&mut self, array: GlobalId, cell: u32, touch: Touch, change: Option<[Value; 2]>) {
         let (Some(recorder), Some(site)) = (&mut self.observer.recorder, self.sites.get(touch.site as usize))
         else {
             return;

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span, Type};
 
 use crate::exec::atomic_history::Made;
-use crate::exec::memory::Action;
+use crate::exec::memory::{Action, Touch};
 use crate::exec::place::Root;
 use crate::exec::{AtomicAccess, Observer, RunMode};
 use crate::exec::{Machine, Run};
 use crate::finding::Quantity;
+use crate::terms::Symbol;
 use crate::terms::column::Column;
 use crate::terms::fold;
 use crate::terms::history::Step;
@@ -24,6 +25,22 @@ pub(crate) struct Cell<'c> {
     pub component: u32,
     /// As of [`AtomicAccess`].
     pub supposed: &'c BTreeSet<String>,
+}
+
+/// An atomic on a groupshared variable.
+struct OnShared<'c> {
+    array: GlobalId,
+    name: Option<Symbol>,
+    /// By thread, the first of the components that it is on, and which of these.
+    base: &'c Column,
+    component: u32,
+    /// By what it combines the amount with the cell, if that is known.
+    operator: Option<Operator>,
+    amount: &'c Column,
+    /// Its place in the history of atomics, in a run that keeps it.
+    step: Option<&'c Value>,
+    /// Some thread's cell is not known.
+    is_somewhere: bool,
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
@@ -122,101 +139,119 @@ impl<'a, O: Observer> Machine<'a, O> {
             };
             self.atomic_step(&made)
         });
-        let amount = amount.first().cloned().unwrap_or(Column::ZERO);
-        let mut operator = match (&target.ty, inputs) {
+        let operator = match (&target.ty, inputs) {
             (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(name, *cell),
             _ => None,
         };
+        let declared = self.shader.globals.get(array.0 as usize);
+        let made = OnShared {
+            array,
+            name: declared.map(|declared| self.terms.symbol(&declared.name)),
+            base: &base,
+            component,
+            operator: operator.filter(|_| !self.observer.is_trying()),
+            amount: &amount.first().cloned().unwrap_or(Column::ZERO),
+            step: step.as_ref(),
+            is_somewhere,
+        };
         if self.observer.is_trying() {
             // What is found of atomics is claims: a candidate with one is not taken for what the atomic adds up.
-            operator = None;
             self.state.events += 1;
         }
-        let site = self.site(target.span);
+        self.change_cells(made, target.span);
+        self.store_old_value(out, event, source, step.as_ref())
+    }
+
+    /// What an atomic on a groupshared variable leaves there.
+    fn change_cells(&mut self, mut made: OnShared<'_>, span: Span) {
+        let OnShared { array, base, .. } = made;
+        let site = self.site(span);
         let mut touches = self.touches(site, false);
         touches.of_all.action = Action::Atomic;
         let interval = self.state.interval;
         O::accessed(self);
-        let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
+        let number = self.state.shared.iter().position(|shared| shared.global == array);
+        made.operator =
+            number.and_then(|number| self.state.shared[number].combined_by(interval, made.operator));
         let of_shared = number.map(|number| &self.state.shared[number]);
         let is_blurred = of_shared.is_some_and(|array| array.is_blurred(interval));
         // Atomics beside each other are no race.
-        if (is_blurred || is_somewhere) && of_shared.is_some_and(|array| array.is_written_in(interval)) {
+        if (is_blurred || made.is_somewhere) && of_shared.is_some_and(|array| array.is_written_in(interval)) {
             self.leave_unsettled(site, site);
         }
         self.report.unproved |= is_blurred;
-        self.state.left += u32::from(step.is_some() && (operator.is_none() || is_somewhere));
-        let number_left = self.state.left;
-        let array_name = self.shader.globals.get(array.0 as usize);
-        let array_name = array_name.map(|declared| self.terms.symbol(&declared.name));
+        self.state.left += u32::from(made.step.is_some() && (made.operator.is_none() || made.is_somewhere));
+        let Some(number) = number else { return };
         for thread in self.state.active.threads() {
-            let Some(number) = number else { break };
-            let (cells, tracks) = self.state.shared[number].open();
-            let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                continue;
-            };
-            let touch = touches.of(thread, self.state.guard.row());
-            let old = cells.get(cell as usize).cloned();
-            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
-            else {
-                self.report.unproved = true;
-                continue;
-            };
-            *slot = match (operator, &step) {
-                (Some(operator), _)
-                    if touch.definite || *self.state.guard.at(thread) == self.state.staying =>
-                {
-                    self.terms.combine(operator, slot, amount.at(thread))
-                }
-                // Where it is not made it is as if it changed nothing.
-                (Some(operator), Some(_)) => {
-                    let nothing = Value::Known(operator.identity());
-                    let guard = self.state.guard.at(thread);
-                    let amount = self.terms.select(guard, amount.at(thread), &nothing);
-                    self.terms.combine(operator, slot, &amount)
-                }
-                (None, Some(step)) => self.terms.left_by(step, number_left, cell),
-                (_, None) => self.terms.fresh(),
-            };
-            // One that adds nothing has written, too.
-            let is_unwritten =
-                |value: &Value| array_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell));
-            if old.as_ref() == Some(&*slot) && is_unwritten(slot) {
-                *slot = self.terms.fresh();
-            }
-            let conflict = track.write(cell, interval, touch, false);
-            if let Some(old) = old.filter(|_| self.mode == RunMode::Numbers) {
-                // Whatever it adds, whoever else writes undoes it.
-                let new = self.terms.fresh();
-                O::accessed_cell(self, array, (cell, touch), Some([old, new]));
-            }
-            if let Some(conflict) = conflict {
-                let (cells, _) = self.state.shared[number].open();
-                if let Some(slot) = cells.get_mut(cell as usize) {
-                    let forgotten = std::mem::replace(slot, self.terms.fresh());
-                    O::forgets(self, [&forgotten]);
-                }
-                self.conflict(array, conflict, None);
+            let cell = base.at(thread).known();
+            if let Some(cell) = cell.map(|base| base.saturating_add(made.component)) {
+                let touch = touches.of(thread, self.state.guard.row());
+                self.change_cell(&made, number, cell, touch);
             }
         }
-        if let Some(number) = number.filter(|_| is_somewhere) {
+        if made.is_somewhere {
             // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
+            let number_left = self.state.left;
             let shared = &mut self.state.shared[number];
             for (cell, slot) in (0..).zip(shared.cells_mut()) {
-                *slot = match &step {
+                *slot = match made.step {
                     Some(step) => self.terms.left_by(step, number_left, cell),
                     None => self.terms.fresh(),
                 };
             }
             shared.blur(interval);
             // What adds nothing only reads.
-            if operator == Some(Operator::Add) && amount != Column::ZERO {
-                self.note_data_dependent(number, touches, &base, component);
+            if made.operator == Some(Operator::Add) && *made.amount != Column::ZERO {
+                self.note_data_dependent(number, touches, base, made.component);
             }
             self.forget_reads(array, None);
             self.report.unproved = true;
         }
-        self.store_old_value(out, (event, source), step.as_ref())
+    }
+
+    /// What one thread's atomic leaves in a cell of the groupshared array of this number.
+    fn change_cell(&mut self, made: &OnShared<'_>, number: usize, cell: u32, touch: Touch) {
+        let thread = touch.thread as usize;
+        let (cells, tracks) = self.state.shared[number].open();
+        let old = cells.get(cell as usize).cloned();
+        let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize)) else {
+            self.report.unproved = true;
+            return;
+        };
+        *slot = match (made.operator, made.step) {
+            (Some(operator), _) if touch.definite || *self.state.guard.at(thread) == self.state.staying => {
+                self.terms.combine(operator, slot, made.amount.at(thread))
+            }
+            // Where it is not made it is as if it changed nothing.
+            (Some(operator), Some(_)) => {
+                let nothing = Value::Known(operator.identity());
+                let guard = self.state.guard.at(thread);
+                let amount = self.terms.select(guard, made.amount.at(thread), &nothing);
+                self.terms.combine(operator, slot, &amount)
+            }
+            (None, Some(step)) => self.terms.left_by(step, self.state.left, cell),
+            (_, None) => self.terms.fresh(),
+        };
+        // One that adds nothing has written, too.
+        let is_unwritten =
+            |value: &Value| { made.name }.is_some_and(|name| self.terms.is_uninitialised(value, name, cell));
+        if old.as_ref() == Some(&*slot) && is_unwritten(slot) {
+            *slot = self.terms.fresh();
+        }
+        let conflict = track.write(cell, self.state.interval, touch, false);
+        if let Some(old) = old.filter(|_| self.mode == RunMode::Numbers) {
+            // Whatever it adds, whoever else writes undoes it.
+            let new = self.terms.fresh();
+            O::accessed_cell(self, made.array, cell, touch, Some([old, new]));
+        }
+        if let Some(conflict) = conflict {
+            let (cells, _) = self.state.shared[number].open();
+            if let Some(slot) = cells.get_mut(cell as usize) {
+                let forgotten = std::mem::replace(slot, self.terms.fresh());
+                O::forgets(self, [&forgotten]);
+            }
+            self.conflict(made.array, conflict, None);
+        }
     }
 
     /// An atomic on a component of a resource's element: with what names it, and the call.
@@ -273,7 +308,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             },
         );
         let event = if out.is_some() { self.atomic_event() } else { 0 };
-        self.store_old_value(out, (event, source), None)
+        self.store_old_value(out, event, source, None)
     }
 
     /// A counter's method, `Append` or `Consume`, that gives `count` components: what the device does, in an order of its
@@ -329,7 +364,8 @@ impl<'a, O: Observer> Machine<'a, O> {
     fn store_old_value(
         &mut self,
         out: Option<&'a Expr>,
-        (event, source): (u32, Source),
+        event: u32,
+        source: Source,
         step: Option<&Value>,
     ) -> Run<Vec<Column>> {
         if out.is_none() {

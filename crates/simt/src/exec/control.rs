@@ -1,14 +1,14 @@
 //! Branches, loops and switches over threads that may go different ways.
 
-use shaderlint_hlsl::{Case, Expr, ExprKind, LocalId, Loop, Span, Stmt, StmtKind, Storage};
+use std::collections::BTreeMap;
+
+use shaderlint_hlsl::{Case, Expr, ExprKind, GlobalId, LocalId, Loop, Span, Stmt, StmtKind, Storage};
 
 use crate::exec::Observer;
 use crate::exec::RunMode;
 use crate::exec::divergence::{Parting, breaks};
 use crate::exec::{BUDGET, Halt, LoopState, MAX_WORK, Machine, Run};
-use crate::terms::Terms;
 use crate::terms::column::{Column, Mask};
-use crate::terms::value::Value;
 
 /// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
 const LOOP_SHARE: u64 = BUDGET / 8;
@@ -17,40 +17,53 @@ const MEETING_SHARE: u64 = BUDGET / 2;
 /// The share of the atoms, where a run has come to its end by them before.
 const WORK_SHARE: usize = MAX_WORK / 8;
 
+/// What one arm of a branch left.
+struct ArmEnd {
+    active: Mask,
+    locals: Vec<Vec<Column>>,
+    statics: BTreeMap<GlobalId, Vec<Column>>,
+    guard: Column,
+}
+
 impl<'a, O: Observer> Machine<'a, O> {
+    /// Runs the arms of a branch, whose statement has this span.
     pub fn branch(
         &mut self,
-        (condition, span): (&Column, Span),
+        condition: &Column,
+        span: Span,
         then: &'a [Stmt],
         otherwise: &'a [Stmt],
     ) -> Run<()> {
         let (yes, no, maybe) = self.split(condition);
-        if maybe.is_empty() {
-            let mut after = Mask::EMPTY;
-            for (mask, arm, elsewhere, holds) in [(yes, then, no, true), (no, otherwise, yes, false)] {
-                if !mask.is_empty() {
-                    self.state.active = mask;
-                    self.on_divergent_path(
-                        &Parting {
-                            span,
-                            elsewhere,
-                            perhaps: Mask::EMPTY,
-                            holds,
-                        },
-                        |m| m.block(arm),
-                    )?;
-                    after = after.or(self.state.active);
-                }
-            }
-            self.state.active = after;
-            return Ok(());
+        if !maybe.is_empty() {
+            return self.both_arms(condition, span, [then, otherwise]);
         }
-        let before = (
-            self.state.frame.locals.clone(),
-            self.state.statics.clone(),
-            self.state.guard.clone(),
-        );
+        let mut after = Mask::EMPTY;
+        for (mask, arm, elsewhere, holds) in [(yes, then, no, true), (no, otherwise, yes, false)] {
+            if !mask.is_empty() {
+                self.state.active = mask;
+                self.on_divergent_path(
+                    &Parting {
+                        span,
+                        elsewhere,
+                        perhaps: Mask::EMPTY,
+                        holds,
+                    },
+                    |m| m.block(arm),
+                )?;
+                after = after.or(self.state.active);
+            }
+        }
+        self.state.active = after;
+        Ok(())
+    }
+
+    /// Runs both arms of a branch whose condition is not known for all threads, and joins what they leave.
+    fn both_arms(&mut self, condition: &Column, span: Span, arms: [&'a [Stmt]; 2]) -> Run<()> {
+        let (yes, no, maybe) = self.split(condition);
         let (then_guard, else_guard) = self.guards(condition, maybe);
+        let (locals, statics) = (self.state.frame.locals.clone(), self.state.statics.clone());
+        let guard = self.state.guard.clone();
 
         self.state.active = yes.or(maybe);
         self.state.guard = then_guard.clone();
@@ -61,12 +74,14 @@ impl<'a, O: Observer> Machine<'a, O> {
                 perhaps: maybe,
                 holds: true,
             },
-            |m| m.block(then),
+            |m| m.block(arms[0]),
         )?;
-        let then_active = self.state.active;
-        let then_locals = std::mem::replace(&mut self.state.frame.locals, before.0);
-        let then_statics = std::mem::replace(&mut self.state.statics, before.1);
-        let then_end = std::mem::replace(&mut self.state.guard, else_guard.clone());
+        let then = ArmEnd {
+            active: self.state.active,
+            locals: std::mem::replace(&mut self.state.frame.locals, locals),
+            statics: std::mem::replace(&mut self.state.statics, statics),
+            guard: std::mem::replace(&mut self.state.guard, else_guard.clone()),
+        };
 
         self.state.active = no.or(maybe);
         self.on_divergent_path(
@@ -76,50 +91,20 @@ impl<'a, O: Observer> Machine<'a, O> {
                 perhaps: maybe,
                 holds: false,
             },
-            |m| m.block(otherwise),
+            |m| m.block(arms[1]),
         )?;
         let else_active = self.state.active;
-        let else_end = std::mem::replace(&mut self.state.guard, before.2.clone());
+        let else_end = std::mem::replace(&mut self.state.guard, guard);
 
-        let (lanes, terms) = (self.lanes, &mut *self.terms);
-        let pick = |terms: &mut Terms, thread: usize, a: &Value, b: &Value| {
-            let (in_then, in_else) = (then_active.contains(thread), else_active.contains(thread));
-            match (in_then, in_else) {
-                (true, true) => terms.select(condition.at(thread), a, b),
-                (true, false) => a.clone(),
-                _ => b.clone(),
-            }
-        };
-        let mut join = |mine: &mut Vec<Column>, theirs: &[Column]| {
-            for (else_column, then_column) in mine.iter_mut().zip(theirs) {
-                if else_column != then_column {
-                    let joined = Column::from_fn(lanes, |thread| {
-                        pick(terms, thread, then_column.at(thread), else_column.at(thread))
-                    });
-                    *else_column = joined;
-                }
-            }
-        };
-        for (mine, theirs) in self.state.frame.locals.iter_mut().zip(&then_locals) {
-            join(mine, theirs);
-        }
-        for (global, theirs) in &then_statics {
-            match self.state.statics.get_mut(global) {
-                Some(mine) => join(mine, theirs),
-                None => debug_assert!(false, "every static has its columns from the start"),
-            }
-        }
-        self.state.active = then_active.or(else_active);
-        if then_end != then_guard
-            || else_end != else_guard
-            || then_active != else_active
-            || !yes.or(no).is_empty()
-        {
-            let old = before.2;
+        self.join(condition, &then);
+        self.state.active = then.active.or(else_active);
+        let is_as_before = then.guard == then_guard && else_end == else_guard && then.active == else_active;
+        if !is_as_before || !yes.or(no).is_empty() {
+            let old = self.state.guard.clone();
             let terms = &mut *self.terms;
-            self.state.guard = Column::from_fn(lanes, |thread| {
-                let (a, b) = (then_end.at(thread), else_end.at(thread));
-                match (then_active.contains(thread), else_active.contains(thread)) {
+            self.state.guard = Column::from_fn(self.lanes, |thread| {
+                let (a, b) = (then.guard.at(thread), else_end.at(thread));
+                match (then.active.contains(thread), else_active.contains(thread)) {
                     (true, true) if a == then_guard.at(thread) && b == else_guard.at(thread) => {
                         old.at(thread).clone()
                     }
@@ -132,6 +117,35 @@ impl<'a, O: Observer> Machine<'a, O> {
             });
         }
         Ok(())
+    }
+
+    /// Joins the variables that an arm left with those of the other arm, whose end the state has.
+    fn join(&mut self, condition: &Column, then: &ArmEnd) {
+        let (lanes, terms, else_active) = (self.lanes, &mut *self.terms, self.state.active);
+        let mut join = |mine: &mut Vec<Column>, theirs: &[Column]| {
+            for (else_column, then_column) in mine.iter_mut().zip(theirs) {
+                if else_column != then_column {
+                    let joined = Column::from_fn(lanes, |thread| {
+                        let (a, b) = (then_column.at(thread), else_column.at(thread));
+                        match (then.active.contains(thread), else_active.contains(thread)) {
+                            (true, true) => terms.select(condition.at(thread), a, b),
+                            (true, false) => a.clone(),
+                            _ => b.clone(),
+                        }
+                    });
+                    *else_column = joined;
+                }
+            }
+        };
+        for (mine, theirs) in self.state.frame.locals.iter_mut().zip(&then.locals) {
+            join(mine, theirs);
+        }
+        for (global, theirs) in &then.statics {
+            match self.state.statics.get_mut(global) {
+                Some(mine) => join(mine, theirs),
+                None => debug_assert!(false, "every static has its columns from the start"),
+            }
+        }
     }
 
     /// Runs `f` for the threads that went this way.

@@ -33,6 +33,7 @@ use std::rc::Rc;
 
 use crate::exec::Observer;
 use crate::exec::{Machine, State};
+use crate::facts::effects::Effects;
 use crate::terms::column::Mask;
 use crate::terms::history::{Ordered, Step};
 use crate::terms::value::{Op, Value};
@@ -267,13 +268,9 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     /// Statements of this text that are not followed may hold barriers at which the group waits, and barriers or fences
-    /// that order device memory. Which ones the threads pass is told by what they are given.
-    pub fn pass_unfollowed_barriers(
-        &mut self,
-        (waits, orders_device): (bool, bool),
-        text: Symbol,
-        given: &[Value],
-    ) {
+    /// that order device memory. What the threads are given decides which of them they pass.
+    pub fn pass_unfollowed_barriers(&mut self, effects: &Effects, text: Symbol, given: &[Value]) {
+        let (waits, orders_device) = (effects.barrier, effects.device_barrier);
         if !waits && !orders_device {
             return;
         }

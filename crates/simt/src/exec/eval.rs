@@ -89,28 +89,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 target,
                 increment,
                 prefix,
-            } => {
-                if self.over_approximates() && matches!(target.kind, ExprKind::Opaque(_)) {
-                    let operator = if *increment { "++" } else { "--" };
-                    return self.change_part(target, operator, &[]);
-                }
-                let place = self.place(target)?;
-                let old = self.load(&place, target.span);
-                let one = if target.ty.scalar().is_some_and(Scalar::is_float) {
-                    1.0f32.to_bits()
-                } else {
-                    1
-                };
-                let one = vec![Column::Uniform(Value::Known(one)); old.len()];
-                let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
-                let new = if self.over_approximates() && target.ty == Type::Unknown {
-                    self.operate_opaquely(if *increment { "++" } else { "--" }, &old, old.len())
-                } else {
-                    self.binary(op, target.ty.scalar(), &old, &one)
-                };
-                self.store(&place, &new, target.span)?;
-                Ok(if *prefix { new } else { old })
-            }
+            } => self.step(target, *increment, *prefix),
             ExprKind::Cast(operand) => {
                 if let Some(value) = self.supposed(operand) {
                     return Ok(value);
@@ -144,6 +123,27 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
             ExprKind::Opaque(operands) => self.opaque(operands, expr),
         }
+    }
+
+    /// `++` and `--`.
+    fn step(&mut self, target: &'a Expr, increment: bool, prefix: bool) -> Run<Vec<Column>> {
+        let operator = if increment { "++" } else { "--" };
+        if self.over_approximates() && matches!(target.kind, ExprKind::Opaque(_)) {
+            return self.change_part(target, operator, &[]);
+        }
+        let place = self.place(target)?;
+        let old = self.load(&place, target.span);
+        let new = if self.over_approximates() && target.ty == Type::Unknown {
+            self.operate_opaquely(operator, &old, old.len())
+        } else {
+            let is_float = target.ty.scalar().is_some_and(Scalar::is_float);
+            let one = if is_float { 1.0f32.to_bits() } else { 1 };
+            let one = vec![Column::Uniform(Value::Known(one)); old.len()];
+            let op = if increment { BinaryOp::Add } else { BinaryOp::Sub };
+            self.binary(op, target.ty.scalar(), &old, &one)
+        };
+        self.store(&place, &new, target.span)?;
+        Ok(if prefix { new } else { old })
     }
 
     /// Applies `f` thread by thread; once where all columns are uniform.

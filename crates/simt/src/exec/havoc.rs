@@ -7,17 +7,17 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
+use shaderlint_hlsl::{GlobalId, Span, Stmt, Type};
 
 use crate::exec::Observer;
 use crate::exec::transfer::{ANY_RESOURCE, resource_name};
 use crate::exec::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::facts::canonical_form::Meaning;
 use crate::facts::effects::Effects;
-use crate::terms::Symbol;
 use crate::terms::column::Column;
 use crate::terms::history::Step;
 use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Terms};
 
 /// A variable that is read.
 struct Read {
@@ -26,6 +26,33 @@ struct Read {
     /// Of one that may be of another order in another kernel.
     name: Option<Symbol>,
     columns: Vec<Column>,
+}
+
+/// Stands for what statements leave that are not followed.
+struct Left {
+    /// What they mean.
+    text: Symbol,
+    /// By thread, what stands for all that it reads there.
+    digests: Vec<Value>,
+}
+
+impl Left {
+    /// What a thread leaves in a component of a place.
+    fn of_thread(&self, terms: &mut Terms, place: Symbol, component: u32, thread: usize) -> Value {
+        let op = Op::Havoc {
+            text: self.text,
+            place,
+            component,
+        };
+        terms.apply(op, &self.digests[thread..=thread])
+    }
+
+    /// What each thread leaves in a component of a place of its own.
+    fn by_thread(&self, terms: &mut Terms, place: Symbol, component: u32) -> Column {
+        Column::from_fn(self.digests.len(), |thread| {
+            self.of_thread(terms, place, component, thread)
+        })
+    }
 }
 
 impl<O: Observer> Machine<'_, O> {
@@ -60,61 +87,18 @@ impl<O: Observer> Machine<'_, O> {
             BTreeSet::new()
         };
         let digests = self.digests(&effects, &meaning, &reach);
+        let left = Left { text, digests };
         if effects.loops {
-            let threads = self.state.active.threads();
-            let entered = threads.filter_map(|thread| Some((text, digests.get(thread)?.clone())));
-            let entered: Vec<(Symbol, Value)> = entered.collect();
-            if effects.device_observed {
-                Rc::make_mut(&mut self.state.waits_for_others).extend(entered.iter().cloned());
-            }
-            Rc::make_mut(&mut self.state.unended).extend(entered);
+            self.note_unended(&left, effects.device_observed);
         }
-        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
-        let written = |local: &&LocalId| effects.written.contains(local);
-        for (number, local) in (0usize..)
-            .zip(&meaning.locals)
-            .filter(|(_, local)| written(local))
-        {
-            let place = self.terms.symbol(&format!("${number}"));
-            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
-            for component in 0..count {
-                let op = Op::Havoc {
-                    text,
-                    place,
-                    component: component as u32,
-                };
-                let new = Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]));
-                if let Some(column) = self.state.frame.locals[local.0 as usize].get_mut(component) {
-                    *column = column.overlay(&new, active, all, lanes);
-                }
-            }
-        }
-        for local in &effects.rebound {
-            self.state.frame.aliases.remove(local);
-        }
-        for global in &effects.statics {
-            let count = self.parts(&self.shader.globals[global.0 as usize].ty);
-            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
-            let new = (0..count.min(MAX_COMPONENTS))
-                .map(|component| {
-                    let op = Op::Havoc {
-                        text,
-                        place,
-                        component: component as u32,
-                    };
-                    Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]))
-                })
-                .collect();
-            self.state.statics.insert(*global, new);
-        }
+        self.leave_variables(&left, &effects, &meaning);
         if !reach.is_empty() {
-            let given = Column::from_fn(lanes, |thread| digests[thread].clone());
+            let given = Column::from_fn(self.lanes, |thread| left.digests[thread].clone());
             for global in reach {
                 self.leave_unknown(global, text, &given);
             }
         }
-        let barriers = (effects.barrier, effects.device_barrier);
-        self.pass_unfollowed_barriers(barriers, text, &digests);
+        self.pass_unfollowed_barriers(&effects, text, &left.digests);
         if effects.barrier {
             self.state.interval += 1;
             self.state.since = Some(Rc::new(self.point(span)));
@@ -126,46 +110,91 @@ impl<O: Observer> Machine<'_, O> {
             self.state.device_interval += 1;
             self.state.device_guard = self.terms.fresh();
         }
-        let shared: Vec<GlobalId> = effects
-            .shared_read
-            .union(&effects.shared_written)
-            .copied()
-            .collect();
-        for global in shared {
-            let written = effects.shared_written.contains(&global);
-            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
-            let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
-                continue;
-            };
-            let left = |component| Op::Havoc {
-                text,
-                place,
-                component,
-            };
-            let is_scalar = matches!(self.shader.globals[global.0 as usize].ty, Type::Scalar(_));
-            if let (true, false, [thread]) =
-                (is_scalar, effects.barrier, &*active.threads().collect::<Vec<_>>())
-            {
-                let value = self.terms.apply(left(0), &digests[*thread..=*thread]);
-                self.pass_by_one(global, written.then_some(value), span);
-                continue;
-            }
-            let interval = self.state.interval_of(&self.state.shared[number]);
-            let array = &mut self.state.shared[number];
-            self.report.unproved |= written || array.is_written_in(interval);
-            array.blur(interval);
-            if written {
-                array.stray(interval);
-                let everything: Vec<Value> = digests.clone();
-                for (component, cell) in (0u32..).zip(array.cells_mut()) {
-                    *cell = self
-                        .terms
-                        .apply(left(component), &everything[..1.min(everything.len())]);
+        for array in effects.shared_read.union(&effects.shared_written) {
+            self.leave_shared(&left, &effects, *array, span);
+        }
+        self.leave_on_device(&left, &effects);
+        self.pass_unfollowed_barriers(&effects, text, &left.digests);
+        if effects.leaves {
+            // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
+            // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
+            O::gives(self, &left.digests);
+            self.may_have_left(Self::unknown);
+        }
+        Ok(())
+    }
+
+    /// Threads enter a loop that is not seen to end.
+    fn note_unended(&mut self, left: &Left, may_wait_for_others: bool) {
+        let threads = self.state.active.threads();
+        let entered = threads.filter_map(|thread| Some((left.text, left.digests.get(thread)?.clone())));
+        let entered: Vec<(Symbol, Value)> = entered.collect();
+        if may_wait_for_others {
+            Rc::make_mut(&mut self.state.waits_for_others).extend(entered.iter().cloned());
+        }
+        Rc::make_mut(&mut self.state.unended).extend(entered);
+    }
+
+    /// What the statements may leave in variables and statics.
+    fn leave_variables(&mut self, left: &Left, effects: &Effects, meaning: &Meaning) {
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        let written = (0usize..).zip(&meaning.locals);
+        for (number, local) in written.filter(|(_, local)| effects.written.contains(*local)) {
+            let place = self.terms.symbol(&format!("${number}"));
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            for component in 0..count {
+                let new = left.by_thread(self.terms, place, component as u32);
+                if let Some(column) = self.state.frame.locals[local.0 as usize].get_mut(component) {
+                    *column = column.overlay(&new, active, all, lanes);
                 }
-                self.forget_reads(global, None);
-                self.strays(global);
             }
         }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
+        }
+        for global in &effects.statics {
+            let declared = &self.shader.globals[global.0 as usize];
+            let count = self.parts(&declared.ty).min(MAX_COMPONENTS) as u32;
+            let place = self.terms.symbol(&declared.name);
+            let new = (0..count).map(|component| left.by_thread(self.terms, place, component));
+            let new = new.collect();
+            self.state.statics.insert(*global, new);
+        }
+    }
+
+    /// What the statements may leave in a groupshared variable that they name.
+    fn leave_shared(&mut self, left: &Left, effects: &Effects, array: GlobalId, span: Span) {
+        let is_written = effects.shared_written.contains(&array);
+        let declared = &self.shader.globals[array.0 as usize];
+        let place = self.terms.symbol(&declared.name);
+        let Some(number) = self.state.shared.iter().position(|shared| shared.global == array) else {
+            return;
+        };
+        let is_scalar = matches!(declared.ty, Type::Scalar(_));
+        let mut threads = self.state.active.threads();
+        if let (true, false, Some(thread), None) =
+            (is_scalar, effects.barrier, threads.next(), threads.next())
+        {
+            let value = left.of_thread(self.terms, place, 0, thread);
+            self.pass_by_one(array, is_written.then_some(value), span);
+            return;
+        }
+        let interval = self.state.interval_of(&self.state.shared[number]);
+        let shared = &mut self.state.shared[number];
+        self.report.unproved |= is_written || shared.is_written_in(interval);
+        shared.blur(interval);
+        if is_written {
+            shared.stray(interval);
+            for (component, cell) in (0u32..).zip(shared.cells_mut()) {
+                *cell = left.of_thread(self.terms, place, component, 0);
+            }
+            self.forget_reads(array, None);
+            self.strays(array);
+        }
+    }
+
+    /// What the statements may store in resources: of each, one write of anything a thread.
+    fn leave_on_device(&mut self, left: &Left, effects: &Effects) {
         let named = effects.device_written.iter();
         let mut resources: Vec<&str> = named
             .map(|global| &*self.shader.globals[global.0 as usize].name)
@@ -179,15 +208,7 @@ impl<O: Observer> Machine<'_, O> {
             let guards = self.state.guard.clone();
             let ordered = self.state.ordered();
             let writes = Rc::make_mut(&mut self.state.writes);
-            for thread in active.threads() {
-                let value = self.terms.apply(
-                    Op::Havoc {
-                        text,
-                        place: resource,
-                        component: u32::MAX,
-                    },
-                    &digests[thread..=thread],
-                );
+            for thread in self.state.active.threads() {
                 writes.push(Write {
                     resource,
                     component: u32::MAX,
@@ -195,19 +216,11 @@ impl<O: Observer> Machine<'_, O> {
                     index: Box::default(),
                     thread: thread as u16,
                     guard: guards.at(thread).clone(),
-                    value,
+                    value: left.of_thread(self.terms, resource, u32::MAX, thread),
                     ordered,
                 });
             }
         }
-        self.pass_unfollowed_barriers(barriers, text, &digests);
-        if effects.leaves {
-            // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
-            // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
-            O::gives(self, &digests);
-            self.may_have_left(Self::unknown);
-        }
-        Ok(())
     }
 
     /// What one thread alone does with a scalar, however often and in whatever order: nobody else's access in the

@@ -38,6 +38,7 @@ pub(crate) mod transfer;
 pub(crate) mod undeclared;
 pub(crate) mod undef_flow;
 pub(crate) mod unknown;
+mod wave;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -88,7 +88,8 @@ pub(crate) trait Observer: Default {
     fn accessed_cell(
         machine: &mut Machine<'_, Self>,
         array: GlobalId,
-        cell: (u32, Touch),
+        cell: u32,
+        touch: Touch,
         change: Option<[Value; 2]>,
     );
     /// A resource is accessed, other than by atomics.

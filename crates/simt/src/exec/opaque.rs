@@ -23,6 +23,40 @@ fn is_of_constants(object: &Expr, text: &str) -> bool {
     is_constants && matches!(object.kind, ExprKind::Global(_)) && is_variable(text)
 }
 
+/// What is given to an expression that is not understood.
+#[derive(Default)]
+struct Given<'a> {
+    /// The values that it reads.
+    columns: Vec<Column>,
+    /// The names of resources among them.
+    named: Vec<Symbol>,
+    /// The places that it may write.
+    places: Vec<Written>,
+    /// Operands that are not understood, and hold operands of their own.
+    parts: Vec<&'a Expr>,
+    /// An operand has more to it than is followed.
+    is_partly_known: bool,
+}
+
+/// A place that something not understood may write.
+struct Written {
+    place: Place,
+    span: Span,
+    /// What it holds may tell threads apart.
+    tells: bool,
+}
+
+/// Whether an expression is known to do no more than read.
+fn is_known_read(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Method { name, .. } => is_read(name),
+        ExprKind::Intrinsic(intrinsic, arguments) => {
+            !(0..arguments.len()).any(|index| intrinsic.may_write(index))
+        }
+        _ => false,
+    }
+}
+
 impl<'a, O: Observer> Machine<'a, O> {
     /// Something not understood: a term of its text and operands, which it may also have written to.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
@@ -78,89 +112,27 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let is_marked = text.contains("NonUniformResourceIndex");
         let text = self.terms.symbol(&text);
-        let (mut places, mut parts) = (Vec::new(), Vec::new());
-        let (mut columns, mut named) = (Vec::new(), Vec::new());
-        // Of an operand more is there than is followed.
-        let mut is_partly_known = false;
+        let is_read = is_known_read(expr);
         let object = object.map(|(object, place)| (object, Some(place)));
-        let known_read = match &expr.kind {
-            ExprKind::Method { name, .. } => is_read(name),
-            ExprKind::Intrinsic(intrinsic, arguments) => {
-                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
-            }
-            _ => false,
-        };
-        let status = status_argument(expr);
         let operands_alone = operands.iter().map(|operand| (operand, None));
+        let mut given = Given::default();
         for (operand, place) in object.into_iter().chain(operands_alone) {
-            let is_place = matches!(
-                operand.kind,
-                ExprKind::Local(_)
-                    | ExprKind::Global(_)
-                    | ExprKind::Index(..)
-                    | ExprKind::Field(..)
-                    | ExprKind::Swizzle(..)
-            );
             let place = match place {
                 Some(place) => place,
                 None => self.place(operand)?,
             };
-            if is_resource(&operand.ty) {
-                match place.on_device() {
-                    Some((resource, index)) => {
-                        named.push(self.terms.symbol(resource_name(self.shader, resource)));
-                        columns.extend(index);
-                    }
-                    None => is_partly_known = true,
-                }
-                continue;
-            }
-            if matches!(operand.ty, Type::Array(..)) && place.in_shared().is_some() {
-                return Self::stop(
-                    "a groupshared array passed to something that is not understood",
-                    operand.span,
-                );
-            }
-            let value = match operands.first() {
-                Some(heap)
-                    if self.is_heap(heap)
-                        && !is_marked
-                        && (self.is_heap(operand) || self.is_index_of_heap(operand)) =>
-                {
-                    self.named_in_heap(operand)
-                }
-                _ => self.load(&place, operand.span),
-            };
-            if operands.first().is_some_and(|heap| self.is_heap(heap)) && !self.is_heap(operand) {
-                self.note_index_of_resources(&value, is_marked);
-            }
-            is_partly_known |= self.shader.holds_resource(&operand.ty);
-            is_partly_known |= match &operand.ty {
-                _ if self.over_approximates() => value.len() < self.parts(&operand.ty),
-                Type::Unknown => value.is_empty(),
-                ty => !self.shader.is_known(ty),
-            };
-            // It may hold afterwards what it holds now.
-            let tells = self.over_approximates() && value.iter().any(|column| self.may_tell_threads(column));
-            columns.extend(value);
-            if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
-                parts.push(operand);
-            }
-            let may_be_written = !known_read || status.is_some_and(|status| std::ptr::eq(status, operand));
-            if is_place
-                && may_be_written
-                && !matches!(place.root, Root::Value(_) | Root::Uniform(_) | Root::Unknown)
-            {
-                places.push((place, operand, tells));
-            }
+            let may_write =
+                !is_read || status_argument(expr).is_some_and(|status| std::ptr::eq(status, operand));
+            let heap = operands.first().filter(|heap| self.is_heap(heap));
+            self.give(&mut given, operand, place, heap.map(|_| is_marked), may_write)?;
         }
-        if !known_read {
+        if !is_read {
             // A barrier may hide behind an unknown name.
             self.state.epoch += 1;
         }
         let writes = |operand: &Expr| matches!(&operand.ty, Type::Resource(kind, _) if kind.is_writable());
-        let may_be_kept = !known_read && operands.iter().any(writes);
-        for column in &columns {
+        let may_be_kept = !is_read && operands.iter().any(writes);
+        for column in &given.columns {
             // Given together with a resource, it may say where in it.
             if may_be_kept {
                 O::uses_as_place(self, column);
@@ -168,87 +140,160 @@ impl<'a, O: Observer> Machine<'a, O> {
                 O::uses(self, column);
             }
         }
-        let call = Unknown::of(self.shader, expr).filter(|_| !self.over_approximates());
-        let has_nothing = self.over_approximates() && columns.is_empty();
+        let has_nothing = self.over_approximates() && given.columns.is_empty();
         let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
         if !is_guess || !self.over_approximates() && !is_name(self.shader, expr) {
-            named.push(self.operands_meaning(operands, expr));
-            is_partly_known |= !is_told(self.shader, expr);
+            given.named.push(self.operands_meaning(operands, expr));
+            given.is_partly_known |= !is_told(self.shader, expr);
         }
-        let named = named.into_iter();
-        columns.extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
+        let named = given.named.drain(..);
+        given
+            .columns
+            .extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
         if takes_derivatives(expr) {
-            let all = self.of_all_threads(&columns);
-            columns.push(all);
+            let all = self.of_all_threads(&given.columns);
+            given.columns.push(all);
         }
+        let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
         if has_nothing && is_name(self.shader, expr) {
             // Perhaps one for each thread, and another each time.
             self.state.events += 1;
             let event = Column::Uniform(Value::Known(self.state.events));
             let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
             let of = self.map_all(&[&thread, &event], |terms, values| terms.apply(Op::Same, values));
-            return Ok(self.term_of(text, &of, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
+            return Ok(self.term_of(text, &of, count));
         }
-        if (is_partly_known || has_nothing) && !self.is_heap(expr) {
-            // Equal terms would say that what is not seen is equal too.
-            let threads = || self.state.active.threads();
-            O::gives(
-                self,
-                columns
-                    .iter()
-                    .flat_map(|column| threads().map(|thread| column.at(thread))),
-            );
-            if let Some(Unknown { is_macro }) = call {
-                let given = self.not_known(1);
-                let given = self.as_one(&given);
-                self.call_unknown(text, &given, is_macro);
-            }
-            let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
-            for (place, operand, _) in places {
-                let changed = self.not_known(place.components.len());
-                self.doubtfully(true, |m| m.store(&place, &changed, operand.span))?;
-            }
-            for part in parts {
-                let changed = self.not_known(1);
-                self.assign_part(part, "", &changed)?;
-            }
+        if (given.is_partly_known || has_nothing) && !self.is_heap(expr) {
+            self.leave_anything(given, text, expr)?;
             return Ok(self.not_known(count));
         }
-        let mut all = self.as_one(&columns);
-        if let Some(Unknown { is_macro }) = call {
+        let mut all = self.as_one(&given.columns);
+        if let Some(Unknown { is_macro }) = self.unknown_call(expr) {
             all = self.call_unknown(text, &all, is_macro);
         }
-        let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
-        let may_tell = self.over_approximates()
-            && match &expr.kind {
-                ExprKind::Method { .. } => false,
-                ExprKind::Opaque(operands) => {
-                    let is_of_heap = operands.first().is_some_and(|heap| self.is_heap(heap));
-                    !is_of_heap && !self.is_heap(expr) && !self.is_data(&all)
-                }
-                _ => self.may_tell_threads(&all),
-            };
-        let is_of_name = || columns.first().is_some_and(|column| self.is_named(column));
+        let may_tell = self.over_approximates() && self.may_result_tell_threads(expr, &all);
+        let is_of_name = || given.columns.first().is_some_and(|column| self.is_named(column));
         let value = if may_tell && is_guess && !is_of_name() {
             self.not_known(count)
         } else {
             self.term_of(text, &all, count)
         };
-        for (number, (place, operand, tells)) in places.into_iter().enumerate() {
-            if tells || may_tell {
-                let changed = self.not_known(place.components.len());
-                self.doubtfully(true, |m| m.store(&place, &changed, operand.span))?;
+        for (number, written) in given.places.into_iter().enumerate() {
+            if written.tells || may_tell {
+                let changed = self.not_known(written.place.components.len());
+                self.doubtfully(true, |m| m.store(&written.place, &changed, written.span))?;
             } else {
-                let place = (&place, operand.span);
-                self.doubtfully(true, |m| m.write_opaquely(text, number, &all, place, is_guess))?;
+                self.doubtfully(true, |m| m.write_opaquely(text, number, &all, &written, is_guess))?;
             }
         }
-        if !known_read {
-            for part in parts {
+        if !is_read {
+            for part in given.parts {
                 self.assign_part(part, "", std::slice::from_ref(&all))?;
             }
         }
         Ok(value)
+    }
+
+    /// Adds an operand to those `given` to an expression that is not understood. Behind a heap of resources, `index_is_marked`
+    /// says whether `NonUniformResourceIndex` is written there.
+    fn give(
+        &mut self,
+        given: &mut Given<'a>,
+        operand: &'a Expr,
+        place: Place,
+        index_is_marked: Option<bool>,
+        may_write: bool,
+    ) -> Run<()> {
+        if is_resource(&operand.ty) {
+            match place.on_device() {
+                Some((resource, index)) => {
+                    let name = self.terms.symbol(resource_name(self.shader, resource));
+                    given.named.push(name);
+                    given.columns.extend(index);
+                }
+                None => given.is_partly_known = true,
+            }
+            return Ok(());
+        }
+        if matches!(operand.ty, Type::Array(..)) && place.in_shared().is_some() {
+            return Self::stop(
+                "a groupshared array passed to something that is not understood",
+                operand.span,
+            );
+        }
+        let is_heap = self.is_heap(operand);
+        let value = if index_is_marked == Some(false) && (is_heap || self.is_index_of_heap(operand)) {
+            self.named_in_heap(operand)
+        } else {
+            self.load(&place, operand.span)
+        };
+        if let Some(is_marked) = index_is_marked.filter(|_| !is_heap) {
+            self.note_index_of_resources(&value, is_marked);
+        }
+        given.is_partly_known |= self.shader.holds_resource(&operand.ty);
+        given.is_partly_known |= match &operand.ty {
+            _ if self.over_approximates() => value.len() < self.parts(&operand.ty),
+            Type::Unknown => value.is_empty(),
+            ty => !self.shader.is_known(ty),
+        };
+        // It may hold afterwards what it holds now.
+        let tells = self.over_approximates() && value.iter().any(|column| self.may_tell_threads(column));
+        given.columns.extend(value);
+        if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
+            given.parts.push(operand);
+        }
+        let is_place = matches!(
+            operand.kind,
+            ExprKind::Local(_)
+                | ExprKind::Global(_)
+                | ExprKind::Index(..)
+                | ExprKind::Field(..)
+                | ExprKind::Swizzle(..)
+        );
+        if is_place && may_write && !matches!(place.root, Root::Value(_) | Root::Uniform(_) | Root::Unknown) {
+            let span = operand.span;
+            given.places.push(Written { place, span, tells });
+        }
+        Ok(())
+    }
+
+    /// An expression of which only a part is known may leave anything where it may write: equal terms would say that what is
+    /// not seen is equal too.
+    fn leave_anything(&mut self, given: Given<'a>, text: Symbol, expr: &Expr) -> Run<()> {
+        let threads = || self.state.active.threads();
+        let values = { given.columns.iter() }.flat_map(|column| threads().map(|thread| column.at(thread)));
+        O::gives(self, values);
+        if let Some(Unknown { is_macro }) = self.unknown_call(expr) {
+            let given = self.not_known(1);
+            let given = self.as_one(&given);
+            self.call_unknown(text, &given, is_macro);
+        }
+        for Written { place, span, .. } in given.places {
+            let changed = self.not_known(place.components.len());
+            self.doubtfully(true, |m| m.store(&place, &changed, span))?;
+        }
+        for part in given.parts {
+            let changed = self.not_known(1);
+            self.assign_part(part, "", &changed)?;
+        }
+        Ok(())
+    }
+
+    /// The call of something unknown that an expression is, where a run does not go on past it.
+    fn unknown_call(&self, expr: &Expr) -> Option<Unknown> {
+        Unknown::of(self.shader, expr).filter(|_| !self.over_approximates())
+    }
+
+    /// Whether what an expression makes of `all` may be one for one thread and another for the next without any data in it.
+    fn may_result_tell_threads(&self, expr: &Expr, all: &Column) -> bool {
+        match &expr.kind {
+            ExprKind::Method { .. } => false,
+            ExprKind::Opaque(operands) => {
+                let is_of_heap = operands.first().is_some_and(|heap| self.is_heap(heap));
+                !is_of_heap && !self.is_heap(expr) && !self.is_data(all)
+            }
+            _ => self.may_tell_threads(all),
+        }
     }
 
     /// Whether values may be one for one thread and another for the next without any data in them.
@@ -358,9 +403,10 @@ impl<'a, O: Observer> Machine<'a, O> {
         text: Symbol,
         argument: usize,
         all: &Column,
-        (place, span): (&Place, Span),
+        written: &Written,
         is_guess: bool,
     ) -> Run<()> {
+        let Written { ref place, span, .. } = *written;
         if self.over_approximates() && is_guess {
             let text = format!("argument {argument} of {}", self.terms.name(text));
             let text = self.terms.symbol(&text);
@@ -466,7 +512,12 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Ok(Some(()));
         }
         let all = self.as_one(&columns);
-        self.write_opaquely(text, 0, &all, (&place, target.span), true)?;
+        let written = Written {
+            place,
+            span: target.span,
+            tells: false,
+        };
+        self.write_opaquely(text, 0, &all, &written, true)?;
         Ok(Some(()))
     }
 }

@@ -1,7 +1,7 @@
 //! Places: what an expression names.
 
 use memchr::memmem;
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Storage, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
 
 use crate::exec::Observer;
 use crate::exec::{MAX_COMPONENTS, Machine, Run};
@@ -123,6 +123,14 @@ impl Size {
     }
 }
 
+/// The elements of a place, each of so many components, `stride` components apart.
+#[derive(Clone, Copy)]
+struct Elements {
+    count: u32,
+    stride: u32,
+    length: u32,
+}
+
 impl<'a, O: Observer> Machine<'a, O> {
     /// The place an expression names; its value where it names none.
     pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
@@ -148,7 +156,6 @@ impl<'a, O: Observer> Machine<'a, O> {
             base: Column::ZERO,
             components: Components::first_of(count),
         };
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
         match &expr.kind {
             ExprKind::Local(local) => Ok(match self.state.frame.aliases.get(local) {
                 Some((resource, index)) => whole(Root::Device {
@@ -157,153 +164,13 @@ impl<'a, O: Observer> Machine<'a, O> {
                 }),
                 None => whole(Root::Local(*local)),
             }),
-            ExprKind::Global(global) => {
-                let Some(declared) = self.shader.globals.get(global.0 as usize) else {
-                    return Self::stop("an unknown name", expr.span);
-                };
-                Ok(whole(match declared.storage {
-                    Storage::Groupshared => Root::Shared(*global),
-                    Storage::Static => Root::Static(*global),
-                    // A `static`, which stands for another one: whatever it was given last.
-                    Storage::Resource if declared.init.is_some() && !self.over_approximates() => {
-                        self.some_resource(&declared.ty)
-                    }
-                    Storage::Resource => Root::Device {
-                        resource: *global,
-                        index: Vec::new(),
-                    },
-                    Storage::Const => {
-                        let place = self.constant(*global)?;
-                        return Ok(Place::of_value(place));
-                    }
-                    Storage::Uniform => Root::Uniform(*global),
-                    Storage::Unknown => Root::Unknown,
-                }))
-            }
-            ExprKind::Index(base, index) => {
-                let mut place = match self.variable(base) {
-                    // Which components it has as a whole is nothing to its elements.
-                    Some(root) => Place {
-                        root,
-                        base: Column::ZERO,
-                        components: Components::first_of(0),
-                    },
-                    None => self.named_place(base)?,
-                };
-                let index_value = self.eval(index)?;
-                if index_value.is_empty() && self.over_approximates() {
-                    return Self::stop("an index that is not understood", expr.span);
-                }
-                if matches!(&base.ty, Type::Array(..)) && self.shader.holds_resource(&base.ty) {
-                    let is_marked = is_marked(self.shader, index);
-                    self.note_index_of_resources(&index_value, is_marked);
-                }
-                // Which of an array of resources is part of the index too.
-                if let Root::Device { index: indices, .. } = &mut place.root
-                    && is_resource(&base.ty)
-                {
-                    indices.extend(index_value);
-                    place.components = Components::first_of(count as usize);
-                    return Ok(place);
-                }
-                let Some(index) = index_value.into_iter().next() else {
-                    return Self::stop("an index that is not understood", expr.span);
-                };
-                if let (Root::Shared(window), Type::Resource(..)) = (&place.root, &base.ty) {
-                    return Ok(self.place_in_window(*window, &index, Size::element(count)));
-                }
-                let (stride, length) = match &base.ty {
-                    Type::Array(_, length) => (count, *length),
-                    Type::Vector(_, length) => (1, u32::from(*length)),
-                    Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
-                    _ => {
-                        return Self::stop("an index into something that is not understood", expr.span);
-                    }
-                };
-                if let Root::Device { .. } = &place.root
-                    && let Some(index) = index.uniform(self.state.active).and_then(Value::known)
-                {
-                    let skip = (index as usize).saturating_mul(stride as usize);
-                    place.components = place.components.part(skip, count);
-                    if place.components.len() != count as usize {
-                        return Self::stop("an index past the end of an element", expr.span);
-                    }
-                    return Ok(place);
-                }
-                // Swizzled or strided components are picked through the list, whole ones through the base.
-                let (mut start, contiguous) = match &place.components {
-                    Components::Run { start, .. } => (*start, true),
-                    Components::Picked(picked) => {
-                        let start = picked.first().copied().unwrap_or(0);
-                        let are_next = (start..).zip(picked).all(|(next, picked)| next == *picked);
-                        (start, are_next)
-                    }
-                };
-                if !contiguous {
-                    // What is loaded is packed: its components count from 0 again.
-                    let columns = self.load(&place, expr.span);
-                    start = 0;
-                    place = Place::of_value(columns);
-                }
-                place.components = Components::first_of(count as usize);
-                if place.base == Column::ZERO && (start, stride) == (0, 1) && self.is_below(&index, length) {
-                    place.base = index;
-                    return Ok(place);
-                }
-                let base_offset = place.base.clone();
-                place.base = self.map([&base_offset, &index], |m, v| match (v[0], v[1]) {
-                    (Value::Known(base), Value::Known(index)) if *base < OUTSIDE => {
-                        if *index < length {
-                            Value::Known(
-                                index
-                                    .saturating_mul(stride)
-                                    .saturating_add(start)
-                                    .saturating_add(*base),
-                            )
-                        } else {
-                            outside(*index)
-                        }
-                    }
-                    (Value::Known(_), Value::Known(_)) => v[0].clone(),
-                    _ => m.terms.apply(
-                        Op::Offset,
-                        &[
-                            v[0].clone(),
-                            v[1].clone(),
-                            Value::Known(stride),
-                            Value::Known(start),
-                            Value::Known(length),
-                        ],
-                    ),
-                });
-                Ok(place)
-            }
+            ExprKind::Global(global) => self.place_of_global(*global, expr),
+            ExprKind::Index(base, index) => self.element_place(base, index, expr),
             ExprKind::Field(base, _) if is_resource(&expr.ty) => {
                 self.named_place(base)?;
                 Ok(whole(self.some_resource(&expr.ty)))
             }
-            ExprKind::Field(base, field) => {
-                let mut place = self.named_place(base)?;
-                let of = match &base.ty {
-                    // The members of a `ConstantBuffer<S>` are those of its one element.
-                    Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => {
-                        place.components = Components::first_of(self.parts(element));
-                        element
-                    }
-                    ty => ty,
-                };
-                let Type::Struct(id) = of else {
-                    return Self::stop("a field of something that is not understood", expr.span);
-                };
-                let fields = &self.shader.structs[id.0 as usize].fields;
-                let skip: usize = fields
-                    .iter()
-                    .take(*field as usize)
-                    .map(|field| self.parts(&field.ty))
-                    .fold(0, usize::saturating_add);
-                let components = place.components.part(skip, count);
-                Ok(Place { components, ..place })
-            }
+            ExprKind::Field(base, field) => self.field_place(base, *field, expr),
             ExprKind::Swizzle(base, picks) => {
                 let place = self.named_place(base)?;
                 let components: Vec<u32> = place.components.iter().take(MAX_PICKED).collect();
@@ -328,6 +195,181 @@ impl<'a, O: Observer> Machine<'a, O> {
                 }
             }
         }
+    }
+
+    /// The place that the name of a global stands for.
+    fn place_of_global(&mut self, global: GlobalId, expr: &Expr) -> Run<Place> {
+        let Some(declared) = self.shader.globals.get(global.0 as usize) else {
+            return Self::stop("an unknown name", expr.span);
+        };
+        let root = match declared.storage {
+            Storage::Groupshared => Root::Shared(global),
+            Storage::Static => Root::Static(global),
+            // A `static`, which stands for another one: whatever it was given last.
+            Storage::Resource if declared.init.is_some() && !self.over_approximates() => {
+                self.some_resource(&declared.ty)
+            }
+            Storage::Resource => Root::Device {
+                resource: global,
+                index: Vec::new(),
+            },
+            Storage::Const => {
+                let value = self.constant(global)?;
+                return Ok(Place::of_value(value));
+            }
+            Storage::Uniform => Root::Uniform(global),
+            Storage::Unknown => Root::Unknown,
+        };
+        Ok(Place {
+            root,
+            base: Column::ZERO,
+            components: Components::first_of(self.parts(&expr.ty)),
+        })
+    }
+
+    /// The place of the element `base[index]`.
+    fn element_place(&mut self, base: &'a Expr, index: &'a Expr, expr: &'a Expr) -> Run<Place> {
+        let count = u32::try_from(self.parts(&expr.ty)).unwrap_or(u32::MAX);
+        let mut place = match self.variable(base) {
+            // Which components it has as a whole is nothing to its elements.
+            Some(root) => Place {
+                root,
+                base: Column::ZERO,
+                components: Components::first_of(0),
+            },
+            None => self.named_place(base)?,
+        };
+        let index_value = self.eval(index)?;
+        if index_value.is_empty() && self.over_approximates() {
+            return Self::stop("an index that is not understood", expr.span);
+        }
+        if matches!(&base.ty, Type::Array(..)) && self.shader.holds_resource(&base.ty) {
+            let is_marked = is_marked(self.shader, index);
+            self.note_index_of_resources(&index_value, is_marked);
+        }
+        // Which of an array of resources is part of the index too.
+        if let Root::Device { index: indices, .. } = &mut place.root
+            && is_resource(&base.ty)
+        {
+            indices.extend(index_value);
+            place.components = Components::first_of(count as usize);
+            return Ok(place);
+        }
+        let Some(index) = index_value.into_iter().next() else {
+            return Self::stop("an index that is not understood", expr.span);
+        };
+        if let (Root::Shared(window), Type::Resource(..)) = (&place.root, &base.ty) {
+            return Ok(self.place_in_window(*window, &index, Size::element(count)));
+        }
+        let (stride, length) = match &base.ty {
+            Type::Array(_, length) => (count, *length),
+            Type::Vector(_, length) => (1, u32::from(*length)),
+            Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
+            _ => {
+                return Self::stop("an index into something that is not understood", expr.span);
+            }
+        };
+        if let Root::Device { .. } = &place.root
+            && let Some(index) = index.uniform(self.state.active).and_then(Value::known)
+        {
+            let skip = (index as usize).saturating_mul(stride as usize);
+            place.components = place.components.part(skip, count);
+            if place.components.len() != count as usize {
+                return Self::stop("an index past the end of an element", expr.span);
+            }
+            return Ok(place);
+        }
+        self.element_in(
+            place,
+            Elements {
+                count,
+                stride,
+                length,
+            },
+            index,
+            expr.span,
+        )
+    }
+
+    /// The element of this index of a place that holds several.
+    fn element_in(&mut self, mut place: Place, elements: Elements, index: Column, span: Span) -> Run<Place> {
+        let Elements {
+            count,
+            stride,
+            length,
+        } = elements;
+        // Swizzled or strided components are picked through the list, whole ones through the base.
+        let (mut start, contiguous) = match &place.components {
+            Components::Run { start, .. } => (*start, true),
+            Components::Picked(picked) => {
+                let start = picked.first().copied().unwrap_or(0);
+                let are_next = (start..).zip(picked).all(|(next, picked)| next == *picked);
+                (start, are_next)
+            }
+        };
+        if !contiguous {
+            // What is loaded is packed: its components count from 0 again.
+            let columns = self.load(&place, span);
+            start = 0;
+            place = Place::of_value(columns);
+        }
+        place.components = Components::first_of(count as usize);
+        if place.base == Column::ZERO && (start, stride) == (0, 1) && self.is_below(&index, length) {
+            place.base = index;
+            return Ok(place);
+        }
+        let base_offset = place.base.clone();
+        place.base = self.map([&base_offset, &index], |m, v| match (v[0], v[1]) {
+            (Value::Known(base), Value::Known(index)) if *base < OUTSIDE => {
+                if *index < length {
+                    Value::Known(
+                        index
+                            .saturating_mul(stride)
+                            .saturating_add(start)
+                            .saturating_add(*base),
+                    )
+                } else {
+                    outside(*index)
+                }
+            }
+            (Value::Known(_), Value::Known(_)) => v[0].clone(),
+            _ => m.terms.apply(
+                Op::Offset,
+                &[
+                    v[0].clone(),
+                    v[1].clone(),
+                    Value::Known(stride),
+                    Value::Known(start),
+                    Value::Known(length),
+                ],
+            ),
+        });
+        Ok(place)
+    }
+
+    /// The place of the field of this number of `base`.
+    fn field_place(&mut self, base: &'a Expr, field: u32, expr: &'a Expr) -> Run<Place> {
+        let count = u32::try_from(self.parts(&expr.ty)).unwrap_or(u32::MAX);
+        let mut place = self.named_place(base)?;
+        let of = match &base.ty {
+            // The members of a `ConstantBuffer<S>` are those of its one element.
+            Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => {
+                place.components = Components::first_of(self.parts(element));
+                element
+            }
+            ty => ty,
+        };
+        let Type::Struct(id) = of else {
+            return Self::stop("a field of something that is not understood", expr.span);
+        };
+        let fields = &self.shader.structs[id.0 as usize].fields;
+        let skip: usize = fields
+            .iter()
+            .take(field as usize)
+            .map(|field| self.parts(&field.ty))
+            .fold(0, usize::saturating_add);
+        let components = place.components.part(skip, count);
+        Ok(Place { components, ..place })
     }
 
     /// Notes that a resource of several is chosen by an index.

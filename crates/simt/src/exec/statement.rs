@@ -85,7 +85,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let condition = self.condition(condition)?;
                 let then = std::slice::from_ref(&**then);
                 let otherwise = otherwise.as_ref().map_or(&[][..], |s| std::slice::from_ref(&**s));
-                self.branch((&condition, span), then, otherwise)
+                self.branch(&condition, span, then, otherwise)
             }
             StmtKind::Loop(l) => self.follow_loop(statement, l),
             StmtKind::Switch { value, cases } => self.switch(statement, value, cases),

@@ -200,19 +200,10 @@ impl<O: Observer> Machine<'_, O> {
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return self.not_known(1).pop().unwrap_or(Column::ZERO);
         };
-        let array = &self.state.shared[number];
         if self.may_find_anything(global, site) {
-            let cells = array.cells();
-            let found = self.state.active.threads().flat_map(|thread| {
-                let known = base.at(thread).known();
-                let cell = known.map(|base| base.saturating_add(component) as usize);
-                cell.map_or(cells, |cell| cells.get(cell..=cell).unwrap_or_default())
-            });
-            O::gives(self, found);
-            // A construct that makes one is not free of races, whatever it makes of the rest.
-            self.report.unproved |= self.observer.is_trying();
-            return self.not_known(1).pop().unwrap_or(Column::ZERO);
+            return self.load_anything(number, base, component);
         }
+        let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
         let mut may_meet_writes = unproved && array.may_be_written_in(interval);
@@ -271,8 +262,8 @@ impl<O: Observer> Machine<'_, O> {
             }
             value.clone()
         });
-        for read in reads {
-            O::accessed_cell(self, global, read, None);
+        for (cell, touch) in reads {
+            O::accessed_cell(self, global, cell, touch, None);
         }
         for (value, thread, cell) in suspects {
             let suspect = Suspect {
@@ -301,6 +292,20 @@ impl<O: Observer> Machine<'_, O> {
             self.conflict(global, conflict, None);
         }
         values
+    }
+
+    /// A read that is taken to find anything, which the cells may be given to.
+    fn load_anything(&mut self, number: usize, base: &Column, component: u32) -> Column {
+        let cells = self.state.shared[number].cells();
+        let found = self.state.active.threads().flat_map(|thread| {
+            let known = base.at(thread).known();
+            let cell = known.map(|base| base.saturating_add(component) as usize);
+            cell.map_or(cells, |cell| cells.get(cell..=cell).unwrap_or_default())
+        });
+        O::gives(self, found);
+        // A construct that makes one is not free of races, whatever it makes of the rest.
+        self.report.unproved |= self.observer.is_trying();
+        self.not_known(1).pop().unwrap_or(Column::ZERO)
     }
 
     /// What threads read of an array's cells that a reduction found ([`crate::terms::ranked`]): which one that is depends on data, but it
@@ -605,7 +610,7 @@ impl<O: Observer> Machine<'_, O> {
             self.leave_unsettled(site, site);
         }
         for (cell, touch, change) in writes {
-            O::accessed_cell(self, global, (cell, touch), Some(change));
+            O::accessed_cell(self, global, cell, touch, Some(change));
         }
         for (conflict, values) in conflicts {
             O::forgets(self, &values);

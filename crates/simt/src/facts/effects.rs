@@ -66,6 +66,56 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
+    /// A global is named, as the place of a write if it is `written`.
+    fn global(&mut self, shader: &Shader, global: GlobalId, ty: &Type, written: bool) {
+        self.globals.insert(global);
+        match shader.globals.get(global.0 as usize).map(|declared| declared.storage) {
+            Some(Storage::Groupshared) => {
+                let scalars = matches!(ty, Type::Array(element, _) if matches!(**element, Type::Scalar(_)));
+                self.shared_uses = self.shared_uses.saturating_add(1);
+                self.repeats |= !scalars;
+                self.shared_read.insert(global);
+                if written {
+                    self.shared_written.insert(global);
+                }
+            }
+            Some(Storage::Static) if written => {
+                self.statics.insert(global);
+            }
+            Some(Storage::Resource) if written => {
+                self.device_written.insert(global);
+            }
+            Some(Storage::Resource) => self.device_observed |= ty.is_writable(),
+            // Who sees that is not known.
+            Some(Storage::Unknown) if written => self.opaque = true,
+            _ => {}
+        }
+    }
+
+    /// What an intrinsic does besides what it does with its arguments.
+    fn intrinsic(&mut self, intrinsic: Intrinsic) {
+        self.barrier |= intrinsic.is_group_barrier();
+        if intrinsic.is_wave() {
+            let tells_place = matches!(
+                intrinsic,
+                Intrinsic::WaveGetLaneIndex | Intrinsic::WaveGetLaneCount
+            );
+            self.wave = true;
+            let reads = u32::from(intrinsic == Intrinsic::WaveReadLaneAt);
+            self.lane_reads = self.lane_reads.saturating_add(reads);
+            self.cooperates |= !tells_place;
+            self.combines_lanes |= !tells_place && !moves_registers(intrinsic);
+        }
+        self.atomic |= Atomic::of_name(intrinsic.name()).is_some();
+        self.device_barrier |= matches!(
+            intrinsic,
+            Intrinsic::AllMemoryBarrierWithGroupSync
+                | Intrinsic::DeviceMemoryBarrierWithGroupSync
+                | Intrinsic::AllMemoryBarrier
+                | Intrinsic::DeviceMemoryBarrier
+        );
+    }
+
     pub fn touches_shared(&self) -> bool {
         !self.shared_read.is_empty() || !self.shared_written.is_empty()
     }
@@ -379,31 +429,7 @@ impl EffectsCache {
                     effects.written.insert(*local);
                 }
             }
-            ExprKind::Global(global) => {
-                effects.globals.insert(*global);
-                let storage = shader.globals.get(global.0 as usize).map(|g| g.storage);
-                match storage {
-                    Some(Storage::Groupshared) => {
-                        let scalars = matches!(&expr.ty, Type::Array(element, _) if matches!(**element, Type::Scalar(_)));
-                        effects.shared_uses = effects.shared_uses.saturating_add(1);
-                        effects.repeats |= !scalars;
-                        effects.shared_read.insert(*global);
-                        if written {
-                            effects.shared_written.insert(*global);
-                        }
-                    }
-                    Some(Storage::Static) if written => {
-                        effects.statics.insert(*global);
-                    }
-                    Some(Storage::Resource) if written => {
-                        effects.device_written.insert(*global);
-                    }
-                    Some(Storage::Resource) => effects.device_observed |= expr.ty.is_writable(),
-                    // Who sees that is not known.
-                    Some(Storage::Unknown) if written => effects.opaque = true,
-                    _ => {}
-                }
-            }
+            ExprKind::Global(global) => effects.global(shader, *global, &expr.ty, written),
             ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => {
                 self.expression(shader, a, written, effects);
             }
@@ -463,26 +489,7 @@ impl EffectsCache {
                 effects.add_globals(&of_callee);
             }
             ExprKind::Intrinsic(intrinsic, arguments) => {
-                effects.barrier |= intrinsic.is_group_barrier();
-                if intrinsic.is_wave() {
-                    let tells_place = matches!(
-                        intrinsic,
-                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveGetLaneCount
-                    );
-                    effects.wave = true;
-                    let reads = u32::from(*intrinsic == Intrinsic::WaveReadLaneAt);
-                    effects.lane_reads = effects.lane_reads.saturating_add(reads);
-                    effects.cooperates |= !tells_place;
-                    effects.combines_lanes |= !tells_place && !moves_registers(*intrinsic);
-                }
-                effects.atomic |= Atomic::of_name(intrinsic.name()).is_some();
-                effects.device_barrier |= matches!(
-                    intrinsic,
-                    Intrinsic::AllMemoryBarrierWithGroupSync
-                        | Intrinsic::DeviceMemoryBarrierWithGroupSync
-                        | Intrinsic::AllMemoryBarrier
-                        | Intrinsic::DeviceMemoryBarrier
-                );
+                effects.intrinsic(*intrinsic);
                 for (index, argument) in arguments.iter().enumerate() {
                     let out = intrinsic.may_write(index);
                     effects.device_observed |= out && is_on_device(shader, argument);

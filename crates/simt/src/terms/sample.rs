@@ -373,38 +373,7 @@ impl<'t> Sample<'t> {
         // A compiler may leave out that 0 is added.
         let is_sum = matches!(op, Op::Binary(BinaryOp::Add, scalar) if scalar.is_float());
         self.guessed |= is_sum && words.contains(&(-0.0f32).to_bits());
-        let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
-        let mut scratch = Terms {
-            takes_numbers: true,
-            ..Terms::default()
-        };
-        let computed = match (op, known.as_slice()) {
-            (Op::Same, [value]) => Some(value.clone()),
-            (
-                Op::Offset,
-                [
-                    Value::Known(base),
-                    Value::Known(index),
-                    Value::Known(size),
-                    Value::Known(start),
-                    _,
-                ],
-            ) => {
-                let offset = index.wrapping_mul(*size).wrapping_add(*start).wrapping_add(*base);
-                Some(Value::Known(offset))
-            }
-            (Op::Unary(op, scalar), [value]) => Some(fold::unary(&mut scratch, *op, *scalar, value)),
-            (Op::Binary(op, scalar), [a, b]) => Some(fold::binary(&mut scratch, *op, *scalar, a, b)),
-            (Op::Cast { from, to }, [value]) => Some(fold::cast(&mut scratch, *from, *to, value)),
-            (
-                Op::Intrinsic {
-                    intrinsic, scalar, ..
-                },
-                _,
-            ) => fold::intrinsic(*intrinsic, *scalar, &words).map(Value::Known),
-            _ => None,
-        };
-        if let Some(Value::Known(word)) = computed {
+        if let Some(word) = computed(op, &words) {
             return word;
         }
         let mut op = *op;
@@ -425,7 +394,12 @@ impl<'t> Sample<'t> {
         {
             return given(self.terms.name(name), &words, component);
         }
-        // An input, or an operation that is not evaluated: some function of its arguments.
+        self.input(op, words)
+    }
+
+    /// An input, or an operation that is not evaluated: some function of its arguments.
+    fn input(&mut self, mut op: Op, mut words: Vec<u32>) -> u32 {
+        let mut hash = self.hash();
         // Of two reads of what nothing was written to each may find any word.
         let is_input = match op {
             Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } => true,
@@ -707,6 +681,42 @@ fn input(shader: &Shader, global: &Global) -> Option<Input> {
         _ => None,
     };
     (words != Words::Any || end.is_some()).then_some(Input { words, end })
+}
+
+/// The word that an operation on words gives, if it is computed from these alone.
+fn computed(op: &Op, words: &[u32]) -> Option<u32> {
+    let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
+    let mut scratch = Terms {
+        takes_numbers: true,
+        ..Terms::default()
+    };
+    let value = match (op, known.as_slice()) {
+        (Op::Same, [value]) => value.clone(),
+        (
+            Op::Offset,
+            [
+                Value::Known(base),
+                Value::Known(index),
+                Value::Known(size),
+                Value::Known(start),
+                _,
+            ],
+        ) => {
+            let offset = index.wrapping_mul(*size).wrapping_add(*start).wrapping_add(*base);
+            Value::Known(offset)
+        }
+        (Op::Unary(op, scalar), [value]) => fold::unary(&mut scratch, *op, *scalar, value),
+        (Op::Binary(op, scalar), [a, b]) => fold::binary(&mut scratch, *op, *scalar, a, b),
+        (Op::Cast { from, to }, [value]) => fold::cast(&mut scratch, *from, *to, value),
+        (
+            Op::Intrinsic {
+                intrinsic, scalar, ..
+            },
+            _,
+        ) => Value::Known(fold::intrinsic(*intrinsic, *scalar, words)?),
+        _ => return None,
+    };
+    value.known()
 }
 
 fn has_scalars(shader: &Shader, ty: &Type, is_one: fn(Scalar) -> bool) -> bool {
