@@ -16,6 +16,7 @@ use crate::detect::collectives::candidate_search::{Prober, Trail};
 use crate::detect::collectives::partial_result_taint::Marking;
 use crate::detect::shuffles::ladders::Ladders;
 use crate::detect::witness::Recorder;
+use crate::exec::atomic::Cell;
 use crate::exec::memory::Touch;
 use crate::exec::{AtomicAccess, Machine, Observer, Run, RunMode};
 use crate::facts::effects::Effects;
@@ -191,11 +192,12 @@ impl Observer for Detectors {
     fn serve<'a>(
         machine: &mut Machine<'a, Self>,
         name: &str,
-        cell: (GlobalId, &[Column], u32),
-        operands: (&'a [Expr], &[Column]),
+        cell: &Cell<'_>,
+        operands: &'a [Expr],
+        amount: &[Column],
         expr: &Expr,
     ) -> Run<Vec<Column>> {
-        machine.serve(name, cell, operands, expr)
+        machine.serve(name, cell, operands, amount, expr)
     }
 
     fn is_made_of_slots(machine: &Machine<'_, Self>, column: &Column) -> bool {

@@ -18,8 +18,9 @@ use crate::terms::operator::Operator;
 use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 
-/// What an atomic is made on that is not groupshared.
+/// What an atomic is made on.
 pub(crate) struct Cell<'c> {
+    /// Or a groupshared variable.
     pub resource: GlobalId,
     pub index: &'c [Column],
     pub component: u32,
@@ -88,7 +89,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 component: place.components.first().unwrap_or(0),
                 supposed: &supposed,
             };
-            return self.atomic_on_device(name, &cell, operands, (target.span, expr));
+            return self.atomic_on_device(name, &cell, operands, target.span, expr);
         }
         let Some((array, base)) = place.in_shared() else {
             return Self::stop("an atomic on something that is not shared", expr.span);
@@ -101,8 +102,13 @@ impl<'a, O: Observer> Machine<'a, O> {
             amount.extend(self.eval(operand)?);
         }
         if self.mode == RunMode::LaneByLane {
-            let cell = (array, std::slice::from_ref(&base), component);
-            let old = O::serve(self, name, cell, (inputs, &amount), expr)?;
+            let cell = Cell {
+                resource: array,
+                index: std::slice::from_ref(&base),
+                component,
+                supposed: &supposed,
+            };
+            let old = O::serve(self, name, &cell, inputs, &amount, expr)?;
             return self.store_found(out, &old);
         }
         O::atomic_on(self, array, false, name);
@@ -260,7 +266,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         name: &str,
         cell: &Cell<'_>,
         operands: &'a [Expr],
-        (place, expr): (Span, &Expr),
+        place: Span,
+        expr: &Expr,
     ) -> Run<Vec<Column>> {
         let &Cell {
             resource,
@@ -275,7 +282,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             for operand in inputs {
                 amount.extend(self.eval(operand)?);
             }
-            let old = O::serve(self, name, (resource, index, component), (inputs, &amount), expr)?;
+            let old = O::serve(self, name, cell, inputs, &amount, expr)?;
             return self.store_found(out, &old);
         }
         for operand in inputs {
@@ -318,7 +325,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         name: &str,
         cell: &Cell<'_>,
         arguments: &'a [Expr],
-        (place, expr): (Span, &Expr),
+        place: Span,
+        expr: &Expr,
         count: usize,
     ) -> Run<Vec<Column>> {
         self.state.publishes = true;

@@ -443,7 +443,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         &mut self,
         resource: GlobalId,
         object: &'a Expr,
-        (name, arguments): (&str, &'a [Expr]),
+        name: &str,
+        arguments: &'a [Expr],
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
         let (at, value) = match (name.starts_with("Store"), arguments) {

@@ -20,7 +20,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     ) -> Run<Vec<Column>> {
         let place = self.place(object)?;
         if let Some((window, _)) = place.in_shared() {
-            return self.method_of_window(window, object, (name, arguments), expr);
+            return self.method_of_window(window, object, name, arguments, expr);
         }
         let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
         let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {
@@ -73,7 +73,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     return self.opaque_of(Some((object, place)), arguments, expr);
                 };
                 let (at, supposed) =
-                    self.supposing((None, std::slice::from_ref(at)), |machine| machine.eval(at))?;
+                    self.supposing(None, std::slice::from_ref(at), |machine| machine.eval(at))?;
                 if at.is_empty() {
                     return Self::stop("an address that is not understood", expr.span);
                 }
@@ -84,7 +84,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     component: 0,
                     supposed: &supposed,
                 };
-                self.atomic_on_device(name, &cell, operands, (object.span, expr))
+                self.atomic_on_device(name, &cell, operands, object.span, expr)
             }
             _ => {
                 if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
@@ -97,7 +97,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                         component: u32::MAX,
                         supposed: &BTreeSet::new(),
                     };
-                    return self.count_on_device(name, &cell, arguments, (object.span, expr), count);
+                    return self.count_on_device(name, &cell, arguments, object.span, expr, count);
                 }
                 self.opaque_of(Some((object, place)), arguments, expr)
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, GlobalId, LocalId, Span, Stmt};
 
+use crate::exec::atomic::Cell;
 use crate::exec::memory::Touch;
 use crate::exec::{Machine, Run};
 use crate::facts::effects::Effects;
@@ -123,8 +124,9 @@ pub(crate) trait Observer: Default {
     fn serve<'a>(
         machine: &mut Machine<'a, Self>,
         name: &str,
-        cell: (GlobalId, &[Column], u32),
-        operands: (&'a [Expr], &[Column]),
+        cell: &Cell<'_>,
+        operands: &'a [Expr],
+        amount: &[Column],
         expr: &Expr,
     ) -> Run<Vec<Column>>;
     /// Whether these values were made from the number that an atomic found.

@@ -279,7 +279,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
             return Ok(place);
         }
-        self.element_in(
+        Ok(self.element_in(
             place,
             Elements {
                 count,
@@ -288,11 +288,11 @@ impl<'a, O: Observer> Machine<'a, O> {
             },
             index,
             expr.span,
-        )
+        ))
     }
 
     /// The element of this index of a place that holds several.
-    fn element_in(&mut self, mut place: Place, elements: Elements, index: Column, span: Span) -> Run<Place> {
+    fn element_in(&mut self, mut place: Place, elements: Elements, index: Column, span: Span) -> Place {
         let Elements {
             count,
             stride,
@@ -316,7 +316,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         place.components = Components::first_of(count as usize);
         if place.base == Column::ZERO && (start, stride) == (0, 1) && self.is_below(&index, length) {
             place.base = index;
-            return Ok(place);
+            return place;
         }
         let base_offset = place.base.clone();
         place.base = self.map([&base_offset, &index], |m, v| match (v[0], v[1]) {
@@ -344,7 +344,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 ],
             ),
         });
-        Ok(place)
+        place
     }
 
     /// The place of the field of this number of `base`.

@@ -29,7 +29,7 @@ const MAX_CALL: usize = 1000;
 impl<'a, O: Observer> Machine<'a, O> {
     /// The place that an atomic is made on, and what was supposed of it.
     pub fn cell(&mut self, target: &'a Expr) -> Run<(Place, BTreeSet<String>)> {
-        self.supposing((Some(target), &[]), |machine| {
+        self.supposing(Some(target), &[], |machine| {
             let mut index = Vec::new();
             if !machine.undeclared_cell(target, &mut index)? {
                 return machine.place(target);
@@ -128,7 +128,8 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// were one thing each.
     pub fn supposing<T>(
         &mut self,
-        (place, indices): (Option<&Expr>, &[Expr]),
+        place: Option<&Expr>,
+        indices: &[Expr],
         look_up: impl FnOnce(&mut Self) -> Run<T>,
     ) -> Run<(T, BTreeSet<String>)> {
         let mut names = BTreeSet::new();
@@ -175,7 +176,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let Some((at, operands)) = arguments.split_at_checked(addresses) else {
             return Ok(None);
         };
-        let (cell, supposed) = self.supposing((Some(object), at), |machine| {
+        let (cell, supposed) = self.supposing(Some(object), at, |machine| {
             let mut index = Vec::new();
             if !machine.undeclared_cell(object, &mut index)? {
                 return Ok(None);
@@ -193,9 +194,9 @@ impl<'a, O: Observer> Machine<'a, O> {
             supposed: &supposed,
         };
         let given = if by_address {
-            self.atomic_on_device(name, &cell, operands, (object.span, expr))?
+            self.atomic_on_device(name, &cell, operands, object.span, expr)?
         } else {
-            self.count_on_device(name, &cell, operands, (object.span, expr), 1)?
+            self.count_on_device(name, &cell, operands, object.span, expr, 1)?
         };
         // Of another object the method may leave something in what it is given.
         for argument in arguments.iter().take(2) {

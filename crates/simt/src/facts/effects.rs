@@ -69,7 +69,11 @@ impl Effects {
     /// A global is named, as the place of a write if it is `written`.
     fn global(&mut self, shader: &Shader, global: GlobalId, ty: &Type, written: bool) {
         self.globals.insert(global);
-        match shader.globals.get(global.0 as usize).map(|declared| declared.storage) {
+        match shader
+            .globals
+            .get(global.0 as usize)
+            .map(|declared| declared.storage)
+        {
             Some(Storage::Groupshared) => {
                 let scalars = matches!(ty, Type::Array(element, _) if matches!(**element, Type::Scalar(_)));
                 self.shared_uses = self.shared_uses.saturating_add(1);

@@ -166,7 +166,7 @@ impl Terms {
     /// be either.
     fn extremum(&self, condition: &Value, a: &Value, b: &Value) -> Option<Operator> {
         let mut scalar = None;
-        let mut if_so = |order| self.holds_if((condition, DEEPEST), (a, b), order, &mut scalar);
+        let mut if_so = |order| self.holds_if(condition, DEEPEST, (a, b), order, &mut scalar);
         let (less, greater) = (if_so(Ordering::Less)?, if_so(Ordering::Greater)?);
         match (scalar?, less) {
             _ if less == greater => None,
@@ -213,7 +213,8 @@ impl Terms {
     /// are compared as.
     fn holds_if(
         &self,
-        (condition, depth): (&Value, u32),
+        condition: &Value,
+        depth: u32,
         values: (&Value, &Value),
         order: Ordering,
         scalar: &mut Option<Scalar>,
@@ -224,13 +225,13 @@ impl Terms {
         let depth = depth.checked_sub(1)?;
         match (op, operands) {
             (Op::Unary(UnaryOp::Not, _), [inner]) => self
-                .holds_if((inner, depth), values, order, scalar)
+                .holds_if(inner, depth, values, order, scalar)
                 .map(|holds| !holds),
             (Op::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), _), both) => {
                 let decides = *op == BinaryOp::LogicalOr;
                 let mut all = Some(!decides);
                 for one in both {
-                    match self.holds_if((one, depth), values, order, scalar) {
+                    match self.holds_if(one, depth, values, order, scalar) {
                         Some(holds) if holds == decides => return Some(decides),
                         Some(_) => {}
                         None => all = None,

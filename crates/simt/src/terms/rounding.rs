@@ -171,7 +171,7 @@ impl Terms {
             }
             return;
         }
-        derivations.note((operator, value), way, &[a.clone(), b.clone()]);
+        derivations.note(operator, value, way, &[a.clone(), b.clone()]);
     }
 
     /// Notes that a value was taken for equal to another one of its form, and that one or both were left out for it: by a
@@ -217,7 +217,7 @@ impl Terms {
             if others.is_empty() {
                 derivations.one_of(operator).insert(total.clone());
             } else {
-                derivations.note((operator, &total), way, values);
+                derivations.note(operator, &total, way, values);
             }
         }
         total
@@ -270,7 +270,7 @@ impl Derivations {
         }
     }
 
-    fn note(&mut self, (operator, value): (Operator, &Value), way: Way, operands: &[Value]) {
+    fn note(&mut self, operator: Operator, value: &Value, way: Way, operands: &[Value]) {
         let is_form = match value {
             Value::Known(_) => return,
             Value::Run { start, end, .. } => end - start > 1,
@@ -281,7 +281,7 @@ impl Derivations {
             return;
         }
         match self.of.get(value) {
-            Some(known) if known.is((operator, way), operands) => {}
+            Some(known) if known.is(operator, way, operands) => {}
             Some(_) => {
                 self.several_of(operator).insert(value.clone());
             }
@@ -296,7 +296,7 @@ impl Derivations {
 impl Derivation {
     /// A sum or a product of two is the same in either order. An extremum is not: of two floats that compare equal
     /// `min(a, b)` may give the first one, or the second.
-    fn is(&self, (operator, way): (Operator, Way), operands: &[Value]) -> bool {
+    fn is(&self, operator: Operator, way: Way, operands: &[Value]) -> bool {
         let swapped = || match (operands, &*self.operands) {
             ([a, b], [c, d]) => way == Way::Pair && !operator.is_extremum() && (a, b) == (d, c),
             _ => false,

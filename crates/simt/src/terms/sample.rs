@@ -260,7 +260,7 @@ impl<'t> Sample<'t> {
                 }
             }
             if sample.given.is_some() {
-                let error = exactness.error((operator, f32::from_bits(total)), &errors);
+                let error = exactness.error(operator, f32::from_bits(total), &errors);
                 sample.guessed |= error.is_none();
                 sample.error = sample.error.max(error.unwrap_or_default());
             }
@@ -539,7 +539,7 @@ impl Exactness {
     /// exact, and where a whole number is made of such bits.
     ///
     /// Of rounding errors in a sum as many cancel as not, so that a sum of n parts is taken for one of log₂ n steps.
-    fn error(&self, (operator, total): (Operator, f32), of_parts: &Errors) -> Option<f64> {
+    fn error(&self, operator: Operator, total: f32, of_parts: &Errors) -> Option<f64> {
         let error = match *self {
             Exactness::Lost => return None,
             _ if of_parts.most == 0.0 && self.holds() => 0.0,

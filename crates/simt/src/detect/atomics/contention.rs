@@ -68,6 +68,29 @@ pub(crate) struct Site {
     intervals: BTreeSet<u32>,
 }
 
+impl Site {
+    /// Adds what the atomic does when it is made once more.
+    fn add(&mut self, again: Claim) {
+        let Some(claim) = &mut self.claim else {
+            self.claim = Some(again);
+            return;
+        };
+        claim.supposed.extend(again.supposed);
+        claim.is_certain &= again.is_certain;
+        claim.has_known_cell &= again.has_known_cell;
+        if again.meanwhile == Meanwhile::Unknown {
+            claim.meanwhile = again.meanwhile;
+        }
+        if claim.amount != again.amount {
+            claim.amount = Amount::Varying;
+        }
+        claim.cells = match (claim.cells, again.cells) {
+            (Cells::Few(a), Cells::Few(b)) => Cells::Few(a.max(b)),
+            (Cells::One, cells) | (cells, Cells::One) => cells,
+        };
+    }
+}
+
 impl Claims {
     /// Those of runs of one part of the group after another.
     pub fn in_parts() -> Claims {
@@ -168,13 +191,7 @@ impl Machine<'_, Detectors> {
         let mut address = met.address.iter().map(|column| column.uniform(active));
         let is_one = address.clone().all(|value| value.is_some());
         let is_at_number = address.all(|value| value.is_some_and(|value| value.known().is_some()));
-        let source = match operation {
-            // What is consumed is an element, not the number of one.
-            Some(Atomic::Consume) => Source::Spread,
-            _ if !is_one => Source::Spread,
-            Some(operation) if operation.counts() => Source::Counter(mark),
-            _ => Source::Other(mark),
-        };
+        let source = source_of(operation, mark, is_one);
         let Some(operation) = operation else {
             return source;
         };
@@ -240,7 +257,7 @@ impl Machine<'_, Detectors> {
             site.is_spread = true;
             return source;
         };
-        let claim = site.claim.get_or_insert(Claim {
+        site.add(Claim {
             operation,
             cells,
             amount,
@@ -255,22 +272,9 @@ impl Machine<'_, Detectors> {
             place: met.place,
             span: met.span,
             function: key.0,
-            supposed: BTreeSet::new(),
+            supposed: met.supposed.clone(),
             parts: Err(NotCombined::Unfollowed),
         });
-        claim.supposed.extend(met.supposed.iter().cloned());
-        claim.is_certain &= is_certain;
-        claim.has_known_cell &= has_known_cell;
-        if meanwhile == Meanwhile::Unknown {
-            claim.meanwhile = meanwhile;
-        }
-        if claim.amount != amount {
-            claim.amount = Amount::Varying;
-        }
-        claim.cells = match (claim.cells, cells) {
-            (Cells::Few(a), Cells::Few(b)) => Cells::Few(a.max(b)),
-            (Cells::One, cells) | (cells, Cells::One) => cells,
-        };
         source
     }
 
@@ -361,5 +365,16 @@ impl Machine<'_, Detectors> {
         for column in locals.chain(self.state.statics.values()).flatten() {
             self.uses(column);
         }
+    }
+}
+
+/// Where the value comes from that an atomic finds, which is on one cell for all if `is_one`.
+fn source_of(operation: Option<Atomic>, mark: Mark, is_one: bool) -> Source {
+    match operation {
+        // What is consumed is an element, not the number of one.
+        Some(Atomic::Consume) => Source::Spread,
+        _ if !is_one => Source::Spread,
+        Some(operation) if operation.counts() => Source::Counter(mark),
+        _ => Source::Other(mark),
     }
 }

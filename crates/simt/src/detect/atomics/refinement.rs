@@ -28,6 +28,7 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Sha
 use crate::detect::Detectors;
 use crate::detect::atomics::aggregation::{block_of, statement_at};
 use crate::exec::RunMode;
+use crate::exec::atomic::Cell;
 use crate::exec::atomic::combining;
 use crate::exec::handle::from_heap;
 use crate::exec::transfer::resource_name;
@@ -344,8 +345,9 @@ impl<'a> Machine<'a, Detectors> {
     pub fn serve(
         &mut self,
         name: &str,
-        (resource, address, component): (GlobalId, &[Column], u32),
-        (operands, amount): (&'a [Expr], &[Column]),
+        on: &Cell<'_>,
+        operands: &'a [Expr],
+        amount: &[Column],
         expr: &Expr,
     ) -> Run<Vec<Column>> {
         let cell_type = operands.first().and_then(|operand| operand.ty.scalar());
@@ -362,9 +364,9 @@ impl<'a> Machine<'a, Detectors> {
         };
         served.steps.push(Step {
             operator,
-            resource: self.terms.symbol(resource_name(self.shader, resource)),
-            component,
-            address: address.iter().map(|column| column.at(first).clone()).collect(),
+            resource: self.terms.symbol(resource_name(self.shader, on.resource)),
+            component: on.component,
+            address: on.index.iter().map(|column| column.at(first).clone()).collect(),
         });
         let (active, lanes) = (self.state.active, self.lanes);
         let mut found = vec![Value::Known(0); lanes];

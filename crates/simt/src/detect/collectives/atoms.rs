@@ -32,6 +32,9 @@ enum Home {
     Register(LocalId, usize),
 }
 
+/// By value: the first cell of each row that holds it.
+type Holders = FxHashMap<Value, Vec<(Home, u32)>>;
+
 /// The free atoms of a probe.
 pub(crate) struct Atoms {
     pub first: u32,
@@ -104,8 +107,7 @@ impl Machine<'_, Detectors> {
     ) -> Atoms {
         let is_free = |cell: &Value| frees_known_cells || cell.known().is_none();
         let mut origins: Vec<(Home, u32)> = Vec::new();
-        // By value: the first cell of each row that holds it.
-        let mut known: FxHashMap<Value, Vec<(Home, u32)>> = FxHashMap::default();
+        let mut known = Holders::default();
         for array in &self.state.shared {
             let Some(layout) = layouts.array(array.global) else {
                 continue;
@@ -160,6 +162,29 @@ impl Machine<'_, Detectors> {
             }
         }
         let first = self.terms.inputs(origins.len() as u32);
+        self.put_in_cells(first, &layouts, is_free);
+        for (local, component, atoms) in registers {
+            let columns = self.state.frame.locals.get_mut(local.0 as usize);
+            if let Some(column) = columns.and_then(|columns| columns.get_mut(component)) {
+                *column = Column::Lanes(atoms.into_iter().map(|atom| Value::atom(first + atom)).collect());
+            }
+        }
+        let mut atoms = Atoms {
+            first,
+            origins,
+            layouts,
+            twins,
+            has_choice: !taken.is_empty(),
+        };
+        for (local, component) in mixed {
+            let twin = self.put_in_mixed(&atoms, &known, local, component);
+            atoms.twins.extend(twin);
+        }
+        atoms
+    }
+
+    /// Puts the atoms from `first` on into the free cells of the arrays.
+    fn put_in_cells(&mut self, first: u32, layouts: &Layouts, is_free: impl Fn(&Value) -> bool) {
         let mut next = first;
         for array in &mut self.state.shared {
             let Some(layout) = layouts.arrays.get(&array.global) else {
@@ -179,49 +204,51 @@ impl Machine<'_, Detectors> {
                 }
             }
         }
-        for (local, component, atoms) in registers {
-            let columns = self.state.frame.locals.get_mut(local.0 as usize);
-            if let Some(column) = columns.and_then(|columns| columns.get_mut(component)) {
-                *column = Column::Lanes(atoms.into_iter().map(|atom| Value::atom(first + atom)).collect());
-            }
-        }
-        for (local, component) in mixed {
-            let columns = self.state.frame.locals.get_mut(local.0 as usize);
-            let column = columns.and_then(|columns| columns.get_mut(component));
-            if let Some(Column::Lanes(values)) = column {
-                let is_own = |atom: u32, thread: usize| match origins.get(atom as usize) {
-                    Some((Home::Cells(global, _), rank)) => {
-                        let length = layouts.array(*global).map_or(1, Layout::row_length);
-                        *rank as usize % length.max(1) == thread
-                    }
-                    _ => false,
-                };
-                let mut cells = vec![None; values.len()];
-                let freed = values.iter().enumerate().map(|(thread, value)| {
-                    match known.get(value).and_then(|holders| holders.first()) {
-                        _ if self.terms.is_place(value) => value.clone(),
-                        Some((_, atom)) if is_own(*atom, thread) => {
-                            cells[thread] = cell_of(&layouts, &origins, *atom);
-                            Value::atom(first + atom)
-                        }
-                        _ => self.terms.fresh(),
-                    }
-                });
-                *values = freed.collect();
-                twins.push(Twin {
-                    local,
-                    component,
-                    cells,
-                });
-            }
-        }
-        Atoms {
+    }
+
+    /// A component of a variable that is known for some threads: for others it is the atom of the cell that holds it, if the
+    /// cell is the thread's own.
+    fn put_in_mixed(
+        &mut self,
+        atoms: &Atoms,
+        known: &Holders,
+        local: LocalId,
+        component: usize,
+    ) -> Option<Twin> {
+        let Atoms {
             first,
             origins,
             layouts,
-            twins,
-            has_choice: !taken.is_empty(),
-        }
+            ..
+        } = atoms;
+        let columns = self.state.frame.locals.get_mut(local.0 as usize)?;
+        let Column::Lanes(values) = columns.get_mut(component)? else {
+            return None;
+        };
+        let is_own = |atom: u32, thread: usize| match origins.get(atom as usize) {
+            Some((Home::Cells(global, _), rank)) => {
+                let length = layouts.array(*global).map_or(1, Layout::row_length);
+                *rank as usize % length.max(1) == thread
+            }
+            _ => false,
+        };
+        let mut cells = vec![None; values.len()];
+        let freed = values.iter().enumerate().map(|(thread, value)| {
+            match known.get(value).and_then(|holders| holders.first()) {
+                _ if self.terms.is_place(value) => value.clone(),
+                Some((_, atom)) if is_own(*atom, thread) => {
+                    cells[thread] = cell_of(layouts, origins, *atom);
+                    Value::atom(first + atom)
+                }
+                _ => self.terms.fresh(),
+            }
+        });
+        *values = freed.collect();
+        Some(Twin {
+            local,
+            component,
+            cells,
+        })
     }
 }
 
@@ -229,7 +256,7 @@ impl Machine<'_, Detectors> {
 /// is stored in an array of its own. A variable that is written then takes a row that none of those before it has `taken`: whichever
 /// it takes, that holds the same.
 fn shared_cells(
-    known: &FxHashMap<Value, Vec<(Home, u32)>>,
+    known: &Holders,
     values: &[Value],
     taken: Option<&mut Vec<Home>>,
     from_last: bool,

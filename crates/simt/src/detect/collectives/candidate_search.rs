@@ -567,7 +567,7 @@ impl<'a> Machine<'a, Detectors> {
                         known_cells: *known_cells,
                         from_last,
                     };
-                    let tried = self.try_candidate((statements, effects, &all), layouts, freeing);
+                    let tried = self.try_candidate(statements, effects, &all, layouts, freeing);
                     self.observer.prober.watch = None;
                     tried
                 };
@@ -590,7 +590,9 @@ impl<'a> Machine<'a, Detectors> {
 
     fn try_candidate(
         &mut self,
-        (statements, effects, all): (&'a [Stmt], &[Effects], &Effects),
+        statements: &'a [Stmt],
+        effects: &[Effects],
+        all: &Effects,
         layouts: Layouts,
         freeing: Freeing,
     ) -> (Option<Candidate>, bool) {
@@ -649,7 +651,7 @@ impl<'a> Machine<'a, Detectors> {
                 })
             };
             let is_wanted = |kind: Kind, count: u32| is_end || is_news(kind, count);
-            let Some(mut found) = self.classify(&atoms, (ran, &so_far), &is_wanted) else {
+            let Some(mut found) = self.classify(&atoms, ran, &so_far, &is_wanted) else {
                 continue;
             };
             if is_last && !is_of_one(&found.output) {

@@ -10,11 +10,12 @@ use crate::detect::collectives::partial_results::{Row, Watch, borrowed, row_leng
 use crate::detect::collectives::pattern;
 use crate::detect::collectives::pattern::Scan;
 use crate::detect::collectives::result_merging::{Pattern, Several};
+use crate::detect::collectives::rewrite::Results;
 use crate::exec::Machine;
 use crate::exec::memory::Shared;
 use crate::facts::effects::Effects;
 use crate::finding::leftovers::{Leftovers, Place, Places};
-use crate::finding::{Collective, Companions, Elements, Kind, Obstacle, Order, Shape};
+use crate::finding::{Collective, Companions, Elements, Kind, Obstacle, Order, Rewrite, Shape};
 use crate::terms::Term;
 use crate::terms::operator::Operator;
 use crate::terms::packed16::Half;
@@ -23,13 +24,22 @@ use crate::terms::value::{Op, Value};
 /// Atoms that are looked at to tell which values a total went into.
 const MAX_MADE_OF: usize = 1 << 16;
 
+/// What the elements from `first` to `end` come to, combined by an operator.
+#[derive(Clone, Copy)]
+struct Total {
+    operator: Operator,
+    first: u32,
+    end: u32,
+}
+
 impl Machine<'_, Detectors> {
     /// What the places hold after the candidate's statements, if it has a name. How code can take their place is worked out for those
     /// that are wanted, by their kind and the number of their elements.
     pub fn classify(
         &mut self,
         atoms: &Atoms,
-        (ran, effects): (Executed<'_>, &Effects),
+        ran: Executed<'_>,
+        effects: &Effects,
         is_wanted: &dyn Fn(Kind, u32) -> bool,
     ) -> Option<Collective> {
         let watch = self.observer.prober.watch.take()?;
@@ -40,7 +50,7 @@ impl Machine<'_, Detectors> {
         };
         let collective = halves
             .iter()
-            .find_map(|half| self.classify_watched((&watch, *half), atoms, (ran, effects), is_wanted));
+            .find_map(|half| self.classify_watched(&watch, *half, atoms, ran, effects, is_wanted));
         self.observer.prober.watch = Some(watch);
         collective
     }
@@ -139,7 +149,7 @@ impl Machine<'_, Detectors> {
                 }
             });
             let found = found.and_then(|scan| Some((scan, at(place, scan.at)?, scan.total())));
-            let found = found.or_else(|| spread_scan(atoms, place, row, (lanes, is_swept)));
+            let found = found.or_else(|| spread_scan(atoms, place, row, lanes, is_swept));
             let Some((scan, output, total)) = found.filter(|(scan, ..)| scan.operator.is_on(*scalar)) else {
                 continue;
             };
@@ -163,9 +173,11 @@ impl Machine<'_, Detectors> {
 
     fn classify_watched(
         &mut self,
-        (watch, half): (&Watch, Option<Half>),
+        watch: &Watch,
+        half: Option<Half>,
         atoms: &Atoms,
-        (ran, effects): (Executed<'_>, &Effects),
+        ran: Executed<'_>,
+        effects: &Effects,
         is_wanted: &dyn Fn(Kind, u32) -> bool,
     ) -> Option<Collective> {
         let lanes = self.lanes as u32;
@@ -245,93 +257,136 @@ impl Machine<'_, Detectors> {
             collective.leftovers.result = self.scanned(watch, outputs, main.count, half.is_none());
         }
         if collective.kind == Kind::Reduction && half.is_none() {
-            let ranges = several.ranges.iter();
-            let ranges: Vec<_> = ranges.map(|(first, end)| (main.operator, *first, *end)).collect();
-            if ranges.iter().any(|range| self.stores_a_part(watch, *range)) {
+            let totals: Vec<Total> = { several.ranges.iter() }
+                .map(|(first, end)| Total {
+                    operator: main.operator,
+                    first: *first,
+                    end: *end,
+                })
+                .collect();
+            if totals.iter().any(|total| self.stores_a_part(watch, *total)) {
                 return None;
             }
-            let is_total = |value: &Value| {
-                pattern::run(value).is_some_and(|(operator, start, end)| {
-                    let mut beside = collective.beside.iter();
-                    let is_its = |own| own == main.operator || beside.any(|other| other.operator == own);
-                    end - start == main.count && operator.is_some_and(is_its)
-                })
-            };
-            let may_be_of_sorted = collective.may_be_of_sorted();
-            // Of what was sorted, whatever else there is may be a result as well.
-            let is_rest = |value: &Value| value.known().is_none() && !is_total(value);
-            let is_of_parts = |value: &Value| {
-                if may_be_of_sorted {
-                    is_rest(value)
-                } else {
-                    ranges.iter().any(|range| is_part(value, *range))
-                }
-            };
-            let mut left = MAX_MADE_OF;
-            let mut is_of_all = |value: &Value| {
-                ranges
-                    .iter()
-                    .any(|(_, first, end)| self.is_of_all(value, (*first, *end), &mut left))
-            };
-            let mut parts = self.places(watch, &mut |value| is_of_parts(value));
-            let mut result = self.places(watch, &mut |value| {
-                is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
-            });
-            // The cells of a transform depend on all elements and not on their total: they are more than the total. What is
-            // chosen with it depends on all elements, too, and lies where the total does.
-            let mut left = MAX_MADE_OF;
-            let mut is_of_total = |(global, cell): &(GlobalId, u32)| {
-                let array = self.state.shared.iter().find(|array| array.global == *global);
-                let value = array.and_then(|array| array.cells().get(*cell as usize));
-                let mut ranges = ranges.iter();
-                value.is_none_or(|value| ranges.all(|range| self.is_of_total(value, *range, &mut left)))
-            };
-            let (of_total, others): (Vec<_>, Vec<_>) = result.cells.into_iter().partition(&mut is_of_total);
-            let rank = |(global, cell): &(GlobalId, u32)| {
-                let layout = watch.layouts.array(*global);
-                layout.map(|layout| cell / u32::try_from(layout.width().max(1)).unwrap_or(1))
-            };
-            let ranks: FxHashSet<Option<u32>> = of_total.iter().map(rank).collect();
-            let is_companion = |cell: &(GlobalId, u32)| has_companions && ranks.contains(&rank(cell));
-            let (companions, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_companion);
-            result.cells = of_total;
-            result.cells.extend(companions);
-            parts.cells.extend(others);
-            collective.leftovers.parts = parts;
-            collective.leftovers.result = result;
+            collective.leftovers = self.leftovers_of_total(watch, &collective, &totals, has_companions);
         }
-        // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
-        let is_scan = collective.kind != Kind::Reduction;
         collective.rewrite = if !is_wanted(collective.kind, collective.count) {
             Err(Obstacle::SomeRuns)
         } else if half.is_some() {
             Err(Obstacle::Halves)
         } else if has_companions && collective.companions.is_none() {
             Err(Obstacle::Companions)
-        } else if is_scan && collective.segment != collective.count {
-            Err(Obstacle::Segmented(collective.segment))
-        } else if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {
-            Err(Obstacle::ElementsPerThread)
         } else {
-            let of_scan = Some(&total).filter(|_| is_scan);
-            let results = (several.also, &*collective.beside);
-            let rewrite = self.rewrite(watch, ran, &collective.output, results, of_scan, &[]);
-            rewrite.or_else(|obstacle| {
-                let found = (&collective.input, &collective.output, &total);
-                let is_one = !is_scan && collective.beside.is_empty();
-                let before = is_one.then(|| self.rewrite_before_last_step(watch, ran, found));
-                before.flatten().ok_or(obstacle)
-            })
+            self.rewrite_of(watch, ran, &collective, several.also, &total)
         };
         Some(collective)
+    }
+
+    /// How code can take the construct's place. Wave forms are written of a total, and of a scan from the left of one or two
+    /// elements a thread. `also` are other places of the result, and `total` is what all elements come to.
+    fn rewrite_of(
+        &mut self,
+        watch: &Watch,
+        ran: Executed<'_>,
+        collective: &Collective,
+        also: Vec<Elements>,
+        total: &Value,
+    ) -> Result<Rewrite, Obstacle> {
+        let lanes = self.lanes as u32;
+        let is_scan = collective.kind != Kind::Reduction;
+        if is_scan && collective.segment != collective.count {
+            return Err(Obstacle::Segmented(collective.segment));
+        }
+        if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {
+            return Err(Obstacle::ElementsPerThread);
+        }
+        let Collective {
+            input,
+            output,
+            beside,
+            ..
+        } = collective;
+        let results = Results {
+            output,
+            also,
+            beside,
+            total: Some(total).filter(|_| is_scan),
+        };
+        let rewrite = self.rewrite(watch, ran, results, &[]);
+        rewrite.or_else(|obstacle| {
+            let is_one = !is_scan && beside.is_empty();
+            let before = is_one.then(|| self.rewrite_before_last_step(watch, ran, input, output, total));
+            before.flatten().ok_or(obstacle)
+        })
+    }
+
+    /// Where a reduction leaves its total, and where parts of it.
+    fn leftovers_of_total(
+        &self,
+        watch: &Watch,
+        collective: &Collective,
+        totals: &[Total],
+        has_companions: bool,
+    ) -> Leftovers {
+        let is_total = |value: &Value| {
+            pattern::run(value).is_some_and(|(operator, start, end)| {
+                let mut beside = collective.beside.iter();
+                let is_its = |own| own == collective.operator || beside.any(|other| other.operator == own);
+                end - start == collective.count && operator.is_some_and(is_its)
+            })
+        };
+        let may_be_of_sorted = collective.may_be_of_sorted();
+        // Of what was sorted, whatever else there is may be a result as well.
+        let is_rest = |value: &Value| value.known().is_none() && !is_total(value);
+        let is_of_parts = |value: &Value| {
+            if may_be_of_sorted {
+                is_rest(value)
+            } else {
+                totals.iter().any(|total| is_part(value, *total))
+            }
+        };
+        let mut left = MAX_MADE_OF;
+        let mut is_of_all = |value: &Value| {
+            totals
+                .iter()
+                .any(|total| self.is_of_all(value, *total, &mut left))
+        };
+        let mut parts = self.places(watch, &mut |value| is_of_parts(value));
+        let mut result = self.places(watch, &mut |value| {
+            is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
+        });
+        // The cells of a transform depend on all elements and not on their total: they are more than the total. What is
+        // chosen with it depends on all elements, too, and lies where the total does.
+        let mut left = MAX_MADE_OF;
+        let mut is_of_total = |(global, cell): &(GlobalId, u32)| {
+            let array = self.state.shared.iter().find(|array| array.global == *global);
+            let value = array.and_then(|array| array.cells().get(*cell as usize));
+            let mut totals = totals.iter();
+            value.is_none_or(|value| totals.all(|total| self.is_of_total(value, *total, &mut left)))
+        };
+        let (of_total, others): (Vec<_>, Vec<_>) = result.cells.into_iter().partition(&mut is_of_total);
+        let rank = |(global, cell): &(GlobalId, u32)| {
+            let layout = watch.layouts.array(*global);
+            layout.map(|layout| cell / u32::try_from(layout.width().max(1)).unwrap_or(1))
+        };
+        let ranks: FxHashSet<Option<u32>> = of_total.iter().map(rank).collect();
+        let is_companion = |cell: &(GlobalId, u32)| has_companions && ranks.contains(&rank(cell));
+        let (companions, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_companion);
+        result.cells = of_total;
+        result.cells.extend(companions);
+        parts.cells.extend(others);
+        Leftovers {
+            parts,
+            result,
+            ..Leftovers::default()
+        }
     }
 }
 
 impl Machine<'_, Detectors> {
     /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
-    fn stores_a_part(&self, watch: &Watch, range: (Operator, u32, u32)) -> bool {
+    fn stores_a_part(&self, watch: &Watch, total: Total) -> bool {
         let writes = self.state.writes.iter().skip(watch.writes_before);
-        writes.into_iter().any(|write| is_part(&write.value, range))
+        writes.into_iter().any(|write| is_part(&write.value, total))
     }
 
     /// Where the results are of scans of `count` elements that end in these places. The other half of a double buffer holds
@@ -431,9 +486,8 @@ impl Machine<'_, Detectors> {
         places
     }
 
-    /// Whether a value is made of all the elements from `first` to `end`, in any way. True where that takes longer to tell
-    /// than is left.
-    fn is_of_all(&self, value: &Value, (first, end): (u32, u32), left: &mut usize) -> bool {
+    /// Whether a value is made of all elements of a total, in any way. True where that takes longer to tell than is left.
+    fn is_of_all(&self, value: &Value, Total { first, end, .. }: Total, left: &mut usize) -> bool {
         let mut seen = FxHashSet::default();
         let mut elements = 0;
         let mut waiting: Vec<u32> = value.atoms().collect();
@@ -456,12 +510,8 @@ impl Machine<'_, Detectors> {
 
     /// Whether none of the elements goes into a value but by way of their total, as the mean's do. False where that takes
     /// longer to tell than is left.
-    fn is_of_total(
-        &self,
-        value: &Value,
-        (operator, first, end): (Operator, u32, u32),
-        left: &mut usize,
-    ) -> bool {
+    fn is_of_total(&self, value: &Value, total: Total, left: &mut usize) -> bool {
+        let Total { operator, first, end } = total;
         let mut seen = FxHashSet::default();
         let mut waiting = vec![value];
         while let Some(value) = waiting.pop() {
@@ -495,8 +545,9 @@ impl Machine<'_, Detectors> {
     }
 }
 
-/// Whether a value is made of several of the elements from `first` to `end` by the operator, and not of all of them.
-fn is_part(value: &Value, (operator, first, end): (Operator, u32, u32)) -> bool {
+/// Whether a value is a partial result on the way to a total: several of its elements, and not all of them.
+fn is_part(value: &Value, total: Total) -> bool {
+    let Total { operator, first, end } = total;
     let is_inside = |start: u32, stop: u32| first <= start && stop <= end;
     let combined = match value {
         Value::Known(_) => 0,
@@ -571,7 +622,8 @@ fn spread_scan(
     atoms: &Atoms,
     place: &Elements,
     row: &[Value],
-    (lanes, is_swept): (u32, bool),
+    lanes: u32,
+    is_swept: bool,
 ) -> Option<(Scan, Elements, Value)> {
     let Elements::Array {
         global, component, ..

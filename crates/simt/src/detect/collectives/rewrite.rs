@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, ExprKind, GlobalId, LocalId, Scalar, Span, Stmt, StmtKind, Type, expressions,
+    Direction, ExprKind, Function, GlobalId, LocalId, Scalar, Span, Stmt, StmtKind, Type, expressions,
 };
 
 use crate::detect::Detectors;
@@ -18,19 +18,32 @@ use crate::finding::{Beside, Elements, LastStep, Left, Obstacle, Rewrite, StepEd
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 
+/// What a construct leaves.
+pub(crate) struct Results<'r> {
+    pub output: &'r Elements,
+    /// Other places of the same result.
+    pub also: Vec<Elements>,
+    /// Further results.
+    pub beside: &'r [Beside],
+    /// What all elements of a scan come to; `None` of a reduction.
+    pub total: Option<&'r Value>,
+}
+
 impl Machine<'_, Detectors> {
-    /// What code in the place of the statements has to know. `also` are other places of the result in `output`, and `beside` are the
-    /// further results; `total` is what all elements of a scan come to, `None` for a reduction. The statements of `last` have run
-    /// since.
+    /// What code in the place of the statements has to know. The statements of `last` have run since.
     pub fn rewrite(
         &mut self,
         watch: &Watch,
         ran: Executed<'_>,
-        output: &Elements,
-        (mut also, beside): (Vec<Elements>, &[Beside]),
-        total: Option<&Value>,
+        results: Results<'_>,
         last: &[Effects],
     ) -> Result<Rewrite, Obstacle> {
+        let Results {
+            output,
+            mut also,
+            beside,
+            total,
+        } = results;
         let (effects, span) = (&Effects::of_all(ran.effects), ran.span());
         let mut written = Effects::of_all(last).written;
         written.extend(&effects.written);
@@ -99,9 +112,31 @@ impl Machine<'_, Detectors> {
                 Left::Other => return Err(Obstacle::Leaves(*local)),
             }
         }
+        let (lane, row) = self.lane_and_row(function, span, &written)?;
+        Ok(Rewrite {
+            last_step: None,
+            lane,
+            row,
+            settled,
+            unread,
+            further,
+            also,
+            stored,
+            ends_with_barrier: watch.settled,
+        })
+    }
+
+    /// The expressions in scope at `span` that hold a thread's number in its group; or its place in its row, and the row.
+    /// None of them names a variable that is `written` meanwhile.
+    fn lane_and_row(
+        &mut self,
+        function: &Function,
+        span: Span,
+        written: &BTreeSet<LocalId>,
+    ) -> Result<(String, Option<String>), Obstacle> {
         let mut scope = Vec::new();
         scope.extend(function.parameters.iter().map(|parameter| parameter.local));
-        in_scope(body, span, &mut scope);
+        in_scope(function.body.as_deref().unwrap_or_default(), span, &mut scope);
         // A later declaration hides an earlier one of the same name.
         let visible = scope.iter().enumerate().filter(|(index, local)| {
             let name = |local: &LocalId| function.locals.get(local.0 as usize).map(|l| &l.name);
@@ -120,26 +155,15 @@ impl Machine<'_, Detectors> {
         };
         let [width, height, depth] = self.group;
         let has_rows = width > 1 && height > 1 && depth == 1;
-        let (lane, row) = match holding(&|thread| thread) {
-            Some(lane) => (lane, None),
+        match holding(&|thread| thread) {
+            Some(lane) => Ok((lane, None)),
             None if has_rows => {
                 let place = holding(&|thread| thread % width).ok_or(Obstacle::NoIndex)?;
                 let row = holding(&|thread| thread / width).ok_or(Obstacle::NoIndex)?;
-                (place, Some(row))
+                Ok((place, Some(row)))
             }
-            None => return Err(Obstacle::NoIndex),
-        };
-        Ok(Rewrite {
-            last_step: None,
-            lane,
-            row,
-            settled,
-            unread,
-            further,
-            also,
-            stored,
-            ends_with_barrier: watch.settled,
-        })
+            None => Err(Obstacle::NoIndex),
+        }
     }
 
     /// What code in the place of a reduction's statements has to know if it ends before the step that comes to the total, which
@@ -149,7 +173,9 @@ impl Machine<'_, Detectors> {
         &mut self,
         watch: &Watch,
         ran: Executed<'_>,
-        (input, output, total): (&Elements, &Elements, &Value),
+        input: &Elements,
+        output: &Elements,
+        total: &Value,
     ) -> Option<Rewrite> {
         let &Elements::Array {
             global,
@@ -212,9 +238,13 @@ impl Machine<'_, Detectors> {
             local,
             component: None,
         });
-        let rewrite = self
-            .rewrite(watch, before, &cell, (also.collect(), &[]), None, last.effects)
-            .ok()?;
+        let results = Results {
+            output: &cell,
+            also: also.collect(),
+            beside: &[],
+            total: None,
+        };
+        let rewrite = self.rewrite(watch, before, results, last.effects).ok()?;
         Some(Rewrite {
             last_step: Some(LastStep {
                 before: before.span(),

@@ -567,8 +567,11 @@ impl<'a> Machine<'a, Detectors> {
                 columns.push((register(*local, component, of_local.len()), *scalar, column));
             }
         }
-        let scans = columns.iter().find_map(|column| lanes.holds(column, false));
-        let found = scans.or_else(|| columns.iter().find_map(|column| lanes.holds(column, true)))?;
+        let held = |totals: bool| {
+            let mut columns = columns.iter();
+            columns.find_map(|(place, scalar, column)| lanes.holds(place, *scalar, column, totals))
+        };
+        let found = held(false).or_else(|| held(true))?;
         // Something was chosen by comparing elements, and is kept beside the least or greatest.
         let is_choice = |value: &Value| matches!(self.terms.single(value), Some(Term::Apply(Op::Select, _)));
         let mut values = columns

@@ -30,29 +30,38 @@ pub(crate) struct Lanes {
     pub threads: usize,
 }
 
+/// What lanes may end with.
+#[derive(Clone, Copy)]
+struct Form {
+    kind: Kind,
+    reversed: bool,
+    holders: Holders,
+}
+
 impl Lanes {
     /// What a column is of one of the blocks.
-    pub fn holds(
-        &self,
-        (place, scalar, column): &(Elements, Scalar, &Column),
-        totals: bool,
-    ) -> Option<Pattern> {
+    pub fn holds(&self, place: &Elements, scalar: Scalar, column: &Column, totals: bool) -> Option<Pattern> {
         let mut values = self.waves.iter().flatten().map(|thread| column.at(*thread));
         let operator = values.find_map(|value| pattern::run(value)?.0)?;
-        if !operator.is_on(*scalar) {
+        if !operator.is_on(scalar) {
             return None;
         }
-        let forms: &[(Kind, bool, Holders)] = if totals {
+        let form = |kind, reversed, holders| Form {
+            kind,
+            reversed,
+            holders,
+        };
+        let forms: &[Form] = if totals {
             &[
-                (Kind::Reduction, false, Holders::AllLanes),
-                (Kind::Reduction, false, Holders::FirstLane),
+                form(Kind::Reduction, false, Holders::AllLanes),
+                form(Kind::Reduction, false, Holders::FirstLane),
             ]
         } else {
             &[
-                (Kind::InclusiveScan, false, Holders::AllLanes),
-                (Kind::ExclusiveScan, false, Holders::AllLanes),
-                (Kind::InclusiveScan, true, Holders::AllLanes),
-                (Kind::ExclusiveScan, true, Holders::AllLanes),
+                form(Kind::InclusiveScan, false, Holders::AllLanes),
+                form(Kind::ExclusiveScan, false, Holders::AllLanes),
+                form(Kind::InclusiveScan, true, Holders::AllLanes),
+                form(Kind::ExclusiveScan, true, Holders::AllLanes),
             ]
         };
         let blocks = || (0u32..).zip(&self.homes);
@@ -61,37 +70,35 @@ impl Lanes {
             let (_, home) = blocks.find(|(block, _)| self.is_of_form(*form, *block, operator, column))?;
             Some((*form, home))
         })?;
-        let (kind, reversed, holders) = form;
+        let Form {
+            kind,
+            reversed,
+            holders,
+        } = form;
         Some(Pattern {
             kind,
             reversed,
             operator,
-            element: *scalar,
+            element: scalar,
             input: home.clone(),
             output: place.clone(),
             holders,
         })
     }
 
-    fn is_of_form(
-        &self,
-        (kind, reversed, holders): (Kind, bool, Holders),
-        block: u32,
-        operator: Operator,
-        column: &Column,
-    ) -> bool {
+    fn is_of_form(&self, form: Form, block: u32, operator: Operator, column: &Column) -> bool {
         let mut start = self.first + block * self.threads as u32;
         self.waves.iter().all(|wave| {
             let count = wave.len() as u32;
             let end = start + count;
             let holds = (0..count).zip(wave).all(|(lane, thread)| {
-                let (from, to) = match (kind, reversed) {
+                let (from, to) = match (form.kind, form.reversed) {
                     (Kind::InclusiveScan, false) => (start, start + lane + 1),
                     (Kind::InclusiveScan, true) => (start + lane, end),
                     (Kind::ExclusiveScan, false) => (start, start + lane),
                     (Kind::ExclusiveScan, true) => (start + lane + 1, end),
                     (Kind::Reduction, _) => {
-                        let is_held = match holders {
+                        let is_held = match form.holders {
                             Holders::AllLanes => true,
                             Holders::FirstLane => lane == 0,
                         };
