@@ -157,15 +157,15 @@ impl<'s> Runs<'s> {
         machine.observer.prober.enabled = !self.assuming.defects_alone;
         // A run that sees tiles of buffers has to come to its end.
         if self.assuming.windows.is_empty() {
-            machine.max_work = FIRST_WORK;
-            machine.may_skim = true;
+            machine.limits.max_work = FIRST_WORK;
+            machine.limits.may_skim = true;
         }
         let stopped = machine.run();
         let report = std::mem::take(&mut machine.report);
-        self.assuming.skims = machine.skims;
-        self.budget = machine.budget;
-        self.counts_by_group = machine.counts_by_group;
-        self.unordered = std::mem::take(&mut machine.unordered);
+        self.assuming.skims = machine.assuming.skims;
+        self.budget = machine.limits.budget;
+        self.counts_by_group = machine.noticed.counts_by_group;
+        self.unordered = std::mem::take(&mut machine.noticed.unordered);
         self.uses_waves = report.used_waves;
         self.found = Analysis {
             collectives: machine.collectives(stopped.is_some().then_some(self.kernel.entry)),
@@ -250,9 +250,9 @@ impl<'s> Runs<'s> {
             machine.observer.prober.end_after(shader, entry, awaited);
         }
         let stopped = machine.run();
-        self.budget = machine.budget;
-        self.counts_by_group |= machine.counts_by_group;
-        self.unordered.append(&mut machine.unordered);
+        self.budget = machine.limits.budget;
+        self.counts_by_group |= machine.noticed.counts_by_group;
+        self.unordered.append(&mut machine.noticed.unordered);
         let may_confirm: Vec<bool> = { self.found.collectives.iter() }
             .map(|found| {
                 !is_for_others(found) && (stopped.is_some() || machine.observer.prober.has_met(found))

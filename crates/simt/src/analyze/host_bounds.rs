@@ -24,7 +24,7 @@ pub(super) struct HostBounds {
 impl HostBounds {
     pub fn met_by(machine: &mut Machine<'_, Detectors>) -> HostBounds {
         HostBounds {
-            bounds: std::mem::take(&mut machine.bounds),
+            bounds: std::mem::take(&mut machine.noticed.bounds),
             likely: machine.likely_bounds(),
         }
     }
@@ -102,16 +102,16 @@ fn run_with(
     let waves = Waves::new(kernel.group()?, WAVE_SIZES[0], LaneMap::Linear);
     let mut machine = assuming.machine::<Detectors>(kernel, terms, waves, *budget)?;
     machine.observer.prober.enabled = true;
-    machine.max_work = max_work;
+    machine.limits.max_work = max_work;
     let stopped = machine.run();
-    *budget = machine.budget;
+    *budget = machine.limits.budget;
     let mut collectives = machine.collectives(stopped.is_some().then_some(kernel.entry));
     // Other passes of the loop are part of this run; what they do to the array is not reported.
     let races = &machine.report.races;
     let number_found = collectives.len();
     collectives.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));
     let is_raced_with = collectives.len() < number_found;
-    let bounds = std::mem::take(&mut machine.bounds);
+    let bounds = std::mem::take(&mut machine.noticed.bounds);
     withdraw_unused(kernel, terms, assuming, Some(taken), &mut collectives, budget);
     for collective in &mut collectives {
         collective.instances.clone_from(&instances);
@@ -153,7 +153,7 @@ pub(super) fn races_in_passes(
         let max_work = terms.work().saturating_add(MAX_WORK / 8);
         let given = TakenBounds { bounds, number }.assume(terms);
         let mut machine = assuming.machine::<Detectors>(kernel, terms, waves.clone(), BUDGET / 16)?;
-        machine.max_work = max_work;
+        machine.limits.max_work = max_work;
         let stopped = machine.run();
         let mut races = std::mem::take(&mut machine.report.races);
         for race in &mut races {

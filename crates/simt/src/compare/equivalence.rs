@@ -368,13 +368,13 @@ pub(crate) fn finished(
     let presumes = machine.state.presumes
         || machine.state.assumed != Value::TRUE
         || !machine.report.divergences.is_empty();
-    let unended = machine.state.unended.clone();
-    let waits_for_others = machine.state.waits_for_others.clone();
+    let unended = machine.state.loops.unended.clone();
+    let waits_for_others = machine.state.loops.waits_for_others.clone();
     let has_unmarked_index = machine.report.has_unmarked_index;
     let observed = machine.state.ordering.observed.clone();
     let is_published = machine.state.publishes || Words::of(shader).is_coherent;
     let events = machine.state.ordering.events().clone();
-    let steps = machine.state.steps.clone();
+    let steps = machine.state.atomics.steps.clone();
     let mut writes = machine.state.writes.to_vec();
     by_address(shader, machine.terms, &mut writes);
     Ok(Trace {

@@ -63,7 +63,7 @@ fn is_followed(machine: &mut Machine<'_, Detectors>) -> bool {
     let stopped = machine.run();
     let report = &machine.report;
     stopped.is_none()
-        && machine.state.unended.is_empty()
+        && machine.state.loops.unended.is_empty()
         && !report.unproved
         && report.open_name.is_none()
         && report.out_of_bounds.is_empty()

@@ -261,7 +261,10 @@ impl<'a> Pair<'a> {
         let (mut interval, mut device_interval) = (0, 0);
         for (at, statement) in side.statements.iter().enumerate() {
             if at == self.leading {
-                (interval, device_interval) = (machine.state.interval, machine.state.device_interval);
+                (interval, device_interval) = (
+                    machine.state.barriers.interval,
+                    machine.state.barriers.device_interval,
+                );
             }
             followed(&mut machine, statement)?;
         }
@@ -294,8 +297,8 @@ impl<'a> Pair<'a> {
         }
         machine.report_data_dependent_races();
         let state = &machine.state;
-        let waits = state.interval > interval;
-        let orders_device = state.device_interval > device_interval;
+        let waits = state.barriers.interval > interval;
+        let orders_device = state.barriers.device_interval > device_interval;
         if machine.report.guarded_barrier || state.guard != Column::Uniform(Value::TRUE) {
             return Err("a barrier under a condition is in the statements that differ".to_owned());
         }
@@ -309,7 +312,7 @@ impl<'a> Pair<'a> {
                 .map(|(global, value)| (named(global), value.clone())))
             .collect(),
             shared: (state.shared.iter())
-                .map(|array| (named(&array.global), (array.clone(), state.interval)))
+                .map(|array| (named(&array.global), (array.clone(), state.barriers.interval)))
                 .collect(),
             read_afterwards,
             waits,

@@ -57,7 +57,7 @@ pub(crate) fn dependence(kernel: Kernel<'_>, has_barrier: bool, budget: &mut u64
             }
             let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, *budget)?;
             let stopped = machine.run();
-            *budget = machine.budget;
+            *budget = machine.limits.budget;
             let report = std::mem::take(&mut machine.report);
             let is_proved = stopped.is_none() && !report.unproved && report.out_of_bounds.is_empty();
             let results = is_proved

@@ -52,7 +52,7 @@ impl Machine<'_, Detectors> {
             events.push(Event {
                 cell,
                 touch,
-                interval: self.state.interval,
+                interval: self.state.barriers.interval,
                 change,
             });
         }
@@ -133,7 +133,7 @@ pub(crate) fn borne_out(
             .to_the_full()
             .machine::<Detectors>(kernel, terms, waves.clone(), BUDGET);
         if let Some(mut machine) = machine {
-            machine.max_work = max_work;
+            machine.limits.max_work = max_work;
             machine.mode = RunMode::Numbers;
             machine.observer.recorder = Some(recorder());
             machine.run();

@@ -36,11 +36,11 @@ impl<O: Observer> Machine<'_, O> {
             position: self.position(),
             doubtful: self.state.doubtful,
             shared_guard,
-            since: self.state.since.clone(),
-            fences: u32::try_from(self.state.passed.len()).unwrap_or(u32::MAX),
-            epoch: self.state.epoch,
-            waited: self.state.waited.and(self.state.active) != Mask::EMPTY,
-            exchanges: self.state.exchanges,
+            since: self.state.barriers.since.clone(),
+            fences: u32::try_from(self.state.barriers.passed.len()).unwrap_or(u32::MAX),
+            epoch: self.state.barriers.epoch,
+            waited: self.state.barriers.waited.and(self.state.active) != Mask::EMPTY,
+            exchanges: self.state.barriers.exchanges,
             guard: self.state.guard.clone(),
             condition: self.uncertain_condition(),
         });
@@ -51,7 +51,7 @@ impl<O: Observer> Machine<'_, O> {
     fn fences_between(&self, first: u32, second: u32) -> Vec<Span> {
         let passed = |site: u32| Some(self.sites.get(site as usize)?.fences as usize);
         let between = passed(first).zip(passed(second));
-        let between = between.and_then(|(first, second)| self.state.passed.get(first..second));
+        let between = between.and_then(|(first, second)| self.state.barriers.passed.get(first..second));
         let mut fences = between.unwrap_or_default().to_vec();
         fences.sort_unstable();
         fences.dedup();
@@ -77,15 +77,18 @@ impl<O: Observer> Machine<'_, O> {
         // A barrier that only some inputs lead to orders nothing for the others.
         let state = &self.state;
         let at_barrier = if on_device {
-            &state.device_guard
+            &state.barriers.device_guard
         } else {
-            &state.barrier_guard
+            &state.barriers.guard
         };
         if !self.leads_here(at_barrier) {
             self.report.unproved = true;
             self.leave_unsettled(site, site);
-            let barrier = self.state.since.as_deref().filter(|_| !on_device);
-            self.ordered_by_chance = self.ordered_by_chance.or(barrier.map(|barrier| barrier.span));
+            let barrier = self.state.barriers.since.as_deref().filter(|_| !on_device);
+            self.noticed.ordered_by_chance = self
+                .noticed
+                .ordered_by_chance
+                .or(barrier.map(|barrier| barrier.span));
         }
         let of_all = Touch {
             site,
@@ -135,7 +138,7 @@ impl<O: Observer> Machine<'_, O> {
 
     /// The innermost condition around of which it is not known whether it holds for all that take part.
     fn uncertain_condition(&self) -> Option<(Span, bool)> {
-        let mut partings = self.partings.iter().rev();
+        let mut partings = self.paths.partings.iter().rev();
         let uncertain = partings.find(|parting| !parting.perhaps.is_empty())?;
         Some((uncertain.span, uncertain.holds))
     }
@@ -210,8 +213,8 @@ impl<O: Observer> Machine<'_, O> {
                 index: self.element_of(array, conflict.cell),
                 first: first_access,
                 second: second_access,
-                interval: self.state.interval,
-                since: self.state.since.as_deref().cloned(),
+                interval: self.state.barriers.interval,
+                since: self.state.barriers.since.as_deref().cloned(),
                 fences: self.fences_between(first.site, second.site),
                 condition: condition.said,
                 given: condition.within.said,
@@ -247,8 +250,8 @@ impl<O: Observer> Machine<'_, O> {
         if reader.action == Action::Plain
             && let Some(site) = self.sites.get(reader.site as usize)
         {
-            let of_groups = self.state.interval;
-            self.unordered.insert((array, site.span, of_groups));
+            let of_groups = self.state.barriers.interval;
+            self.noticed.unordered.insert((array, site.span, of_groups));
         }
     }
 

@@ -30,7 +30,7 @@ pub struct Supposed {
 impl<O: Observer> Machine<'_, O> {
     /// Before a statement.
     pub fn suppose_before(&mut self, statement: Span) -> Run<()> {
-        let Some(supposed) = self.supposed else {
+        let Some(supposed) = self.assuming.supposed else {
             return Ok(());
         };
         if supposed.wholes.contains(&statement) {
@@ -48,6 +48,7 @@ impl<O: Observer> Machine<'_, O> {
     /// Between what an assignment reads and what it writes.
     pub fn suppose_within(&mut self, target: Span) {
         if self
+            .assuming
             .supposed
             .is_some_and(|supposed| supposed.within.contains(&target))
         {
@@ -58,7 +59,7 @@ impl<O: Observer> Machine<'_, O> {
     /// Whether a supposed barrier may be among statements that are not followed: by which inputs threads come to it there
     /// was not asked.
     pub fn may_hold_supposed(&self, statements: &[Stmt], span: Span) -> bool {
-        self.supposed.is_some_and(|supposed| {
+        self.assuming.supposed.is_some_and(|supposed| {
             let is_inside = |whole: &Span| span.start <= whole.start && whole.end <= span.end;
             supposed.wholes.iter().any(is_inside) || calls(statements).next().is_some()
         })
@@ -69,9 +70,9 @@ impl<O: Observer> Machine<'_, O> {
         let point = self.point(span);
         let state = &mut self.state;
         state.doubtful = state.presumes;
-        state.waited = Mask::EMPTY;
-        state.interval += 1;
-        state.since = Some(Rc::new(point));
-        state.barrier_guard = Value::TRUE;
+        state.barriers.waited = Mask::EMPTY;
+        state.barriers.interval += 1;
+        state.barriers.since = Some(Rc::new(point));
+        state.barriers.guard = Value::TRUE;
     }
 }

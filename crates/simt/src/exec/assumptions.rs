@@ -24,7 +24,7 @@ pub(crate) struct Assumptions<'s> {
     pub supposed: Option<&'s Supposed>,
     /// Nothing but defects is looked for.
     pub defects_alone: bool,
-    /// What takes long and is each thread's own is left out ([`Machine::skims`]).
+    /// Long loops in which the threads do nothing together are not followed to their end.
     pub skims: bool,
 }
 
@@ -52,10 +52,7 @@ impl<'s> Assumptions<'s> {
     {
         let mut machine = Machine::new(kernel, terms, waves, budget)?;
         machine.open_windows(self.windows);
-        machine.is_first_group = self.is_first_group;
-        machine.finds_anything = self.finds_anything;
-        machine.supposed = self.supposed;
-        machine.skims = self.skims;
+        machine.assuming = self;
         Some(machine)
     }
 }

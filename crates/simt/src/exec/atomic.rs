@@ -174,7 +174,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let site = self.site(span);
         let mut touches = self.touches(site, false);
         touches.of_all.action = Action::Atomic;
-        let interval = self.state.interval;
+        let interval = self.state.barriers.interval;
         O::accessed(self);
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         made.operator =
@@ -186,7 +186,8 @@ impl<'a, O: Observer> Machine<'a, O> {
             self.leave_unsettled(site, site);
         }
         self.report.unproved |= is_blurred;
-        self.state.left += u32::from(made.step.is_some() && (made.operator.is_none() || made.is_somewhere));
+        self.state.atomics.left +=
+            u32::from(made.step.is_some() && (made.operator.is_none() || made.is_somewhere));
         let Some(number) = number else { return };
         for thread in self.state.active.threads() {
             let cell = base.at(thread).known();
@@ -197,7 +198,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         if made.is_somewhere {
             // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
-            let number_left = self.state.left;
+            let number_left = self.state.atomics.left;
             let shared = &mut self.state.shared[number];
             for (cell, slot) in (0..).zip(shared.cells_mut()) {
                 *slot = match made.step {
@@ -235,7 +236,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let amount = self.terms.select(guard, made.amount.at(thread), &nothing);
                 self.terms.combine(operator, slot, &amount)
             }
-            (None, Some(step)) => self.terms.left_by(step, self.state.left, cell),
+            (None, Some(step)) => self.terms.left_by(step, self.state.atomics.left, cell),
             (_, None) => self.terms.fresh(),
         };
         // One that adds nothing has written, too.
@@ -244,7 +245,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         if old.as_ref() == Some(&*slot) && is_unwritten(slot) {
             *slot = self.terms.fresh();
         }
-        let conflict = track.write(cell, self.state.interval, touch, false);
+        let conflict = track.write(cell, self.state.barriers.interval, touch, false);
         if let Some(old) = old.filter(|_| self.mode == RunMode::Numbers) {
             // Whatever it adds, whoever else writes undoes it.
             let new = self.terms.fresh();

@@ -68,14 +68,19 @@ impl<O: Observer> Machine<'_, O> {
     pub fn atomic_step(&mut self, made: &Made<'_>) -> Value {
         let shared = &self.state.shared[made.number];
         let (array, interval) = (shared.global, self.state.interval_of(shared));
-        let known = self.state.steps.iter().position(|steps| steps.array == array);
-        let before = known.and_then(|known| self.state.steps.get(known)?.in_interval(interval));
+        let known = self
+            .state
+            .atomics
+            .steps
+            .iter()
+            .position(|steps| steps.array == array);
+        let before = known.and_then(|known| self.state.atomics.steps.get(known)?.in_interval(interval));
         let mut of = vec![before.cloned().unwrap_or(Value::Known(0))];
         of.extend(
             [
                 made.event,
-                self.state.fences,
-                self.state.shared_fences,
+                self.state.barriers.fences,
+                self.state.barriers.shared_fences,
                 made.component,
             ]
             .map(Value::Known),
@@ -110,7 +115,7 @@ impl<O: Observer> Machine<'_, O> {
         }
         let text = self.terms.symbol(&format!("{} of {:?}", made.name, made.ty));
         let step = self.terms.apply(Op::Opaque { text, component: 0 }, &of);
-        let all = Rc::make_mut(&mut self.state.steps);
+        let all = Rc::make_mut(&mut self.state.atomics.steps);
         match known.and_then(|known| all.get_mut(known)) {
             Some(steps) => {
                 if steps.interval == interval {

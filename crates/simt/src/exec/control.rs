@@ -150,10 +150,10 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     /// Runs `f` for the threads that went this way.
     fn on_divergent_path(&mut self, parting: &Parting, f: impl FnOnce(&mut Self) -> Run<()>) -> Run<()> {
-        let depth = self.partings.len();
-        self.partings.push(*parting);
+        let depth = self.paths.partings.len();
+        self.paths.partings.push(*parting);
         let ran = f(self);
-        self.partings.truncate(depth);
+        self.paths.partings.truncate(depth);
         ran
     }
 
@@ -207,7 +207,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 self.havoc(std::slice::from_ref(statement), statement.span)?;
                 self.leave_untold(&untold);
                 if self.may_wait(statement, l) {
-                    self.state.waited = self.state.waited.or(self.state.active);
+                    self.state.barriers.waited = self.state.barriers.waited.or(self.state.active);
                 }
                 Ok(())
             }
@@ -228,12 +228,12 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     /// Counts what `run` takes, if it may be left out.
     pub fn count_aside<T>(&mut self, is_aside: bool, run: impl FnOnce(&mut Self) -> T) -> T {
-        let (aside, budget, work) = (self.aside, self.budget, self.terms.work());
+        let (aside, budget, work) = (self.limits.aside, self.limits.budget, self.terms.work());
         let ran = run(self);
         if is_aside {
-            let steps = budget.saturating_sub(self.budget);
+            let steps = budget.saturating_sub(self.limits.budget);
             let atoms = self.terms.work().saturating_sub(work);
-            self.aside = (aside.0 + steps, aside.1 + atoms);
+            self.limits.aside = (aside.0 + steps, aside.1 + atoms);
         }
         ran
     }
@@ -328,10 +328,10 @@ impl<'a, O: Observer> Machine<'a, O> {
     fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
-        let (budget, work) = (self.budget, self.terms.work());
+        let (budget, work) = (self.limits.budget, self.terms.work());
         let share = if self.over_approximates() {
             LOOP_SHARE / 8
-        } else if self.skims && self.is_aside(l) {
+        } else if self.assuming.skims && self.is_aside(l) {
             LOOP_SHARE / 16
         } else if self.meets(l) {
             MEETING_SHARE
@@ -388,9 +388,9 @@ impl<'a, O: Observer> Machine<'a, O> {
             };
             innermost.number += 1;
             // Of inputs at random a count may be any number.
-            let is_cut_short = self.skims || self.mode == RunMode::Numbers;
+            let is_cut_short = self.assuming.skims || self.mode == RunMode::Numbers;
             let takes_too_much = is_cut_short && self.terms.work() - work > WORK_SHARE;
-            if takes_too_much || budget.saturating_sub(self.budget) > share {
+            if takes_too_much || budget.saturating_sub(self.limits.budget) > share {
                 return Err(Halt::LeaveLoop);
             }
             let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);

@@ -53,7 +53,7 @@ impl<O: Observer> Machine<'_, O> {
             return;
         }
         let conflicts = self.state.shared.iter().flat_map(|array| {
-            let led = array.data_dependent_in(self.state.interval).iter();
+            let led = array.data_dependent_in(self.state.barriers.interval).iter();
             led.filter_map(|led| Some((array.global, self.conflict_of(array, led)?)))
         });
         for (array, conflict) in conflicts.collect::<Vec<_>>() {
@@ -67,7 +67,7 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     fn conflict_of(&self, array: &Shared, led: &DataDependent) -> Option<Conflict> {
-        let interval = self.state.interval;
+        let interval = self.state.barriers.interval;
         let tracks = array.tracks();
         let size = self.components_of_element(array.global);
         let first = led.component as usize % size;

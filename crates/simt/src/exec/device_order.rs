@@ -151,7 +151,7 @@ impl State {
         Ordered {
             passed: self.ordering.passed,
             events: u32::try_from(self.ordering.events.len()).unwrap_or(u32::MAX),
-            interval: self.device_interval,
+            interval: self.barriers.device_interval,
         }
     }
 }
@@ -245,12 +245,12 @@ impl<O: Observer> Machine<'_, O> {
         }
         let state = &mut self.state;
         if orders_shared {
-            state.shared_fences = self.terms.history(state.shared_fences, alone, threads);
+            state.barriers.shared_fences = self.terms.history(state.barriers.shared_fences, alone, threads);
         }
         if !orders_device {
             return;
         }
-        state.fences = self.terms.history(state.fences, alone, threads);
+        state.barriers.fences = self.terms.history(state.barriers.fences, alone, threads);
         let waited = state.ordering.synced.history;
         let step = Step::Fence { under, waited };
         let ordering = &mut self.state.ordering;

@@ -97,7 +97,7 @@ impl<O: Observer> Machine<'_, O> {
             return;
         }
         let Point { span, around } = self.point(span);
-        let partings = self.exits.iter().chain(&self.partings);
+        let partings = self.paths.exits.iter().chain(&self.paths.partings);
         self.report.divergences.push(Divergence {
             span,
             here: here as u32,
@@ -107,7 +107,7 @@ impl<O: Observer> Machine<'_, O> {
                 .find(|parting| parting.is_of(away, !given.is_empty()))
                 .map(|parting| parting.span),
             given,
-            since: self.state.since.as_deref().cloned(),
+            since: self.state.barriers.since.as_deref().cloned(),
             around,
         });
     }
@@ -208,7 +208,7 @@ impl<O: Observer> Machine<'_, O> {
             }
             None if self.observer.awaits_constructs() => {
                 self.state.presumes = true;
-                self.presumed = true;
+                self.noticed.presumed = true;
                 self.state.doubtful = true;
             }
             None => return None,

@@ -273,9 +273,9 @@ impl<'a, O: Observer> Machine<'a, O> {
     fn under<T>(&mut self, mask: Mask, guard: Column, f: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
         let active = std::mem::replace(&mut self.state.active, mask);
         let guard = std::mem::replace(&mut self.state.guard, guard);
-        self.arms += 1;
+        self.paths.arms += 1;
         let result = f(self);
-        self.arms -= 1;
+        self.paths.arms -= 1;
         self.state.active = active;
         self.state.guard = guard;
         result

@@ -100,15 +100,15 @@ impl<O: Observer> Machine<'_, O> {
         }
         self.pass_unfollowed_barriers(&effects, text, &left.digests);
         if effects.barrier {
-            self.state.interval += 1;
-            self.state.since = Some(Rc::new(self.point(span)));
+            self.state.barriers.interval += 1;
+            self.state.barriers.since = Some(Rc::new(self.point(span)));
             self.report.unproved = true;
             // By which inputs it comes to one is not known.
-            self.state.barrier_guard = self.terms.fresh();
+            self.state.barriers.guard = self.terms.fresh();
         }
         if effects.device_barrier {
-            self.state.device_interval += 1;
-            self.state.device_guard = self.terms.fresh();
+            self.state.barriers.device_interval += 1;
+            self.state.barriers.device_guard = self.terms.fresh();
         }
         for array in effects.shared_read.union(&effects.shared_written) {
             self.leave_shared(&left, &effects, *array, span);
@@ -130,9 +130,9 @@ impl<O: Observer> Machine<'_, O> {
         let entered = threads.filter_map(|thread| Some((left.text, left.digests.get(thread)?.clone())));
         let entered: Vec<(Symbol, Value)> = entered.collect();
         if may_wait_for_others {
-            Rc::make_mut(&mut self.state.waits_for_others).extend(entered.iter().cloned());
+            Rc::make_mut(&mut self.state.loops.waits_for_others).extend(entered.iter().cloned());
         }
-        Rc::make_mut(&mut self.state.unended).extend(entered);
+        Rc::make_mut(&mut self.state.loops.unended).extend(entered);
     }
 
     /// What the statements may leave in variables and statics.
@@ -242,12 +242,12 @@ impl<O: Observer> Machine<'_, O> {
     /// What statements of the function at hand mean.
     fn meaning(&mut self, statements: &[Stmt], span: Span) -> (Symbol, Rc<Meaning>) {
         let key = (self.state.frame.function, span);
-        if let Some(known) = self.meanings.get(&key) {
+        if let Some(known) = self.cache.meanings.get(&key) {
             return known.clone();
         }
         let meaning = Meaning::of_statements(self.shader, key.0, statements);
         let known = (self.terms.symbol(&meaning.text), Rc::new(meaning));
-        self.meanings.insert(key, known.clone());
+        self.cache.meanings.insert(key, known.clone());
         known
     }
 

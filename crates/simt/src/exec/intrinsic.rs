@@ -123,7 +123,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     fn group_id(&mut self, component: u32) -> Value {
-        if self.is_first_group {
+        if self.assuming.is_first_group {
             return Value::Known(0);
         }
         self.terms.apply(Op::GroupId(component as u8), &[])
@@ -144,7 +144,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return self.atomic(intrinsic.name(), arguments, expr);
         }
         if intrinsic.is_memory_barrier() {
-            Rc::make_mut(&mut self.state.passed).push(expr.span);
+            Rc::make_mut(&mut self.state.barriers.passed).push(expr.span);
             self.pass_fence(
                 intrinsic != Intrinsic::DeviceMemoryBarrier,
                 intrinsic != Intrinsic::GroupMemoryBarrier,
@@ -163,11 +163,11 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         if intrinsic.is_wave() {
             self.report.used_waves = true;
-            if self.state.waited.and(self.state.active) != Mask::EMPTY {
+            if self.state.barriers.waited.and(self.state.active) != Mask::EMPTY {
                 // The others of its wave wait for it here.
-                self.state.waited = self.state.waited.or(self.state.active);
+                self.state.barriers.waited = self.state.barriers.waited.or(self.state.active);
             }
-            self.state.exchanges += u32::from(!arguments.is_empty());
+            self.state.barriers.exchanges += u32::from(!arguments.is_empty());
             for value in values.iter().flatten() {
                 O::uses(self, value);
                 let threads = self.state.active.threads();

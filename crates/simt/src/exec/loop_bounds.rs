@@ -49,7 +49,7 @@ impl Bound {
 impl<'a, O: Observer> Machine<'a, O> {
     /// The condition of a loop came out as not known.
     pub fn note_bound(&mut self, l: &'a Loop, condition: &Value) {
-        if self.observer.is_trying() || self.bounds.len() >= MAX_BOUNDS {
+        if self.observer.is_trying() || self.noticed.bounds.len() >= MAX_BOUNDS {
             return;
         }
         let body = std::slice::from_ref(&l.body);
@@ -79,10 +79,10 @@ impl<'a, O: Observer> Machine<'a, O> {
             (_, None) => return,
         };
         let body = (self.state.frame.function, l.body.span);
-        match self.bounds.iter_mut().find(|known| known.atom == atom) {
+        match self.noticed.bounds.iter_mut().find(|known| known.atom == atom) {
             Some(known) if known.bodies.contains(&body) => {}
             Some(known) => known.bodies.push(body),
-            None => self.bounds.push(Bound {
+            None => self.noticed.bounds.push(Bound {
                 atom,
                 text,
                 has_barrier: effects.barrier,

@@ -46,7 +46,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Span, Storage};
 
-use crate::exec::assumed_barriers::Supposed;
+use crate::exec::assumptions::Assumptions;
 use crate::exec::atomic_history::Steps;
 use crate::exec::buffer_tiles::Window;
 use crate::exec::device_order::Ordering;
@@ -108,38 +108,14 @@ pub(crate) struct State {
     pub staying: Value,
     /// What other groups may see meanwhile was written, or what may be that.
     pub publishes: bool,
-    /// Passed without waiting that order device memory, and that order groupshared memory: by their numbers among the
-    /// terms.
-    pub fences: u32,
-    pub shared_fences: u32,
-    /// Atomics on groupshared memory.
-    pub steps: Rc<Vec<Steps>>,
-    /// Those of which the order in which they are served tells what they leave.
-    pub left: u32,
-    /// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
-    pub unended: Rc<FxHashSet<(Symbol, Value)>>,
-    /// Those of them that read what other groups may write meanwhile.
-    pub waits_for_others: Rc<FxHashSet<(Symbol, Value)>>,
+    pub barriers: Barriers,
+    pub atomics: Atomics,
+    pub loops: Unended,
     pub active: Mask,
     /// Threads that have not certainly left the kernel.
     pub alive: Mask,
     /// By thread: the condition under which it really is here.
     pub guard: Column,
-    /// Barriers passed that order groupshared memory.
-    pub interval: u32,
-    /// The last of them, or the statement that holds it.
-    pub since: Option<Rc<Point>>,
-    /// Memory barriers passed at which no thread waits.
-    pub passed: Rc<Vec<Span>>,
-    pub epoch: u32,
-    /// Threads that may have waited for others in a loop since the last barrier.
-    pub waited: Mask,
-    pub exchanges: u32,
-    /// The guard at the last of these barriers.
-    pub barrier_guard: Value,
-    /// Barriers passed that order device memory, and the guard at the last of them.
-    pub device_interval: u32,
-    pub device_guard: Value,
     /// A guard that holds for some inputs: that all threads have stayed, where not all need have.
     pub assumed: Value,
     /// Words of atoms for which it holds, in the first group.
@@ -149,6 +125,48 @@ pub(crate) struct State {
     /// All threads are taken to have stayed, though whether they can is not known: nothing is certain any more, but
     /// what is proved holds wherever they do.
     pub presumes: bool,
+}
+
+/// The barriers that were passed.
+#[derive(Clone)]
+pub(crate) struct Barriers {
+    /// How many order groupshared memory.
+    pub interval: u32,
+    /// The last of them, or the statement that holds it.
+    pub since: Option<Rc<Point>>,
+    /// The guard at the last of them.
+    pub guard: Value,
+    /// How many order device memory, and the guard at the last of them.
+    pub device_interval: u32,
+    pub device_guard: Value,
+    /// Memory barriers at which no thread waits.
+    pub passed: Rc<Vec<Span>>,
+    /// Of these, those that order device memory, and those that order groupshared memory: by their numbers among the
+    /// terms.
+    pub fences: u32,
+    pub shared_fences: u32,
+    /// Barriers that order no groupshared memory, and what may hide one.
+    pub epoch: u32,
+    /// Wave operations that were given a value.
+    pub exchanges: u32,
+    /// Threads that may have waited for others in a loop since the last barrier.
+    pub waited: Mask,
+}
+
+/// Atomics on groupshared memory.
+#[derive(Clone, Default)]
+pub(crate) struct Atomics {
+    pub steps: Rc<Vec<Steps>>,
+    /// How many leave what depends on the order in which they are served.
+    pub left: u32,
+}
+
+/// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
+#[derive(Clone, Default)]
+pub(crate) struct Unended {
+    pub unended: Rc<FxHashSet<(Symbol, Value)>>,
+    /// Those of them that read what other groups may write meanwhile.
+    pub waits_for_others: Rc<FxHashSet<(Symbol, Value)>>,
 }
 
 /// The variables of one call.
@@ -241,7 +259,7 @@ pub(crate) struct Report {
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
 pub(crate) const MAX_WORK: usize = 1_500_000;
-/// Atoms that a first run may make before it leaves out what takes long ([`Machine::may_skim`]). With fewer, kernels were
+/// Atoms that a first run may make before it leaves out what takes long ([`Limits::may_skim`]). With fewer, kernels were
 /// seen of which less is said then.
 pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 2;
 /// A statement counts for as many threads at least: to look at it takes its time.
@@ -264,7 +282,7 @@ pub(crate) enum RunMode {
 
 pub(crate) struct Machine<'a, O> {
     pub shader: &'a Shader,
-    /// What it can come to of the shader's globals.
+    /// The globals that it may use.
     pub named: Vec<GlobalId>,
     pub terms: &'a mut Terms,
     pub group: [u32; 3],
@@ -273,23 +291,29 @@ pub(crate) struct Machine<'a, O> {
     pub waves: Waves,
     pub state: State,
     pub report: Report,
+    pub noticed: Noticed,
     pub effects: EffectsCache,
+    pub cache: Cache<'a>,
     pub observer: O,
     pub mode: RunMode,
     /// In [`RunMode::OverApproximate`].
     pub approximation: Approximation,
-    /// Long loops in which the threads do nothing together are not followed to their end.
-    pub skims: bool,
-    /// Where the steps or atoms do not suffice, the run goes on from there so, with more of them. What it came to before
-    /// holds, and a loop that it is in is left after the pass at hand, as any that takes long.
-    pub may_skim: bool,
-    /// The steps and atoms that went into what it may leave out.
-    pub aside: (u64, usize),
+    pub assuming: Assumptions<'a>,
+    pub limits: Limits,
     /// Its terms are compared with another run's, or asked for what they are made of: what atomics find and leave are
     /// terms of all that has a part in it.
     pub keeps_steps: bool,
-    /// All of `SV_GroupID` is 0.
-    pub is_first_group: bool,
+    /// Where `state.shared` holds cells of resources.
+    pub windows: Vec<Window>,
+    pub sites: Vec<Site>,
+    pub paths: Paths,
+    /// Atoms that stand for a value that was read and is undefined.
+    pub suspects: BTreeMap<u32, Suspect>,
+}
+
+/// What a run noticed, in trials of candidates as well.
+#[derive(Default)]
+pub(crate) struct Noticed {
     /// An element of groupshared memory was named that the group's number tells.
     pub counts_by_group: bool,
     /// Bounds of loops that are not known.
@@ -300,11 +324,24 @@ pub(crate) struct Machine<'a, O> {
     pub ordered_by_chance: Option<Span>,
     /// It was taken for granted that all threads reach a barrier.
     pub presumed: bool,
-    /// Reads that are taken to find anything.
-    pub finds_anything: Option<&'a BTreeSet<Read>>,
-    /// Where `state.shared` holds cells of resources.
-    pub windows: Vec<Window>,
-    pub sites: Vec<Site>,
+}
+
+/// How far a run may go.
+pub(crate) struct Limits {
+    /// Steps left: statements times threads.
+    pub budget: u64,
+    /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
+    pub max_work: usize,
+    /// Where the steps or atoms do not suffice, the run goes on without what [`Assumptions::skims`] leaves out, with more of
+    /// them. What it found before holds, and a loop that it is in is left after the pass at hand, as any that takes long.
+    pub may_skim: bool,
+    /// The steps and atoms that went into what it may leave out.
+    pub aside: (u64, usize),
+}
+
+/// What was worked out once of the text.
+#[derive(Default)]
+pub(crate) struct Cache<'a> {
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     /// What statements that are not followed mean, by function and place.
     pub meanings: FxHashMap<(FunctionId, Span), (Symbol, Rc<Meaning>)>,
@@ -312,19 +349,17 @@ pub(crate) struct Machine<'a, O> {
     pub opaque_meanings: FxHashMap<*const Expr, Symbol>,
     /// Of names that mean nothing: whether a declaration that could not be read may be theirs.
     pub undeclared: FxHashMap<&'a str, bool>,
-    pub budget: u64,
-    /// Operands of `?:`, `&&` and `||` that it is in: whether these are evaluated depends on the language version.
-    pub arms: u32,
-    /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
-    pub max_work: usize,
+}
+
+/// Where the run is among the branches that the threads take.
+#[derive(Default)]
+pub(crate) struct Paths {
     /// The ways threads went that are not here, from the outermost branch on.
     pub partings: Vec<Parting>,
     /// The ways threads left the kernel.
     pub exits: Vec<Parting>,
-    /// Atoms that stand for a value that was read and is undefined.
-    pub suspects: BTreeMap<u32, Suspect>,
-    /// Barriers that are supposed to be there.
-    pub supposed: Option<&'a Supposed>,
+    /// Operands of `?:`, `&&` and `||` that it is in: whether these are evaluated depends on the language version.
+    pub arms: u32,
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
@@ -399,34 +434,24 @@ impl<'a, O: Observer> Machine<'a, O> {
             waves,
             state: State::at_entry(entry, all),
             report: Report::default(),
+            noticed: Noticed::default(),
             effects: EffectsCache::default(),
+            cache: Cache::default(),
             observer: O::default(),
             mode: RunMode::Exact,
             approximation: Approximation::default(),
-            skims: false,
-            may_skim: false,
-            aside: (0, 0),
+            assuming: Assumptions::default(),
+            limits: Limits {
+                budget,
+                max_work: MAX_WORK,
+                may_skim: false,
+                aside: (0, 0),
+            },
             keeps_steps: false,
-            is_first_group: false,
-            counts_by_group: false,
-            bounds: Vec::new(),
-            unordered: BTreeSet::new(),
-            ordered_by_chance: None,
-            presumed: false,
-            finds_anything: None,
             windows: Vec::new(),
             sites: Vec::new(),
-            constants: FxHashMap::default(),
-            meanings: FxHashMap::default(),
-            opaque_meanings: FxHashMap::default(),
-            undeclared: FxHashMap::default(),
-            budget,
-            arms: 0,
-            max_work: MAX_WORK,
-            partings: Vec::new(),
-            exits: Vec::new(),
+            paths: Paths::default(),
             suspects: BTreeMap::new(),
-            supposed: None,
         })
     }
 
@@ -443,7 +468,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 None
             }
             Err(Halt::Stop(stop)) => {
-                let (steps, atoms) = self.aside;
+                let (steps, atoms) = self.limits.aside;
                 Some(Stop {
                     by_asides: self.is_exhausted() && (steps > BUDGET / 2 || atoms > MAX_WORK / 2),
                     ..stop
@@ -470,20 +495,23 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     pub fn spend(&mut self, span: Span) -> Run<()> {
         if self.is_exhausted() {
-            if !std::mem::take(&mut self.may_skim) {
+            if !std::mem::take(&mut self.limits.may_skim) {
                 return Err(Halt::Stop(Stop::ran_out(span)));
             }
-            self.skims = true;
-            self.budget = self.budget.max(BUDGET / 2);
-            self.max_work = MAX_WORK;
+            self.assuming.skims = true;
+            self.limits.budget = self.limits.budget.max(BUDGET / 2);
+            self.limits.max_work = MAX_WORK;
         }
-        self.budget = self.budget.saturating_sub(self.lanes.max(LEAST_STEPS) as u64);
+        self.limits.budget = self
+            .limits
+            .budget
+            .saturating_sub(self.lanes.max(LEAST_STEPS) as u64);
         Ok(())
     }
 
     /// Whether no step is left.
     pub fn is_exhausted(&self) -> bool {
-        self.budget < self.lanes as u64 || self.terms.work() > self.max_work
+        self.limits.budget < self.lanes as u64 || self.terms.work() > self.limits.max_work
     }
 }
 
@@ -499,24 +527,24 @@ impl State {
             ordering: Ordering::default(),
             staying: Value::TRUE,
             publishes: false,
-            fences: 0,
-            shared_fences: 0,
-            steps: Rc::default(),
-            left: 0,
-            unended: Rc::default(),
-            waits_for_others: Rc::default(),
+            barriers: Barriers {
+                interval: 0,
+                since: None,
+                guard: Value::TRUE,
+                device_interval: 0,
+                device_guard: Value::TRUE,
+                passed: Rc::default(),
+                fences: 0,
+                shared_fences: 0,
+                epoch: 0,
+                exchanges: 0,
+                waited: Mask::EMPTY,
+            },
+            atomics: Atomics::default(),
+            loops: Unended::default(),
             active: all,
             alive: all,
             guard: Column::Uniform(Value::TRUE),
-            interval: 0,
-            since: None,
-            passed: Rc::default(),
-            epoch: 0,
-            waited: Mask::EMPTY,
-            exchanges: 0,
-            barrier_guard: Value::TRUE,
-            device_interval: 0,
-            device_guard: Value::TRUE,
             assumed: Value::TRUE,
             stays: Rc::default(),
             doubtful: false,
@@ -527,9 +555,9 @@ impl State {
     /// The barrier interval that the array's accesses are in.
     pub fn interval_of(&self, array: &Shared) -> u32 {
         if array.on_device {
-            self.device_interval
+            self.barriers.device_interval
         } else {
-            self.interval
+            self.barriers.interval
         }
     }
 }

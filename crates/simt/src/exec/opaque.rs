@@ -128,7 +128,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         if !is_read {
             // A barrier may hide behind an unknown name.
-            self.state.epoch += 1;
+            self.state.barriers.epoch += 1;
         }
         let writes = |operand: &Expr| matches!(&operand.ty, Type::Resource(kind, _) if kind.is_writable());
         let may_be_kept = !is_read && operands.iter().any(writes);
@@ -348,12 +348,12 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// What is to be known of the operands besides their values.
     fn operands_meaning(&mut self, operands: &[Expr], expr: &Expr) -> Symbol {
         let key = std::ptr::from_ref(expr);
-        if let Some(known) = self.opaque_meanings.get(&key) {
+        if let Some(known) = self.cache.opaque_meanings.get(&key) {
             return *known;
         }
         let meaning = Meaning::of_opaque(self.shader, expr, operands);
         let meaning = self.terms.symbol(&meaning);
-        self.opaque_meanings.insert(key, meaning);
+        self.cache.opaque_meanings.insert(key, meaning);
         meaning
     }
 

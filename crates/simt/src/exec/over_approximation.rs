@@ -156,7 +156,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Self::stop("a loop or switch that is not understood", span);
         }
         self.forget(effects, |machine, _| machine.unknown());
-        self.state.interval += u32::from(effects.barrier);
+        self.state.barriers.interval += u32::from(effects.barrier);
         // Not all ways through them need lead to it.
         let open = &mut self.approximation.open_barrier;
         *open = open.or(effects.barrier.then_some(span));
@@ -209,7 +209,7 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     /// Takes notice of plain accesses that statements with these effects may make between the same barriers.
     fn note_not_run(&mut self, effects: &Effects, span: Span) {
-        let interval = self.state.interval;
+        let interval = self.state.barriers.interval;
         let known = &mut self.approximation;
         let arrays = effects.shared_read.union(&effects.shared_written);
         known.plain.extend(arrays.map(|array| ((*array, interval), None)));
@@ -218,8 +218,13 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     /// The last barrier before an access at `place`, if not all inputs that lead to the access lead to it.
     pub fn open_barrier_before(&self, place: Span) -> Option<Span> {
-        let is_ordered = self.leads_here(&self.state.barrier_guard);
-        let barrier = self.state.since.as_deref().map_or(place, |barrier| barrier.span);
+        let is_ordered = self.leads_here(&self.state.barriers.guard);
+        let barrier = self
+            .state
+            .barriers
+            .since
+            .as_deref()
+            .map_or(place, |barrier| barrier.span);
         (!is_ordered).then_some(barrier)
     }
 
@@ -230,7 +235,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let place = self.sites.get(site as usize).map(|site| site.span);
         let open = place.and_then(|place| self.open_barrier_before(place));
-        let interval = self.state.interval;
+        let interval = self.state.barriers.interval;
         let known = &mut self.approximation;
         known.open_barrier = known.open_barrier.or(open);
         known.plain.entry((array, interval)).or_insert(place);

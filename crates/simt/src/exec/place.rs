@@ -405,20 +405,21 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     /// The value of a `static const`.
     fn constant(&mut self, global: GlobalId) -> Run<Vec<Column>> {
-        if let Some(value) = self.constants.get(&global) {
+        if let Some(value) = self.cache.constants.get(&global) {
             return Ok(value.clone());
         }
         let declared = &self.shader.globals[global.0 as usize];
         let value = match &declared.init {
             Some(init) => {
                 // A constant that names itself, however far round, is worth nothing.
-                self.constants
+                self.cache
+                    .constants
                     .insert(global, vec![Column::Uniform(Value::Known(0)); 0]);
                 self.eval(init)?
             }
             None => vec![Column::ZERO; self.parts(&declared.ty).min(MAX_COMPONENTS)],
         };
-        self.constants.insert(global, value.clone());
+        self.cache.constants.insert(global, value.clone());
         Ok(value)
     }
 }

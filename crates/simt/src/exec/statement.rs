@@ -184,7 +184,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// After a statement that is not known: it may have been a macro with a barrier in it, or one by which some threads
     /// left. Those that leave pass no more barriers: at the next one all are here again.
     fn meet_unknown(&mut self) {
-        self.state.epoch += 1;
+        self.state.barriers.epoch += 1;
         self.state.doubtful = true;
     }
 
@@ -307,7 +307,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
             self.state.alive = self.state.alive.without(gone);
             if !self.observer.is_trying() {
-                self.exits.push(Parting {
+                self.paths.exits.push(Parting {
                     span,
                     elsewhere: gone,
                     perhaps: active,
@@ -340,8 +340,8 @@ impl<'a, O: Observer> Machine<'a, O> {
             if self.over_approximates() {
                 self.approximation.open_barrier.get_or_insert(span);
                 // Which threads wait here is no matter to the claims after it.
-                self.state.interval += 1;
-                self.state.since = Some(Rc::new(self.point(span)));
+                self.state.barriers.interval += 1;
+                self.state.barriers.since = Some(Rc::new(self.point(span)));
                 return Ok(());
             }
             return Self::stop("it is not known whether every thread reaches a barrier", span);
@@ -354,18 +354,18 @@ impl<'a, O: Observer> Machine<'a, O> {
         let point = self.point(span);
         let state = &mut self.state;
         state.doubtful = state.presumes;
-        state.waited = Mask::EMPTY;
+        state.barriers.waited = Mask::EMPTY;
         if orders_device {
-            state.device_interval += 1;
-            state.device_guard = guard.clone();
+            state.barriers.device_interval += 1;
+            state.barriers.device_guard = guard.clone();
         }
         if orders_shared {
-            state.interval += 1;
-            state.since = Some(Rc::new(point));
-            state.barrier_guard = guard;
+            state.barriers.interval += 1;
+            state.barriers.since = Some(Rc::new(point));
+            state.barriers.guard = guard;
         } else {
             // It synchronises the threads, but promises nothing about groupshared memory.
-            state.epoch += 1;
+            state.barriers.epoch += 1;
         }
         O::passed_barrier(self, span, orders_device);
         Ok(())

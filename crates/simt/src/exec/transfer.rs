@@ -278,7 +278,7 @@ impl<O: Observer> Machine<'_, O> {
         if let Some(base) = anywhere {
             O::gives(self, self.state.shared[number].cells());
             O::gives(self, active.threads().map(|thread| index.at(thread)));
-            self.counts_by_group |= self.terms.is_of_group(&base);
+            self.noticed.counts_by_group |= self.terms.is_of_group(&base);
             may_meet_writes |= self.state.shared[number].may_be_written_in(interval);
             self.state.shared[number].blur(interval);
             unproved = true;
@@ -360,8 +360,8 @@ impl<O: Observer> Machine<'_, O> {
     /// Whether a read is one that is taken to find anything.
     fn may_find_anything(&self, array: GlobalId, site: u32) -> bool {
         let site = self.sites.get(site as usize);
-        let reads = self.finds_anything.zip(site);
-        reads.is_some_and(|(reads, site)| reads.contains(&(array, site.span, self.state.interval)))
+        let reads = self.assuming.finds_anything.zip(site);
+        reads.is_some_and(|(reads, site)| reads.contains(&(array, site.span, self.state.barriers.interval)))
     }
 
     pub fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
@@ -584,7 +584,7 @@ impl<O: Observer> Machine<'_, O> {
             }
         }
         if let Some(base) = &anywhere {
-            self.counts_by_group |= self.terms.is_of_group(base);
+            self.noticed.counts_by_group |= self.terms.is_of_group(base);
             // Nothing in the array is known any more, whatever else was written there.
             if self.observer.follows_results() {
                 forgotten = cells.to_vec();

@@ -89,7 +89,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let text = &self.shader.text;
         let is_one =
             || is_named_as_one(name) && !uses(text, name.as_bytes()).any(|used| used.may_tell_threads());
-        *self.undeclared.entry(name).or_insert_with(is_one)
+        *self.cache.undeclared.entry(name).or_insert_with(is_one)
     }
 
     /// Whether a heap is indexed by a name that no file declares, or by a member of one: the same for all threads, since an

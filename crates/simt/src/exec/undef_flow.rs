@@ -41,7 +41,7 @@ impl<O: Observer> Machine<'_, O> {
     pub fn remembers_reads(&self) -> bool {
         !self.observer.is_trying()
             && !self.state.doubtful
-            && self.state.epoch == 0
+            && self.state.barriers.epoch == 0
             && self.suspects.len() < MAX_SUSPECTS
     }
 
@@ -104,7 +104,7 @@ impl<O: Observer> Machine<'_, O> {
 
     /// Another thread may have written to a cell, or to any, before it was read in this interval.
     pub fn forget_reads(&mut self, array: GlobalId, cell: Option<u32>) {
-        let interval = self.state.interval;
+        let interval = self.state.barriers.interval;
         self.suspects.retain(|_, suspect| {
             let is_it = match suspect.cell {
                 Cell::Unwritten(read) => cell.is_none_or(|cell| cell == read),

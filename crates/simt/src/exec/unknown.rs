@@ -62,7 +62,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             O::uses(self, column);
         }
         // What is called like a variable may be a macro all the same.
-        self.state.epoch += 1;
+        self.state.barriers.epoch += 1;
         let text = String::from_utf8_lossy(target.span.slice(&self.shader.text));
         let text = self.terms.symbol(&format!("{text} {operator}"));
         let given = self.as_one(&given);
@@ -112,7 +112,10 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// The same of what reaches these variables: what each thread gives it and finds there.
     fn write_unknown(&mut self, text: Symbol, all: &Column, reach: &BTreeSet<GlobalId>) -> Column {
         let held = Column::Uniform(self.held(reach));
-        let (history, arms) = (Value::Known(self.state.ordering.history), Value::Known(self.arms));
+        let (history, arms) = (
+            Value::Known(self.state.ordering.history),
+            Value::Known(self.paths.arms),
+        );
         let [history, arms] = [history, arms].map(Column::Uniform);
         let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
         let mut given = vec![all.clone(), thread, history, held, arms];

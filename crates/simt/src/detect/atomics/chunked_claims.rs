@@ -41,7 +41,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
         let threads = Mask::first(((part + 1) * PART).min(lanes)).without(Mask::first(part * PART));
         machine.state.active = threads;
         machine.state.alive = threads;
-        machine.max_work = ALL_WORK / parts;
+        machine.limits.max_work = ALL_WORK / parts;
         machine.look_for_claims();
         machine.observer.claims = Some(claims);
         machine.approximation = approximation;

@@ -252,7 +252,7 @@ impl Machine<'_, Detectors> {
         let has_known_cell = self.approximation.standing_for_several == 0 && is_at_number;
         let site = claims.sites.entry(key).or_default();
         site.array = met.array;
-        site.intervals.insert(self.state.interval);
+        site.intervals.insert(self.state.barriers.interval);
         let Some(cells) = cells else {
             site.is_spread = true;
             return source;

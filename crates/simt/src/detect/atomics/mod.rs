@@ -37,7 +37,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
             let span = machine.is_exhausted().then_some(machine.function()?.name_span)?;
             Some(Stop::ran_out(span))
         });
-        budget = machine.budget;
+        budget = machine.limits.budget;
         let uses_waves = machine.report.used_waves;
         let seen = machine.observer.claims.take().unwrap_or_default();
         let seen = seen.finish(kernel, &machine.approximation, stopped.is_none());

@@ -295,7 +295,7 @@ fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Wa
     let is_plain = state.active == all
         && state.alive == all
         && state.guard == Column::Uniform(Value::TRUE)
-        && (state.interval, state.epoch) == (0, 0)
+        && (state.barriers.interval, state.barriers.epoch) == (0, 0)
         && state.ordering.has_passed_none();
     let statics = scope.statics.iter();
     let statics = statics.filter_map(|both| state.statics.remove(&both[side.number]));

@@ -372,7 +372,7 @@ impl<'a> Machine<'a, Detectors> {
             let mut state = self.state.clone();
             state.guard = Column::Uniform(Value::TRUE);
             // What comes here has passed the last barrier, unless that is one that only some inputs lead to.
-            for guard in [&mut state.barrier_guard, &mut state.device_guard] {
+            for guard in [&mut state.barriers.guard, &mut state.barriers.device_guard] {
                 if self.leads_here(guard) {
                     *guard = Value::TRUE;
                 }
@@ -393,8 +393,10 @@ impl<'a> Machine<'a, Detectors> {
     pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
         let mut found = self.observer.prober.finish(self.shader, stopped);
         for collective in &mut found {
-            collective.presumes |= self.presumed;
-            collective.amid = collective.amid.or(self.ordered_by_chance.map(Amid::Barrier));
+            collective.presumes |= self.noticed.presumed;
+            collective.amid = collective
+                .amid
+                .or(self.noticed.ordered_by_chance.map(Amid::Barrier));
         }
         if self.windows.is_empty() {
             return found;
@@ -613,7 +615,7 @@ impl<'a> Machine<'a, Detectors> {
             if self.statement(statement).is_err() {
                 break;
             }
-            if self.skims && self.terms.work() - work > MAX_WORK / 16 {
+            if self.assuming.skims && self.terms.work() - work > MAX_WORK / 16 {
                 break;
             }
             events.push(self.state.events);

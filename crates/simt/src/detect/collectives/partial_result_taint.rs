@@ -136,10 +136,10 @@ pub(crate) fn withdraw_unused(
     machine.observer.leftovers = marking;
     machine.keeps_steps = true;
     if given.is_some() {
-        machine.max_work = machine.max_work.saturating_add(machine.terms.work());
+        machine.limits.max_work = machine.limits.max_work.saturating_add(machine.terms.work());
     }
     let is_whole = machine.run().is_none();
-    *budget = machine.budget;
+    *budget = machine.limits.budget;
     let used = machine.used_marks(function, is_whole);
     let placed = machine.observer.leftovers.placed;
     let is_in = |mark: Option<Mark>, marks: u64| mark.is_some_and(|mark| marks & mark.bit() != 0);

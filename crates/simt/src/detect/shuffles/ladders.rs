@@ -156,7 +156,7 @@ pub(crate) fn of_entry(kernel: Kernel<'_>) -> Vec<WaveLadder> {
         if machine.run().is_some() {
             runs.stopped.push(number);
         }
-        budget = machine.budget;
+        budget = machine.limits.budget;
         let mut ladders = machine.observer.ladders.take().unwrap_or_default();
         wanted = std::mem::take(&mut ladders.wanted);
         runs.add(ladders, number, size);
