@@ -31,7 +31,7 @@ copy("crates/playground/page/index.html", "index.html");
 copy("crates/playground/page/style.css", "style.css");
 
 // The report's page, its parts in files of their own: the policy allows no script that stands in a page.
-const report = "crates/shaderlint/src/verify";
+const report = "crates/shaderlint/src/commands/verify";
 copy(`${report}/page.css`, "page.css");
 for (const name of ["run.js", "page.js"]) {
   const script = fs.readFileSync(path.join(root, report, name), "utf8");

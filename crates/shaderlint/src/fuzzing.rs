@@ -9,17 +9,20 @@ use lsp_server::Connection;
 use shaderlint_hlsl::Sources;
 use shaderlint_linter::Report;
 
-use crate::config::{definition, profile, shaderlint_toml, shadertools};
-use crate::includes::Files;
-use crate::lint;
-use crate::looked::Looked;
-use crate::misconfigured::Misconfigured;
-use crate::options::in_memory;
-use crate::report::OutputFormat;
+use crate::check::file_report::Looked;
+use crate::check::options::in_memory;
+use crate::check::readings::Role;
+use crate::check::{baseline, lint};
+use crate::cli::{Outcome, OutputFormat};
 use crate::report::{self, Results};
-use crate::terminal::Style;
-use crate::variants::Role;
-use crate::{Outcome, baseline, server, wording};
+use crate::server;
+use crate::support::config_error::Misconfigured;
+use crate::support::definition::definition;
+use crate::support::error_text;
+use crate::support::target::profile;
+use crate::support::terminal::Style;
+use crate::workspace::config::{shaderlint_toml, shadertools};
+use crate::workspace::includes::Files;
 
 /// The formats that machines read.
 const FORMATS: [(&str, OutputFormat); 7] = [
@@ -81,7 +84,7 @@ pub fn configuration(name: &str, text: &str) -> Result<(), Wrong> {
         "shadertoolsconfig.json" => shadertools::parse(path, text).map(drop),
         "baseline.toml" => baseline::parse(path, text).map(drop),
         #[cfg(feature = "gpu")]
-        "kernel.toml" => crate::verify::kernel_toml::parse(path, text).map(drop),
+        "kernel.toml" => crate::commands::verify::kernel_toml::parse(path, text).map(drop),
         #[cfg(feature = "gpu")]
         "pipeline.toml" => {
             let parsed = shaderlint_verify::pipeline::Pipeline::parse(text);
@@ -99,7 +102,7 @@ pub fn configuration(name: &str, text: &str) -> Result<(), Wrong> {
             .downcast_ref::<Misconfigured>()
             .map(|wrong| wrong.place.clone());
         Wrong {
-            message: wording::of_error(&error),
+            message: error_text::of_error(&error),
             place,
         }
     })

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::config::Projects;
-use crate::includes::Files;
-use crate::lint;
-use crate::looked::Looked;
-use crate::misconfigured::Misconfigured;
-use crate::one_file::OneFile;
-use crate::options::{FixMode, Options, in_memory};
-use crate::report::{self, OutputFormat, Results};
-use crate::terminal::Style;
-use crate::variants::Role;
-use crate::{verify, wording};
+use crate::check::file_report::Looked;
+use crate::check::lint;
+use crate::check::options::{FixMode, Options, in_memory};
+use crate::check::readings::Role;
+use crate::cli::OutputFormat;
+use crate::commands::verify;
+use crate::report::{self, Results};
+use crate::support::config_error::Misconfigured;
+use crate::support::error_text;
+use crate::support::terminal::Style;
+use crate::workspace::config::Projects;
+use crate::workspace::includes::Files;
+use crate::workspace::project_file::OneFile;
 
 /// What the file is called.
 const NAME: &str = "kernel.hlsl";
@@ -79,7 +81,7 @@ pub fn answer(question: &str) -> String {
         .context("not a question")
         .and_then(answer_to)
         .unwrap_or_else(|error| Answer::Error {
-            message: wording::of_error(&error),
+            message: error_text::of_error(&error),
             place: error
                 .downcast_ref()
                 .map(|wrong: &Misconfigured| [wrong.place.start, wrong.place.end]),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{Cause, Problem};
 
 use super::summary::counted;
-use crate::looked::Looked;
+use crate::check::file_report::Looked;
 
 /// How many names a line has.
 const MAX_NAMES: usize = 3;

@@ -2,7 +2,7 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::terminal::Style;
+use crate::support::terminal::Style;
 
 /// The difference between two texts of one file.
 pub(crate) fn diff(path: &str, old: &[u8], new: &[u8], style: Style) -> Vec<u8> {

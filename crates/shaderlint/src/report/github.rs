@@ -6,8 +6,8 @@ use std::path::Path;
 use shaderlint_linter::{Diagnostic, Level};
 
 use super::slashed;
-use crate::looked::Looked;
-use crate::source_text::SourceTexts;
+use crate::check::file_report::Looked;
+use crate::support::source_text::SourceTexts;
 
 /// A command for each finding, with paths from `root`.
 pub(super) fn github(looked: &[Looked], root: Option<&Path>) -> String {

@@ -8,8 +8,8 @@ use shaderlint_linter::Level;
 
 use super::fingerprint::Fingerprints;
 use super::slashed;
-use crate::looked::Looked;
-use crate::source_text::SourceTexts;
+use crate::check::file_report::Looked;
+use crate::support::source_text::SourceTexts;
 
 #[derive(Serialize)]
 struct Issue<'a> {

@@ -4,9 +4,9 @@ use serde::Serialize;
 use shaderlint_hlsl::{FileSpan, Problem};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, NoFix, Safety, Verdict};
 
-use crate::looked::Looked;
+use crate::check::file_report::Looked;
 use crate::report::Results;
-use crate::source_text::{Place, SourceTexts};
+use crate::support::source_text::{Place, SourceTexts};
 
 #[derive(Serialize)]
 struct Output<'a> {

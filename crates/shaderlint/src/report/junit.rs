@@ -9,8 +9,8 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use shaderlint_linter::{Diagnostic, Level};
 
 use super::{Results, checkout, slashed};
-use crate::looked::Looked;
-use crate::source_text::SourceTexts;
+use crate::check::file_report::Looked;
+use crate::support::source_text::SourceTexts;
 
 type Xml = Writer<Cursor<Vec<u8>>>;
 

@@ -13,9 +13,9 @@ use shaderlint_rules::RULES;
 use super::fingerprint::Fingerprints;
 use super::json::NoFixOutput;
 use super::{Results, checkout, page_url, slashed};
-use crate::looked::Looked;
-use crate::source_text::SourceTexts;
-use crate::uri;
+use crate::check::file_report::Looked;
+use crate::support::source_text::SourceTexts;
+use crate::support::uri;
 
 #[derive(Serialize)]
 struct Log<'a> {

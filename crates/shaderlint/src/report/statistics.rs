@@ -8,8 +8,8 @@ use serde::Serialize;
 use shaderlint_linter::{Diagnostic, Safety};
 use shaderlint_rules::RULES;
 
-use crate::looked::Looked;
-use crate::report::OutputFormat;
+use crate::check::file_report::Looked;
+use crate::cli::OutputFormat;
 
 #[derive(Clone, Debug, Default, Serialize)]
 struct Count {

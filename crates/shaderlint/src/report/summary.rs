@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use shaderlint_linter::Safety;
 
-use crate::looked::{Counted, Looked};
-use crate::report::Detail;
+use crate::check::file_report::{Counted, Looked};
+use crate::cli::Detail;
 
 /// What was asked for, as far as it decides what is said at the end.
 #[derive(Clone, Copy)]

@@ -4,8 +4,8 @@ use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};
 use snapbox::{assert_data_eq, str};
 
-use crate::looked::Looked;
-use crate::terminal::Style;
+use crate::check::file_report::Looked;
+use crate::support::terminal::Style;
 
 const KERNEL: &str = "\
 StructuredBuffer<uint> Src;

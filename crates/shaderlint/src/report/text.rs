@@ -8,21 +8,11 @@ use shaderlint_hlsl::{FileId, FileSpan, Problem};
 use shaderlint_linter::{Diagnostic, Level, Safety};
 
 use super::{page_url, severity};
-use crate::looked::Looked;
-use crate::snippets::{of_problem, render};
-use crate::source_text::SourceTexts;
-use crate::terminal::{self, Style, WIDTH, wrap};
-
-/// How much is said beside findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    Nothing,
-    /// What kept entry points from being looked at.
-    WhatMatters,
-    /// Also what was not understood: of each cause one example in a file. Most are of no consequence.
-    Examples,
-    Everything,
-}
+use crate::check::file_report::Looked;
+use crate::cli::Detail;
+use crate::support::snippets::{of_problem, render};
+use crate::support::source_text::SourceTexts;
+use crate::support::terminal::{self, Style, WIDTH, wrap};
 
 /// A file's findings with their source.
 pub(super) fn full(looked: &Looked, style: Style) -> Result<Vec<u8>> {

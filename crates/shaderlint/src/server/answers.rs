@@ -7,11 +7,10 @@ use lsp_types::notification::PublishDiagnostics;
 use lsp_types::{DocumentDiagnosticReport, PublishDiagnosticsParams};
 use shaderlint_linter::Diagnostic;
 
-use super::document;
-use super::findings;
 use super::session::Session;
-use crate::looked::Looked;
-use crate::uri;
+use super::{document, findings};
+use crate::check::file_report::Looked;
+use crate::support::uri;
 
 impl Session {
     /// Tells of a file what its editor does not ask for.

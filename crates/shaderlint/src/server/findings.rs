@@ -11,9 +11,10 @@ use shaderlint_hlsl::FileSpan;
 use shaderlint_linter::{Diagnostic, Level, Rule, Safety, Verdict};
 
 use super::lines::{Encoding, Lines};
-use crate::looked::Looked;
-use crate::paths::here;
-use crate::{report, uri};
+use crate::check::file_report::Looked;
+use crate::report;
+use crate::support::paths::here;
+use crate::support::uri;
 
 /// Notes name files from the folder that is open, as they do in a terminal.
 pub(super) fn name_from_folders(looked: &mut Looked, folders: &[PathBuf]) {

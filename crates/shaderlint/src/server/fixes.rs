@@ -13,8 +13,8 @@ use similar::{DiffTag, TextDiff};
 use super::findings;
 use super::lines::{Encoding, Lines};
 use super::session::Session;
-use crate::looked::Looked;
-use crate::paths;
+use crate::check::file_report::Looked;
+use crate::support::paths;
 
 /// Every fix of a file at once, which editors can be told to make on save.
 pub(super) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.shaderlint");

@@ -8,12 +8,12 @@ use shaderlint_rules::RULES;
 
 use super::findings;
 use super::lines::{Encoding, Lines};
-use crate::baseline::Baselines;
-use crate::looked::{Counted, Looked};
-use crate::misconfigured::{Misconfigured, misconfigured};
-use crate::options::{Options, Target};
-use crate::paths::here;
-use crate::wording;
+use crate::check::baseline::Baselines;
+use crate::check::file_report::{Counted, Looked};
+use crate::check::options::{Options, Target};
+use crate::support::config_error::{Misconfigured, misconfigured};
+use crate::support::error_text;
+use crate::support::paths::here;
 
 /// What stands where findings have their rule.
 pub(super) const CONFIGURATION: &str = "configuration";
@@ -63,7 +63,7 @@ pub(super) fn baseline(
         Err(error) => {
             let at = match error.downcast() {
                 Ok(misconfigured) => misconfigured,
-                Err(error) => misconfigured(&path, "", 0..0, wording::of_error(&error)),
+                Err(error) => misconfigured(&path, "", 0..0, error_text::of_error(&error)),
             };
             return vec![notice(&at, BASELINE, DiagnosticSeverity::ERROR, encoding)];
         }

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::lint;
-use crate::looked::Looked;
-use crate::options::{Options, Target};
-use crate::paths::{here, name_of};
+use crate::check::file_report::Looked;
+use crate::check::lint;
+use crate::check::options::{Options, Target};
+use crate::support::paths::{here, name_of};
 
 /// What is read with a file, as far as it names that: under an `#if` or not.
 #[derive(Default)]

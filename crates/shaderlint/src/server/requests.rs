@@ -29,12 +29,12 @@ use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
-use crate::lint::role_for_fixes;
-use crate::looked::Looked;
-use crate::options::{FixMode, Target};
-use crate::paths::here;
-use crate::stop::Stop;
-use crate::{panics, uri, wording};
+use crate::check::file_report::Looked;
+use crate::check::lint::role_for_fixes;
+use crate::check::options::{FixMode, Target};
+use crate::support::cancellation::Stop;
+use crate::support::paths::here;
+use crate::support::{error_text, panics, uri};
 
 impl Session {
     pub fn on_notification(&mut self, notification: Notification) {
@@ -42,7 +42,7 @@ impl Session {
         let done = panics::as_error("internal error, please report", || self.notice(notification));
         if let Err(error) = done {
             self.client
-                .log(format!("{method}: {}", wording::of_error(&error)));
+                .log(format!("{method}: {}", error_text::of_error(&error)));
         }
     }
 
@@ -359,7 +359,7 @@ fn is_part(kind: &CodeActionKind, of: &CodeActionKind) -> bool {
 fn answered(id: lsp_server::RequestId, work: impl FnOnce() -> Result<serde_json::Value>) -> Response {
     match panics::as_error("internal error, please report", work) {
         Ok(value) => Response::new_ok(id, value),
-        Err(error) => Response::new_err(id, ErrorCode::InternalError as i32, wording::of_error(&error)),
+        Err(error) => Response::new_err(id, ErrorCode::InternalError as i32, error_text::of_error(&error)),
     }
 }
 

@@ -11,9 +11,9 @@ use super::notices::{self, Notice};
 use super::reads::Reads;
 use super::session::{Done, Session, Unit};
 use super::workspace::{includers, look};
-use crate::paths::here;
-use crate::stop::Stop;
-use crate::{panics, wording};
+use crate::support::cancellation::Stop;
+use crate::support::paths::here;
+use crate::support::{error_text, panics};
 
 impl Session {
     /// When the next unit is to be looked at, if that is a question of time.
@@ -99,7 +99,7 @@ impl Session {
             }
             Some(error) => {
                 notices.extend(notices::of_error(&error, encoding));
-                self.complain(&path, wording::of_error(&error));
+                self.complain(&path, error_text::of_error(&error));
             }
         }
         notices.extend(notices::doubts(
@@ -127,7 +127,7 @@ impl Session {
                 let reads = Reads::of_looked(&looked, &target, &options);
                 Ok((looked, reads))
             });
-            let looked = Box::new(looked.map_err(|error| wording::of_error(&error)));
+            let looked = Box::new(looked.map_err(|error| error_text::of_error(&error)));
             let _ = done.send(Done::Looked {
                 unit: path,
                 stop,

@@ -19,12 +19,13 @@ use super::notices::Notice;
 use super::reads::Reads;
 use super::settings::Settings;
 use super::workspace::{Good, options, target};
-use crate::config::NO_FOLDER;
-use crate::looked::Looked;
-use crate::options::{Options, Target};
-use crate::stop::Stop;
-use crate::variants::Role;
-use crate::{scan, uri};
+use crate::check::file_report::Looked;
+use crate::check::options::{Options, Target};
+use crate::check::readings::Role;
+use crate::support::cancellation::Stop;
+use crate::support::uri;
+use crate::workspace::config::NO_FOLDER;
+use crate::workspace::prefilter;
 
 /// How long nothing may be typed before a file is looked at.
 const QUIET: Duration = Duration::from_millis(20);
@@ -249,7 +250,7 @@ impl Session {
             .as_ref()
             .is_some_and(|units| units.iter().any(|unit| unit == path));
         let was_unit = is_own && self.units.get(path).is_some_and(|unit| unit.role == Role::Unit);
-        if scan::names_entry(document.text.as_bytes()) != was_unit {
+        if prefilter::names_entry(document.text.as_bytes()) != was_unit {
             document.units = None;
             self.settle_units();
         }
@@ -285,7 +286,7 @@ impl Session {
         let reads = Reads::of(&self.target(path).0, &self.options);
         for (header, document) in &mut self.documents {
             let is_seen_there = document.units.iter().flatten().any(|unit| unit == path);
-            let is_header = !scan::names_entry(document.text.as_bytes());
+            let is_header = !prefilter::names_entry(document.text.as_bytes());
             document.is_sought |= is_header && (is_seen_there || reads.has(header));
         }
     }
@@ -344,7 +345,7 @@ impl Session {
             let is_unit = self
                 .documents
                 .get(&path)
-                .is_some_and(|document| scan::names_entry(document.text.as_bytes()));
+                .is_some_and(|document| prefilter::names_entry(document.text.as_bytes()));
             if let Some(document) = self.documents.get_mut(&path) {
                 document.is_sought = !is_unit;
             }
@@ -429,7 +430,7 @@ impl Session {
                 self.searching = None;
                 // It may have become a unit meanwhile.
                 let document = self.documents.get(&header).filter(|_| !stop.is_set());
-                if document.is_some_and(|document| !scan::names_entry(document.text.as_bytes())) {
+                if document.is_some_and(|document| !prefilter::names_entry(document.text.as_bytes())) {
                     let own = if found.is_empty() {
                         Role::StrayHeader
                     } else {

@@ -6,8 +6,10 @@ use serde::Deserialize;
 use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
-use crate::config::{SourceArgs, definition, hlsl_version, profile};
-use crate::wording;
+use crate::cli::SourceArgs;
+use crate::support::definition::definition;
+use crate::support::error_text;
+use crate::support::target::{hlsl_version, profile};
 
 /// As on the command line, which an editor does not have.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -35,7 +37,7 @@ impl Settings {
             other => other,
         };
         let settings: Settings =
-            serde_json::from_value(value).map_err(|error| wording::of_serde(&error.to_string(), &[]))?;
+            serde_json::from_value(value).map_err(|error| error_text::of_serde(&error.to_string(), &[]))?;
         settings.shader_model()?;
         settings.version()?;
         for text in &settings.defines {

@@ -15,9 +15,9 @@ const SERVES: &str = "SHADERLINT_SERVES";
 #[test]
 fn serves() {
     if std::env::var_os(SERVES).is_some() {
-        crate::panics::keep_quiet();
+        crate::support::panics::keep_quiet();
         let outcome = super::run().expect("served");
-        assert_eq!(outcome, crate::Outcome::Clean);
+        assert_eq!(outcome, crate::cli::Outcome::Clean);
     }
 }
 
@@ -93,7 +93,7 @@ fn a_panic_leaves_the_server_up() {
         stdout: BufReader::new(stdout.expect("piped")),
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/book");
-    let root = crate::uri::of(&root.canonicalize().expect("it is there"));
+    let root = crate::support::uri::of(&root.canonicalize().expect("it is there"));
     let params = json!({
         "processId": null,
         "rootUri": null,

@@ -11,10 +11,10 @@ use lsp_types::{
 };
 
 use super::session::Session;
-use crate::config::shaderlint_toml::NAMES;
-use crate::config::{Project, shadertools};
-use crate::paths::here;
-use crate::walk::{EXTENSIONS, SHARED_EXTENSIONS};
+use crate::support::paths::here;
+use crate::workspace::config::shaderlint_toml::NAMES;
+use crate::workspace::config::{Project, shadertools};
+use crate::workspace::walk::{EXTENSIONS, SHARED_EXTENSIONS};
 
 impl Session {
     /// Asks to be told of shaders, configurations and baselines as they are usually called.

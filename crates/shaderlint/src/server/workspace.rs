@@ -5,19 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::settings::Settings;
-use crate::config::SourceArgs;
-use crate::config::{Project, Projects, RuleArgs};
-use crate::includes::{Files, Search};
-use crate::lint;
-use crate::looked::Looked;
-use crate::misconfigured::Misconfigured;
-use crate::options::{Options, Target};
-use crate::paths::here;
-use crate::scan;
-use crate::stop::Stop;
-use crate::variants::DiskCache;
-use crate::variants::Role;
-use crate::walk::{self, Asked, Input};
+use crate::check::file_report::Looked;
+use crate::check::lint;
+use crate::check::options::{Options, Target};
+use crate::check::readings::{DiskCache, Role};
+use crate::cli::{RuleArgs, SourceArgs};
+use crate::support::cancellation::Stop;
+use crate::support::config_error::Misconfigured;
+use crate::support::paths::here;
+use crate::workspace::config::{Project, Projects};
+use crate::workspace::includes::{Files, Search};
+use crate::workspace::prefilter;
+use crate::workspace::walk::{self, Asked, Input};
 
 /// How many of the files that include a header show what is found in it.
 const MAX_INCLUDERS: usize = 8;
@@ -114,8 +113,8 @@ pub(super) fn includers(
             return false;
         };
         let is_header = |file: &shaderlint_hlsl::SourceFile| here(Path::new(&file.path)) == header;
-        scan::names_entry(&bytes)
-            && scan::includes_one(
+        prefilter::names_entry(&bytes)
+            && prefilter::includes_one(
                 &path.display().to_string(),
                 &bytes.into(),
                 &search,

@@ -1,0 +1,265 @@
+//! Findings that were there before: a file counts them, by file and rule, and only what exceeds the count is told.
+//!
+//! Counts survive edits that move findings about. What comments allow is not counted: it needs no second reason.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use shaderlint_linter::Diagnostic;
+use shaderlint_rules::RULES;
+use toml::Spanned;
+
+use crate::check::file_report::Looked;
+use crate::support::config_error::{Misconfigured, misconfigured, text_of};
+use crate::support::error_text::mistake;
+use crate::support::paths::here;
+use crate::support::suggestions::no_such_rule;
+
+const ABOUT: &str = "\
+# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Written by `shaderlint --write-baseline`.
+";
+
+/// How many findings of each rule are known in each file. Files are named from the baseline's folder, with `/`.
+pub(crate) type Counts = BTreeMap<String, BTreeMap<String, usize>>;
+
+/// The baselines of a run, each read once.
+#[derive(Default)]
+pub(crate) struct Baselines(BTreeMap<PathBuf, Baseline>);
+
+struct Baseline {
+    text: String,
+    counts: Counts,
+}
+
+impl Baselines {
+    /// Those that hold for the files that were looked at.
+    pub fn read(looked: &[Looked]) -> Result<Baselines> {
+        Baselines::at(looked.iter().filter_map(|one| one.baseline.as_ref()))
+    }
+
+    pub fn at<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Baselines> {
+        let mut baselines = Baselines::default();
+        for path in paths {
+            if !baselines.0.contains_key(path) {
+                ensure!(
+                    path.exists(),
+                    "{}: no such baseline; --write-baseline writes it",
+                    path.display()
+                );
+                let text = text_of(path)?;
+                let counts = parse(path, &text)?;
+                baselines.0.insert(path.clone(), Baseline { text, counts });
+            }
+        }
+        Ok(baselines)
+    }
+
+    /// Puts aside what is known. Where there is more than that, nobody can tell which is new: all of it is told.
+    pub fn apply(&self, looked: &mut [Looked]) {
+        let found = count(looked);
+        for one in looked {
+            let Some((baseline, known)) = one.baseline.as_ref().and_then(|path| self.0.get_key_value(path))
+            else {
+                continue;
+            };
+            let of = |counts: &Counts, key: &str, rule: &str| {
+                counts
+                    .get(key)
+                    .and_then(|of_file| of_file.get(rule))
+                    .copied()
+                    .unwrap_or(0)
+            };
+            let Looked {
+                report,
+                sources,
+                known: put_aside,
+                ..
+            } = one;
+            let mut left = Vec::new();
+            for mut finding in std::mem::take(&mut report.findings) {
+                let path = sources
+                    .get(finding.primary.place.file)
+                    .map_or("", |file| &file.path);
+                let key = key(baseline, Path::new(path));
+                let known = of(&known.counts, &key, finding.rule);
+                let found = found
+                    .get(baseline)
+                    .map_or(0, |counts| of(counts, &key, finding.rule));
+                if found <= known {
+                    put_aside.push(finding);
+                    continue;
+                }
+                if known > 0 {
+                    finding.notes.push(format!(
+                        "the baseline knows {known} of these in this file, and there are {found}"
+                    ));
+                }
+                left.push(finding);
+            }
+            report.findings = left;
+        }
+    }
+
+    /// The entries that count more than there is, of files that were looked at as wholes and of files that are gone.
+    /// `is_on` says whether a rule was looked for in a file.
+    pub fn stale(&self, looked: &[Looked], is_on: impl Fn(&str, &Path) -> bool) -> Vec<Misconfigured> {
+        let found = count(looked);
+        let mut stale = Vec::new();
+        for (path, baseline) in &self.0 {
+            let units: HashSet<String> = looked
+                .iter()
+                .filter(|one| one.is_unit && one.baseline.as_ref() == Some(path))
+                .map(|one| key(path, Path::new(&one.path)))
+                .collect();
+            for (file, rule, known) in entries(&baseline.counts) {
+                let file_path = folder_of(path).join(file);
+                let is_gone = !file_path.exists();
+                let found = found.get(path).and_then(|counts| counts.get(file)?.get(rule));
+                let found = found.copied().unwrap_or(0);
+                let is_judged = || is_gone || (units.contains(file) && is_on(rule, &file_path));
+                if is_rule(rule) && found < known && is_judged() {
+                    let left = if found == 1 {
+                        "1 is".to_owned()
+                    } else {
+                        format!("{found} are")
+                    };
+                    let message = format!(
+                        "{} knows {known} {rule} in {file}, where {left} left: --write-baseline takes it down",
+                        path.display()
+                    );
+                    stale.push(baseline.told(path, file, rule, message));
+                }
+            }
+        }
+        stale
+    }
+
+    /// The entries for what is no rule.
+    pub fn unknown(&self) -> Vec<Misconfigured> {
+        let unknown = self.0.iter().flat_map(|(path, baseline)| {
+            let entries = entries(&baseline.counts).filter(|(_, rule, _)| !is_rule(rule));
+            entries.map(move |(file, rule, _)| {
+                let ids: Vec<&str> = shaderlint_rules::named(rule).map(|rule| rule.id).collect();
+                let message = if ids.is_empty() {
+                    no_such_rule(rule)
+                } else {
+                    format!("a baseline counts by rule: `{rule}` is here {}", ids.join(", "))
+                };
+                baseline.told(path, file, rule, message)
+            })
+        });
+        unknown.collect()
+    }
+}
+
+impl Baseline {
+    /// Something to say of an entry, at its place.
+    fn told(&self, path: &Path, file: &str, rule: &str, message: String) -> Misconfigured {
+        type Places = BTreeMap<String, BTreeMap<String, Spanned<usize>>>;
+        let places: Places = toml::from_str(&self.text).unwrap_or_default();
+        let count = places.get(file).and_then(|rules| Some(rules.get(rule)?.span()));
+        let count = count.unwrap_or(0..0);
+        let before = self.text.get(..count.start).unwrap_or_default();
+        let start = before.rfind(rule).unwrap_or(count.start);
+        misconfigured(path, &self.text, start..count.end, message)
+    }
+}
+
+fn entries(counts: &Counts) -> impl Iterator<Item = (&str, &str, usize)> {
+    counts
+        .iter()
+        .flat_map(|(file, rules)| rules.iter().map(move |(rule, known)| (&**file, &**rule, *known)))
+}
+
+fn is_rule(id: &str) -> bool {
+    RULES.iter().any(|rule| rule.id == id)
+}
+
+/// Writes down what is found as known: for the files that were looked at, of the rules that were looked for, which
+/// `is_on` says. What is said of others stays while there are such files. Returns the baselines that were written.
+pub(crate) fn write(looked: &[Looked], is_on: &dyn Fn(&str, &Path) -> bool) -> Result<Vec<PathBuf>> {
+    let found = count(looked);
+    let mut written = Vec::new();
+    let paths: HashSet<&PathBuf> = looked.iter().filter_map(|one| one.baseline.as_ref()).collect();
+    for path in paths {
+        let mut counts = if path.exists() {
+            parse(path, &text_of(path)?)?
+        } else {
+            Counts::new()
+        };
+        let seen: HashSet<String> = looked
+            .iter()
+            .filter(|one| one.baseline.as_ref() == Some(path))
+            .map(|one| key(path, Path::new(&one.path)))
+            .collect();
+        counts.retain(|file, rules| {
+            let file_path = folder_of(path).join(file);
+            rules.retain(|rule, _| !(seen.contains(file) && is_on(rule, &file_path)));
+            !rules.is_empty() && file_path.exists()
+        });
+        for (file, rules) in found.get(path).cloned().unwrap_or_default() {
+            counts.entry(file).or_default().extend(rules);
+        }
+        std::fs::write(path, text(&counts)).with_context(|| path.display().to_string())?;
+        written.push(path.clone());
+    }
+    written.sort();
+    Ok(written)
+}
+
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Counts> {
+    toml::from_str(text).map_err(|error| mistake(path, text, &error, &[]).into())
+}
+
+fn text(counts: &Counts) -> String {
+    let mut text = ABOUT.to_owned();
+    for (file, rules) in counts {
+        let _ = write!(text, "\n[{}]\n", toml::Value::String(file.clone()));
+        for (rule, count) in rules {
+            let _ = writeln!(text, "{rule} = {count}");
+        }
+    }
+    text
+}
+
+/// What was found, by baseline, file and rule; with what was put aside.
+fn count(looked: &[Looked]) -> HashMap<PathBuf, Counts> {
+    let mut counts: HashMap<PathBuf, Counts> = HashMap::new();
+    for one in looked {
+        let Some(baseline) = &one.baseline else {
+            continue;
+        };
+        let mut add = |finding: &Diagnostic| {
+            let path = one
+                .sources
+                .get(finding.primary.place.file)
+                .map_or("", |file| &file.path);
+            let of_baseline = counts.entry(baseline.clone()).or_default();
+            let of_file = of_baseline.entry(key(baseline, Path::new(path))).or_default();
+            *of_file.entry(finding.rule.to_owned()).or_default() += 1;
+        };
+        one.report.findings.iter().for_each(&mut add);
+        one.known.iter().for_each(&mut add);
+    }
+    counts
+}
+
+fn folder_of(baseline: &Path) -> &Path {
+    let folder = baseline.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// What a file is called in a baseline.
+fn key(baseline: &Path, file: &Path) -> String {
+    let file = here(file);
+    let name = file.strip_prefix(here(folder_of(baseline))).unwrap_or(&file);
+    let name = name.display().to_string();
+    if cfg!(windows) {
+        name.replace('\\', "/")
+    } else {
+        name
+    }
+}

@@ -1,0 +1,100 @@
+//! Who calls the functions of a header that are looked at by themselves.
+//!
+//! What a header's function makes of its group is seen where a kernel calls it, with the group that it has there. It is
+//! looked at by itself, in a group that is supposed, only if nothing at hand could call it: of the files of the
+//! workspace that include the header, whether or not they are to be looked at, and of all that these include, none
+//! names it, be it under an `#if` or in a macro.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Result;
+use shaderlint_hlsl::{SourceFile, Text};
+
+use crate::check::includers::{self, Unit};
+use crate::check::options::Options;
+use crate::support::definition::Definition;
+use crate::support::paths::{is_same, name_of, shown};
+use crate::workspace::prefilter;
+
+/// Functions that nothing names, and the files that were searched.
+pub(crate) struct Uncalled {
+    pub functions: BTreeSet<String>,
+    pub searched: Vec<String>,
+}
+
+/// Which of the functions of a header nothing at hand names beside their definition. `text` is what the header was looked
+/// at with.
+///
+/// This holds in every configuration of each file. What a macro expands to is in its definition, in its arguments or in a
+/// definition that the build makes, or is pasted together of parts that are ([`prefilter::times_named`]). All of these are
+/// searched, be they under an `#if`.
+pub(crate) fn uncalled(
+    mut functions: BTreeSet<String>,
+    path: &Path,
+    text: &Text,
+    options: &Options,
+) -> Uncalled {
+    // Once where it is defined.
+    functions.retain(|name| prefilter::times_named(text, name) < 2);
+    let mut searched = Vec::new();
+    let includers = if functions.is_empty() {
+        BTreeMap::new()
+    } else {
+        includers::mentioning(path, options)
+    };
+    let others = includers.into_keys().filter(|includer| !is_same(includer, path));
+    for includer in others {
+        if options.stop.is_set() || functions.is_empty() {
+            break;
+        }
+        let name = shown(&includer).display().to_string();
+        // Of what cannot be read nothing is known.
+        let named = named_in(&includer, &name, path, &functions, options);
+        if let Some(named) = named.unwrap_or_else(|_| Some(functions.clone())) {
+            functions.retain(|name| !named.contains(name));
+            searched.push(name);
+        }
+    }
+    Uncalled { functions, searched }
+}
+
+/// Which of the names are in a file, or in another one that it includes, if it includes the one at `path`.
+fn named_in(
+    includer: &Path,
+    name: &str,
+    path: &Path,
+    names: &BTreeSet<String>,
+    options: &Options,
+) -> Result<Option<BTreeSet<String>>> {
+    let Some(unit) = Unit::read(includer, options)? else {
+        return Ok(None);
+    };
+    let is_it = |file: &SourceFile| is_same(Path::new(&file.path), path);
+    let includes_one = |if_unknown: bool, is_one: &dyn Fn(&SourceFile) -> bool| {
+        unit.includes_one(name, options, if_unknown, is_one)
+    };
+    // What an `#include` has as a macro is named by whoever defines that.
+    let file_name = name_of(path).unwrap_or_default();
+    let says = |text: &Text| prefilter::mentioned(text).names.contains(&file_name);
+    let defined: Vec<&Definition> = unit.project.all_definitions().collect();
+    let defines_it = || {
+        let mut values = defined.iter().map(|(_, value)| value.to_lowercase());
+        values.any(|value| value.contains(&file_name))
+    };
+    let includes_it = includes_one(false, &is_it)
+        || includes_one(true, &is_it)
+            && (defines_it() || says(&unit.text) || includes_one(false, &|file| says(&file.text)));
+    if !includes_it {
+        return Ok(None);
+    }
+    let is_named = |wanted: &String| {
+        let names_it = |text: &[u8]| prefilter::times_named(text, wanted) > 0;
+        defined.iter().any(|(_, value)| names_it(value.as_bytes()))
+            || names_it(&unit.text)
+            || includes_one(true, &|file| !is_it(file) && names_it(&file.text))
+    };
+    Ok(Some(
+        names.iter().filter(|name| is_named(name)).cloned().collect(),
+    ))
+}

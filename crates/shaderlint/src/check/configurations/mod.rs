@@ -1,0 +1,459 @@
+//! The configurations of a file: the sets of definitions under which builds compile it.
+//!
+//! One is the default. Others are declared: the variants of the project, the definitions that `#pragma kernel` lines give
+//! their kernels, and the keywords of `#pragma multi_compile` and `#pragma shader_feature`. The rest are explored: for each
+//! region that conditional compilation leaves out and that may hold something for the rules, the definitions that turn it
+//! on. What a region holds is what it expands to ([`Definitions::reach`]): a macro may open an entry point there, call a
+//! function, or declare memory.
+
+#[cfg(feature = "gpu")]
+mod unread;
+
+use std::collections::HashSet;
+
+use shaderlint_hlsl::{
+    Exploration, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, Text, Version, directives,
+    keyword_sets, preprocess,
+};
+
+use crate::support::definition::{Definition, overlaid};
+use crate::workspace::config::Project;
+use crate::workspace::prefilter::{self, is_part};
+
+/// What makes a region one for the rules.
+pub(crate) const TELLING: [&[u8]; 6] = [
+    b"Barrier",
+    b"Interlocked",
+    b"groupshared",
+    b"IncrementCounter",
+    b"DecrementCounter",
+    b".Append(",
+];
+
+/// How many configurations of a file are read beside the default one, and beside those of [`MAX_KERNELS`].
+pub(crate) const MAX_CONFIGURATIONS: usize = 8;
+
+/// How many sets of definitions that `#pragma kernel` lines give are read. In each the kernels that it names are run alone.
+const MAX_KERNELS: usize = 64;
+
+/// A file under one set of definitions, preprocessed.
+pub(crate) struct Configuration {
+    /// What a finding says of it; empty for the default one.
+    pub label: String,
+    /// The part of that which speaks of definitions and keywords.
+    pub keywords: String,
+    pub defines: Vec<Definition>,
+    /// The entry points that are compiled so, where others are not.
+    pub kernels: Option<Vec<String>>,
+    pub unit: Preprocessed,
+    pub problems: Vec<Problem>,
+}
+
+/// A configuration that is declared, and not preprocessed yet.
+struct Declared {
+    label: String,
+    keywords: String,
+    over: Vec<Definition>,
+    without: Vec<String>,
+    kernels: Option<Vec<String>>,
+}
+
+/// The configurations of one file.
+pub(crate) struct Configurations<'a> {
+    path: &'a str,
+    text: &'a Text,
+    project: &'a Project,
+    includes: &'a dyn Includes,
+    base: Vec<Definition>,
+    declared: Vec<Declared>,
+    /// More are declared than are read.
+    is_cut: bool,
+    /// Entry points that are compiled as the file stands, and those with definitions of their own.
+    as_it_stands: Vec<KernelVariant>,
+    of_kernels: Vec<KernelVariant>,
+    /// What other configurations define: the text of a fix stands in all of them.
+    given: Vec<Definition>,
+    sets: Vec<KeywordSet>,
+}
+
+impl<'a> Configurations<'a> {
+    /// The configurations of the file `path` that holds `text`, and the default one of them.
+    pub fn of(
+        path: &'a str,
+        text: &'a Text,
+        project: &'a Project,
+        includes: &'a dyn Includes,
+    ) -> (Self, Configuration) {
+        let base = project.defines_of(text);
+        let (mut unit, problems) = preprocess(path, text, &base, includes);
+        let kernels = std::mem::take(&mut unit.kernels).into_iter();
+        let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) =
+            kernels.partition(|variant| variant.defines.is_empty());
+        let (choices, has_more) = choices(text, &unit, project);
+        let is_built_alone = !as_it_stands.is_empty() || of_kernels.is_empty();
+        let (declared, is_cut) = declared(project, (&of_kernels, is_built_alone), &choices);
+        let sets = keyword_sets(text);
+        // Also where no condition asks for a keyword: a build that has it may not have its name for something else.
+        let keywords = sets
+            .iter()
+            .flat_map(|KeywordSet(choices)| choices.iter().flatten());
+        let keywords = keywords.map(|keyword| (keyword.clone(), "1".to_owned()));
+        let of_declared = declared.iter().flat_map(|one| one.over.iter().cloned());
+        let given = of_declared.chain(keywords).collect();
+        let configurations = Configurations {
+            path,
+            text,
+            project,
+            includes,
+            base: base.clone(),
+            declared,
+            is_cut: is_cut || has_more,
+            as_it_stands,
+            of_kernels,
+            given,
+            sets,
+        };
+        let default = configurations.noted(String::new(), base, (unit, problems));
+        (configurations, default)
+    }
+
+    /// Whether more are declared than [`Configurations::declared`] has.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Those that the project and the file declare beside the default one, as they are asked for. One that comes to the
+    /// text of the default one is none.
+    pub fn declared<'d>(&'d self, default: &'d [u8]) -> impl Iterator<Item = Configuration> + 'd {
+        self.declared.iter().filter_map(move |one| {
+            let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
+            let defines = overlaid(&base.cloned().collect::<Vec<_>>(), &one.over);
+            let made = preprocess(self.path, self.text, &defines, self.includes);
+            let is_it = one.kernels.is_some()
+                || made.0.text != *default
+                || self.version(&defines) != self.version(&self.base);
+            is_it.then(|| Configuration {
+                keywords: one.keywords.clone(),
+                kernels: one.kernels.clone(),
+                ..self.noted(one.label.clone(), defines, made)
+            })
+        })
+    }
+
+    /// The default one with these definitions over its own.
+    pub fn with(&self, under: &[Definition], over: &[Definition]) -> Configuration {
+        let defines = overlaid(under, over);
+        let made = preprocess(self.path, self.text, &defines, self.includes);
+        self.noted(difference(&self.base, &defines), defines, made)
+    }
+
+    /// All of a file but the default one, whatever its regions hold. What the project defines, or `-D` does, is not taken for
+    /// something else to turn a region on: that is the build which is asked about.
+    #[cfg(feature = "gpu")]
+    pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
+        let is_any = |_: &str, _: shaderlint_hlsl::FileSpan, _: &[u8]| true;
+        let is_build = |defines: &[Definition]| {
+            self.is_build(defines) && self.project.defines.iter().all(|one| defines.contains(one))
+        };
+        let mut exploration = Exploration::new(&is_any, &is_build);
+        exploration.note(&default.unit, &default.defines);
+        let mut all: Vec<Configuration> = self.declared(&default.unit.text).collect();
+        for one in &all {
+            exploration.note(&one.unit, &one.defines);
+        }
+        while all.len() < MAX_CONFIGURATIONS
+            && let Some(one) = self.explored(&mut exploration)
+        {
+            all.push(one);
+        }
+        all
+    }
+
+    /// The macros that a build may set otherwise than these configurations, the default one first, do.
+    #[cfg(feature = "gpu")]
+    pub fn unread(&self, read: &[&Configuration]) -> std::collections::BTreeSet<String> {
+        unread::unread(read, &|name| {
+            let is_keyword =
+                |KeywordSet(choices): &KeywordSet| choices.iter().flatten().any(|one| one == name);
+            self.project.defines.iter().any(|(known, _)| known == name)
+                || !self.is_cut && self.sets.iter().any(is_keyword)
+                || name == Version::MACRO && self.version(&self.base).is_some()
+        })
+    }
+
+    /// The next one that takes in a region which none before it did.
+    pub fn explored(&self, exploration: &mut Exploration<'_>) -> Option<Configuration> {
+        let found = exploration.next(|defines| preprocess(self.path, self.text, defines, self.includes))?;
+        let label = difference(&self.base, &found.defines);
+        Some(self.noted(label, found.defines, (found.unit, found.problems)))
+    }
+
+    fn version(&self, defines: &[Definition]) -> Option<Version> {
+        self.project.version_of(self.text, defines)
+    }
+
+    fn noted(
+        &self,
+        label: String,
+        defines: Vec<Definition>,
+        (mut unit, problems): (Preprocessed, Vec<Problem>),
+    ) -> Configuration {
+        unit.given.extend(self.given.iter().cloned());
+        unit.version = self.version(&defines);
+        Configuration {
+            label,
+            keywords: String::new(),
+            defines,
+            kernels: None,
+            unit,
+            problems,
+        }
+    }
+
+    /// Whether a build may define just this: of each set of keywords one, or none where none is a choice.
+    pub fn is_build(&self, defines: &[Definition]) -> bool {
+        self.sets.iter().all(|KeywordSet(choices)| {
+            let is_chosen = |keyword: &&String| defines.iter().any(|(name, _)| name == *keyword);
+            match choices.iter().flatten().filter(is_chosen).count() {
+                0 => choices.contains(&None),
+                chosen => chosen == 1,
+            }
+        })
+    }
+
+    /// Whether `#pragma kernel` lines name the kernels that are compiled, and this one is not among them.
+    pub fn leaves_out(&self, name: &str) -> bool {
+        let mut all = self.as_it_stands.iter().chain(&self.of_kernels).peekable();
+        all.peek().is_some() && !all.any(|variant| variant.kernels.iter().any(|one| one == name))
+    }
+
+    /// Whether a build compiles anything in a configuration that is not one of kernels: not where `#pragma kernel` lines give
+    /// each kernel definitions that this one lacks.
+    pub fn builds_any(&self, defines: &[Definition]) -> bool {
+        let all = self.as_it_stands.iter().chain(&self.of_kernels);
+        let mut kernels = all.flat_map(|variant| &variant.kernels).peekable();
+        kernels.peek().is_none() || kernels.any(|name| self.builds(name, defines, || false))
+    }
+
+    /// Whether a build compiles the entry point `name` in a configuration that is not one of kernels. Not if all that name
+    /// it give it definitions that this one lacks, or if it lacks some that such a line gives to others. `names_it` says
+    /// whether a file spells the name: else a macro puts it together.
+    pub fn builds(&self, name: &str, defines: &[Definition], names_it: impl FnOnce() -> bool) -> bool {
+        if self.of_kernels.is_empty() {
+            return true;
+        }
+        let added: Vec<&Definition> = defines.iter().filter(|one| !self.base.contains(one)).collect();
+        let mut of_kernels = self.of_kernels.iter().flat_map(|variant| &variant.defines);
+        let is_of_some = |name: &str| {
+            let mut of_kernels = self.of_kernels.iter().flat_map(|variant| &variant.defines);
+            of_kernels.any(|(known, _)| known == name)
+        };
+        // What other kernels have is not defined for this one.
+        let is_met = |variant: &KernelVariant| {
+            let mut others = added.iter().filter(|one| !variant.defines.contains(one));
+            variant.defines.iter().all(|one| added.contains(&one))
+                && others.all(|(name, _)| !is_of_some(name))
+        };
+        let all = self.as_it_stands.iter().chain(&self.of_kernels);
+        let mut named = all
+            .filter(|variant| variant.kernels.iter().any(|one| one == name))
+            .peekable();
+        if named.peek().is_some() {
+            named.any(is_met)
+        } else {
+            !of_kernels.any(|(known, _)| known == name) && names_it()
+        }
+    }
+}
+
+/// Whether the text of a region, or what it may expand to, holds something for the rules: one of [`TELLING`], or a call of
+/// one of these functions.
+pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
+    let contains = |word: &&[u8]| memchr::memmem::find(text, word).is_some();
+    TELLING.iter().any(contains)
+        || !called.is_empty()
+            && text
+                .split(|byte| !is_part(*byte))
+                .any(|word| called.contains(word))
+}
+
+/// What of the project, of the kernels and of the keywords is declared beside the default, and whether there is more. Where each
+/// kernel has definitions of its own, no build has a choice of keywords without any of them.
+fn declared(
+    project: &Project,
+    (of_kernels, is_built_alone): (&[KernelVariant], bool),
+    choices: &[Choice],
+) -> (Vec<Declared>, bool) {
+    let default = Choice::default();
+    let (first, others) = choices.split_first().unwrap_or((&default, &[]));
+    let of_project = |choice: &Choice| -> Vec<Declared> {
+        let variants = project.variants.iter();
+        let variants =
+            variants.map(|variant| choice.over(&format!("in variant {}", variant.name), &variant.defines));
+        variants.collect()
+    };
+    // Kernels of one name are told apart by their definitions.
+    let defines = |variant: &KernelVariant| {
+        let is_named = |other: &&KernelVariant| other.kernels == variant.kernels;
+        if of_kernels.iter().filter(is_named).count() < 2 || variant.defines.is_empty() {
+            return String::new();
+        }
+        let defines = variant.defines.iter().map(|(name, value)| match &**value {
+            "" | "1" => name.clone(),
+            value => format!("{name}={value}"),
+        });
+        format!(" with {}", defines.collect::<Vec<_>>().join(" "))
+    };
+    let of_kernels = |choice: &Choice| -> Vec<Declared> {
+        let kernels = of_kernels.iter().map(|variant| {
+            let defines = defines(variant);
+            let label = format!("in kernel {}{defines}", variant.kernels.join(", "));
+            let declared = choice.over(&label, &variant.defines);
+            Declared {
+                kernels: Some(variant.kernels.clone()),
+                keywords: format!("{} {}", defines.trim_start(), declared.keywords),
+                ..declared
+            }
+        });
+        kernels.collect()
+    };
+    let mut kernels = of_kernels(first);
+    let mut all = of_project(first);
+    if is_built_alone {
+        all.extend(others.iter().map(|choice| choice.over("", &[])));
+    }
+    all.extend(others.iter().flat_map(of_project));
+    all.extend(others.iter().flat_map(of_kernels));
+    let is_cut = all.len() > MAX_CONFIGURATIONS || kernels.len() > MAX_KERNELS;
+    all.truncate(MAX_CONFIGURATIONS);
+    kernels.truncate(MAX_KERNELS);
+    kernels.extend(all);
+    (kernels, is_cut)
+}
+
+/// Keywords that a build defines together, one of each set at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Choice {
+    defined: Vec<String>,
+    /// Of the default choice, those that a build with this one lacks.
+    removed: Vec<String>,
+}
+
+impl Choice {
+    /// One keyword, or none, of a set of which the default choice has this one.
+    fn take(&mut self, other: Option<&String>, default: Option<&String>) {
+        self.defined.extend(other.cloned());
+        self.removed.extend(default.cloned());
+    }
+
+    /// This choice with definitions made over it.
+    fn over(&self, label: &str, defines: &[Definition]) -> Declared {
+        let is_default = self.removed.is_empty() && self.defined.is_empty();
+        let keywords = match &self.defined[..] {
+            _ if is_default => String::new(),
+            [] => format!("without keyword {}", self.removed.join(" ")),
+            [one] => format!("with keyword {one}"),
+            several => format!("with keywords {}", several.join(" ")),
+        };
+        let own = self
+            .defined
+            .iter()
+            .map(|keyword| (keyword.clone(), "1".to_owned()));
+        Declared {
+            label: [label, &keywords]
+                .iter()
+                .filter(|part| !part.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" "),
+            over: overlaid(&own.collect::<Vec<_>>(), defines),
+            keywords,
+            without: self.removed.clone(),
+            kernels: None,
+        }
+    }
+}
+
+/// The choices of keywords that builds make, the default first. Sets count whose keywords may change what is compiled, and
+/// of which the project does not define one for all builds. Where there are more than are read, it is a few in which each
+/// keyword is defined once, and `true`.
+fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>, bool) {
+    let mut sets = keyword_sets(text);
+    let is_fixed = |keyword: &String| project.defines.iter().any(|(name, _)| name == keyword);
+    sets.retain(|KeywordSet(choices)| !choices.iter().flatten().any(is_fixed));
+    if sets.is_empty() {
+        return (Vec::new(), false);
+    }
+    let may_include = unit.inactive.iter().any(|inactive| {
+        let file = unit.sources.get(inactive.region.file);
+        let region = inactive.region.start as usize..inactive.region.end as usize;
+        let lines = directives(file.and_then(|file| file.text.get(region)).unwrap_or_default());
+        lines.iter().any(|line| line.keyword.starts_with(b"include"))
+    });
+    let in_pragmas = |keyword: &String| -> usize {
+        let pragmas = directives(text)
+            .into_iter()
+            .filter(|line| line.keyword == b"pragma");
+        pragmas
+            .map(|line| prefilter::times_named(&line.argument, keyword))
+            .sum()
+    };
+    let is_named = |keyword: &String| {
+        let files = unit.sources.files.iter();
+        let times: usize = files
+            .map(|file| prefilter::times_named(&file.text, keyword))
+            .sum();
+        times > in_pragmas(keyword)
+    };
+    sets.retain(|KeywordSet(choices)| may_include || choices.iter().flatten().any(is_named));
+    let defaults: Vec<Option<String>> = sets.iter().map(KeywordSet::default).collect();
+    let others: Vec<Vec<&Option<String>>> = sets
+        .iter()
+        .zip(&defaults)
+        .map(|(KeywordSet(choices), default)| choices.iter().filter(|choice| *choice != default).collect())
+        .collect();
+    let count = sets.iter().fold(1, |count: usize, KeywordSet(choices)| {
+        count.saturating_mul(choices.len())
+    });
+    let mut all = vec![Choice::default()];
+    if count > MAX_CONFIGURATIONS + 1 {
+        // Each keyword once, with those of the other sets that have as many before them.
+        let longest = others.iter().map(Vec::len).max().unwrap_or(0);
+        all.extend((0..longest).map(|number| {
+            let mut choice = Choice::default();
+            for (others, default) in others.iter().zip(&defaults) {
+                if let Some(other) = others.get(number) {
+                    choice.take(other.as_ref(), default.as_ref());
+                }
+            }
+            choice
+        }));
+        return (all, true);
+    }
+    for (others, default) in others.iter().zip(&defaults) {
+        let further: Vec<Choice> = others
+            .iter()
+            .flat_map(|other| all.iter().map(move |known| (known, other)))
+            .map(|(known, other)| {
+                let mut choice = known.clone();
+                choice.take(other.as_ref(), default.as_ref());
+                choice
+            })
+            .collect();
+        all.extend(further);
+    }
+    (all, false)
+}
+
+/// What `defines` has beside `base`, and what it lacks.
+fn difference(base: &[Definition], defines: &[Definition]) -> String {
+    let added = defines.iter().filter(|definition| !base.contains(definition));
+    let added = added.map(|(name, value)| format!("-D {name}={value}"));
+    let is_gone = |name: &str| defines.iter().all(|(known, _)| known != name);
+    let removed = base.iter().filter(|(name, _)| is_gone(name));
+    let removed = removed.map(|(name, _)| format!("-D {name}"));
+    let said =
+        |word: &str, these: Vec<String>| (!these.is_empty()).then(|| format!("{word} {}", these.join(" ")));
+    let parts = [said("with", added.collect()), said("without", removed.collect())];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,411 @@
+//! One file: read, check, fix.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use shaderlint_hlsl::{Directives, FileId, FileSpan, Problem, SourceFile, Text, decode, include_guard};
+use shaderlint_linter::{
+    Category, Diagnostic, GivenLevel, Level, Rule, Safety, Suppression, settle, suppressions,
+    unused_suppressions,
+};
+use shaderlint_rules::UNUSED_SUPPRESSION;
+
+use crate::check::baseline::Baselines;
+use crate::check::file_report::{Counted, Included, Looked};
+use crate::check::options::{Options, Target};
+use crate::check::readings::{
+    self, Has, Includer, MAX_INCLUDERS, Role, Root, UnitReadings, leave_out_called, union, without_unread,
+};
+use crate::check::{callers, includers};
+use crate::support::encoding::encoded_like;
+use crate::support::suggestions::no_such_rule;
+use crate::support::{atomic_write, panics};
+use crate::workspace::config::Project;
+use crate::workspace::includes::{Files, Search};
+use crate::workspace::prefilter::{self, MayBeFixed};
+use crate::workspace::project_file::{read_file, text_of};
+use crate::workspace::walk::Asked;
+
+/// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at. What was
+/// stopped is one too, for a report that lacks a part may be wrong: of a fix, that part may have been the objection.
+pub(crate) fn look(target: &Target, options: &Options, role: Role) -> Result<Looked> {
+    let name = target.input.path.display().to_string();
+    let context = format!("internal error while analysing {name}, please report");
+    panics::as_error(&context, || {
+        let looked = look_unguarded(target, &name, options, role)?;
+        ensure!(!options.stop.is_set(), "{name}: stopped");
+        Ok(looked)
+    })
+}
+
+fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) -> Result<Looked> {
+    let Target { input, project } = target;
+    let bytes = read_file(&options.files, &input.path)?;
+    let Some(text) = decode(&bytes) else {
+        // A folder may hold anything; who names a file wants it read.
+        ensure!(
+            input.asked == Asked::Found,
+            "{name}: not a text file (UTF-8, or UTF-16 with a byte order mark)"
+        );
+        return Ok(Looked::default());
+    };
+    #[cfg(test)]
+    panics::if_asked(&text, "panic while looking");
+    let look = |text: &Text| {
+        let mut looked = look_at(name, text, project, options, role);
+        // In folders there are headers for whoever takes them; who names one wants to know.
+        if input.asked != Asked::Named {
+            looked.counted = Counted::Looked;
+        }
+        if role == Role::Included {
+            find_where_included(&mut looked, text, options);
+        }
+        judge_by_includers(&mut looked, text, options);
+        looked
+    };
+    let Some(mode) = options.fix else {
+        return Ok(look(&text));
+    };
+    // What is known stays as it is.
+    let baseline = options.baseline_of(project);
+    let may_be_read = |path: &&PathBuf| options.files.may_be_looked_at(path);
+    let baselines = Baselines::at(baseline.iter().filter(may_be_read))?;
+    let look = |text: &[u8]| {
+        let mut looked = [look(&text.into())];
+        baselines.apply(&mut looked);
+        let [looked] = looked;
+        looked
+    };
+    let settled = settle(&text, mode.unsafe_too, look, |looked| &looked.report.findings);
+    let mut looked = settled.last;
+    looked.fixed.rules = settled.fixed;
+    if *settled.text != *text {
+        let fixed = encoded_like(&bytes, &text, &settled.text);
+        let fixed = fixed.with_context(|| format!("{name}: not fixed"))?;
+        if mode.in_place {
+            atomic_write::replace(&input.path, &bytes, &fixed)
+                .with_context(|| format!("{name}: not fixed"))?;
+        } else {
+            looked.fixed.diff = Some((text.to_vec(), settled.text));
+        }
+        looked.fixed.bytes = Some(fixed.into());
+    }
+    Ok(looked)
+}
+
+fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: Role) -> Looked {
+    let mut looked = Looked {
+        path: name.to_owned(),
+        baseline: options.baseline_of(project),
+        is_unit: role == Role::Unit,
+        ..Looked::default()
+    };
+    let (suppressions, misunderstood) = suppressions_of(text);
+    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
+    if !prefilter::needs_parse(name, text, &Search::new(&options.files, project)) {
+        // There is nothing to find in it, whoever includes it.
+        looked.is_unit = true;
+        looked.report.problems = misunderstood;
+        if role == Role::Unit {
+            looked.report.findings = unused(name, &suppressions, &[], &level);
+        }
+        if !(looked.report.problems.is_empty() && looked.report.findings.is_empty()) {
+            looked.sources.files.push(SourceFile {
+                path: name.to_owned(),
+                text: text.clone(),
+            });
+        }
+        return looked;
+    }
+    let root = Root {
+        name,
+        text,
+        project,
+        role,
+    };
+    let UnitReadings {
+        readings, lookups, ..
+    } = Arc::unwrap_or_clone(options.reader().read_own(root));
+    let union = union(readings);
+    looked.uncalled = union.uncalled;
+    looked.is_in_vain = prefilter::names_entry(text) && !union.has_entry;
+    if role == Role::StrayHeader && !union.has_entry {
+        looked.counted = Counted::Unseen;
+    }
+    let ids = (0..).map(FileId).zip(&union.sources.files).skip(1);
+    let included = ids.map(|(id, file)| Included {
+        path: file.path.clone(),
+        used: union
+            .report
+            .used
+            .iter()
+            .filter(|place| place.file == id)
+            .copied()
+            .collect(),
+    });
+    looked.included = included.collect();
+    looked.report = union.report;
+    looked.guesses = lookups.guessed(Path::new(name)).collect();
+    let problems = union.problems.iter().chain(&union.elsewhere);
+    looked.guesses.extend(without_unread(problems));
+    for finding in &mut looked.report.findings {
+        note_kernels(finding);
+        if finding.primary.place.file != FileId(0) {
+            note_includer(finding, name);
+        }
+    }
+    looked.is_in_part = union.is_cut || !union.problems.is_empty() || !looked.report.stops.is_empty();
+    // What nobody looked at includes may be needed where it is.
+    if role == Role::Unit && !looked.is_in_part && looked.report.problems.is_empty() {
+        let mut unused = unused(name, &suppressions, &looked.report.used, &level);
+        if union
+            .sources
+            .files
+            .iter()
+            .any(|file| has_conditionals(&file.text))
+        {
+            unused.iter_mut().for_each(may_be_needed);
+        }
+        let findings = &mut looked.report.findings;
+        findings.extend(unused);
+        findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
+    }
+    // A barrier that is found fault with was understood.
+    let findings = &looked.report.findings;
+    looked.report.stops.retain(|stop| {
+        let is_found = |finding: &Diagnostic| Some(finding.primary.place) == stop.place;
+        !findings.iter().any(is_found)
+    });
+    looked.report.problems.extend(misunderstood);
+    looked.problems = union.problems;
+    looked.problems.extend(lookups.choices(&union.sources));
+    looked.elsewhere = union.elsewhere;
+    lookups.explain(&union.sources, &mut looked.problems);
+    lookups.explain(&union.sources, &mut looked.elsewhere);
+    leave_out_called(&mut looked.report, &union.alone, |functions| {
+        let uncalled = callers::uncalled(functions, Path::new(name), text, options);
+        looked.includers.extend(uncalled.searched);
+        uncalled.functions
+    });
+    if role == Role::Included {
+        // What it lacks by itself it has where it is included.
+        looked.report.stops.clear();
+        looked.guesses.clear();
+        looked.is_in_part = false;
+        (looked.problems, looked.elsewhere) = Default::default();
+    }
+    let has_places = !(looked.report.findings.is_empty()
+        && looked.report.problems.is_empty()
+        && looked.report.stops.is_empty()
+        && looked.report.allowed.is_empty()
+        && looked.problems.is_empty()
+        && looked.elsewhere.is_empty());
+    if has_places {
+        looked.sources = union.sources;
+    }
+    looked
+}
+
+/// Notes the kernels that have a finding.
+fn note_kernels(finding: &mut Diagnostic) {
+    let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
+    if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
+        let kernels = finding.kernels.join(", ");
+        let note = format!("found in the kernels {kernels}; what is told is of {first}");
+        finding.notes.push(note);
+    }
+}
+
+/// Notes the file whose kernels have a finding: another file may make something else of the same lines.
+fn note_includer(finding: &mut Diagnostic, name: &str) {
+    let kernels = finding.kernels.join(", ");
+    let note = format!("found in {kernels} of {name}, which includes this file");
+    finding.notes.push(note);
+}
+
+/// Adds to what a header has by itself what can be fixed in it, as the first of the files that include it has it.
+fn find_where_included(looked: &mut Looked, text: &Text, options: &Options) {
+    if !text.derived::<MayBeFixed>().0 {
+        return;
+    }
+    let path = PathBuf::from(&looked.path);
+    if looked.sources.files.is_empty() {
+        looked.sources.files.push(SourceFile {
+            path: looked.path.clone(),
+            text: text.clone(),
+        });
+    }
+    for Includer { name, has } in includers::of(&path, text, options).take(MAX_INCLUDERS) {
+        let Has::Readings(seen) = has else {
+            continue;
+        };
+        let union = readings::union_for_header(looked.sources.clone(), seen.readings.clone());
+        let known = &mut looked.report.findings;
+        let before = known.len();
+        for mut finding in union.report.findings {
+            let place = finding.primary.place;
+            let is_known = |known: &Diagnostic| (known.rule, known.primary.place) == (finding.rule, place);
+            if finding.fix.is_some() && place.file == FileId(0) && !known.iter().any(is_known) {
+                note_kernels(&mut finding);
+                note_includer(&mut finding, &name);
+                known.push(finding);
+            }
+        }
+        if known.len() > before {
+            looked.sources = union.sources;
+        }
+    }
+}
+
+/// Keeps the findings and fixes in a file that every file which includes it agrees on. `text` is what was linted.
+fn judge_by_includers(looked: &mut Looked, text: &Text, options: &Options) {
+    let path = Path::new(&looked.path);
+    let includers = includers::of(path, text, options);
+    let guesses = std::mem::take(&mut looked.guesses);
+    let asked = readings::judge_by_includers(&mut looked.report.findings, path, includers, guesses);
+    looked.includers.extend(asked);
+}
+
+/// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
+/// name rules that find something in any of those, or in `alone`, what it has for itself; `None` where not all of them
+/// could be seen whole.
+pub(crate) fn look_at_included(
+    target: &Target,
+    options: &Options,
+    used: Option<&[FileSpan]>,
+    alone: Option<Looked>,
+) -> Looked {
+    let Target { input, project } = target;
+    let name = input.path.display().to_string();
+    let mut looked = Looked {
+        path: name.clone(),
+        baseline: options.baseline_of(project),
+        ..Looked::default()
+    };
+    let Looked {
+        report: of_itself,
+        sources,
+        includers,
+        ..
+    } = alone.unwrap_or_default();
+    looked.includers = includers;
+    // It was read where it is included.
+    let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
+        return looked;
+    };
+    let (suppressions, misunderstood) = suppressions_of(&text);
+    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
+    if let Some(used) = used {
+        let used = [used, &of_itself.used].concat();
+        looked.report.findings = unused(&name, &suppressions, &used, &level);
+        // Not all that include it are in every run.
+        judge_by_includers(&mut looked, &text, options);
+    }
+    for finding in &mut looked.report.findings {
+        // To take it out would need a further look at every file that includes this one.
+        finding.fix = None;
+    }
+    looked.report.findings.extend(of_itself.findings);
+    looked
+        .report
+        .findings
+        .sort_by_key(|finding| finding.primary.place.start);
+    looked.report.allowed = of_itself.allowed;
+    looked.report.problems = misunderstood;
+    looked.sources = sources;
+    // Most headers have nothing to show: their texts are not kept.
+    let has_places = !(looked.report.findings.is_empty() && looked.report.problems.is_empty());
+    if has_places && looked.sources.files.is_empty() {
+        looked.sources.files.push(SourceFile { path: name, text });
+    }
+    looked
+}
+
+/// What the file's comments allow, and what is wrong in them; a rule that there is not, too.
+fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
+    let (suppressions, mut problems) = suppressions(text);
+    let ids = suppressions.iter().flat_map(|one| &one.ids);
+    let unknown = ids.filter(|(_, id)| shaderlint_rules::named(id).next().is_none());
+    problems.extend(unknown.filter_map(|(place, id)| {
+        let place = FileSpan {
+            file: FileId(0),
+            start: u32::try_from(place.start).ok()?,
+            end: u32::try_from(place.end).ok()?,
+        };
+        let is_category = Category::ALL.iter().any(|category| category.to_string() == *id);
+        let message = if is_category {
+            format!("`{id}` is a category: an allow names the rules that it is about")
+        } else {
+            no_such_rule(id)
+        };
+        Some(Problem::new(message, Some(place)))
+    }));
+    (suppressions, problems)
+}
+
+/// What the file `name` allows without need, of the rules that are on.
+fn unused(
+    name: &str,
+    suppressions: &[Suppression],
+    used: &[FileSpan],
+    given: &dyn Fn(&Rule, &str) -> GivenLevel,
+) -> Vec<Diagnostic> {
+    let own_level = given(&UNUSED_SUPPRESSION, name).level();
+    if own_level == Level::Off {
+        return Vec::new();
+    }
+    let is_on = |rule: &Rule| given(rule, name).level() != Level::Off;
+    let is_judged =
+        |id: &str| shaderlint_rules::named(id).next().is_some() && shaderlint_rules::named(id).all(is_on);
+    unused_suppressions(&UNUSED_SUPPRESSION, own_level, suppressions, used, is_judged)
+}
+
+/// Whether a file is another one under other definitions.
+fn has_conditionals(text: &Text) -> bool {
+    let lines = text.derived::<Directives>();
+    let mut conditions = lines.iter().filter(|line| line.keyword.starts_with(b"if"));
+    conditions.next().is_some() && (conditions.next().is_some() || include_guard(text, &lines).is_none())
+}
+
+/// A comment that allows nothing here may be needed by a build that no file names.
+fn may_be_needed(unused: &mut Diagnostic) {
+    if let Some(fix) = &mut unused.fix {
+        fix.safety = Safety::Unsafe;
+        fix.notes
+            .push("under other definitions (#if, -D) it may be needed".to_owned());
+    }
+}
+
+/// The role in which shaderlint looks at a file to fix it: other files prove the fixes of a header without a kernel.
+pub(crate) fn role_for_fixes(files: &Files, path: &Path) -> Role {
+    if may_have_entry(files, path) {
+        Role::Unit
+    } else {
+        Role::Included
+    }
+}
+
+/// Whether the file at `path` may have an entry point of its own.
+pub(crate) fn may_have_entry(files: &Files, path: &Path) -> bool {
+    // What cannot be read is complained of elsewhere.
+    let bytes = files.bytes(path);
+    bytes.map_or(true, |bytes| prefilter::names_entry(&text_of(&bytes)))
+}
+
+/// Whether a file includes one of these, directly or not, or may do so; `is_written` says it of an include's text.
+pub(crate) fn includes_one(
+    target: &Target,
+    options: &Options,
+    is_one: &dyn Fn(&SourceFile) -> bool,
+    is_written: &dyn Fn(&str) -> bool,
+) -> bool {
+    let path = &target.input.path;
+    let search = Search::new(&options.files, &target.project);
+    // What cannot be read is complained of elsewhere.
+    let bytes = options.files.bytes(path);
+    bytes.map_or(true, |bytes| {
+        let name = path.display().to_string();
+        search.includes_one((&name, &text_of(&bytes)), true, is_one, is_written)
+    })
+}

@@ -1,0 +1,113 @@
+//! What holds for a run, and for a file of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use shaderlint_linter::{Category, GivenLevel, Level, Rule, ShaderModel};
+
+use crate::check::readings::{DiskCache, Reader, ReadingCache};
+use crate::cli::RuleArgs;
+use crate::support::cancellation::Stop;
+use crate::workspace::config::Project;
+use crate::workspace::includes::Files;
+use crate::workspace::walk::{Asked, Input};
+
+/// A file to look at, and what holds for it.
+pub(crate) struct Target {
+    pub input: Input,
+    pub project: Arc<Project>,
+}
+
+pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + Sync>;
+
+/// What holds for every file of a run.
+pub(crate) struct Options {
+    pub files: Arc<Files>,
+    pub readings: Arc<ReadingCache>,
+    /// What earlier runs read units to.
+    pub disk: DiskCache,
+    /// What holds for a file that nobody asked for.
+    pub project_of: ProjectOf,
+    /// The rules that the command line asks for.
+    pub rules: RuleArgs,
+    /// Whether and how far fixes are made.
+    pub fix: Option<FixMode>,
+    /// The baseline that the command line names.
+    pub baseline: Option<PathBuf>,
+    /// Says when nobody waits any more.
+    pub stop: Stop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FixMode {
+    /// Make the fixes that reorder float arithmetic too.
+    pub unsafe_too: bool,
+    /// Write the file; else only say what would change.
+    pub in_place: bool,
+}
+
+/// The options of a run over one file that exists in memory only. The run treats it as a file found in a folder.
+pub(crate) fn in_memory(files: Files, name: &str, project: Arc<Project>) -> (Target, Options) {
+    let options = Options {
+        files: files.into(),
+        readings: Arc::default(),
+        disk: DiskCache::Off,
+        project_of: Arc::new(|_| Ok(Arc::default())),
+        rules: RuleArgs::default(),
+        fix: None,
+        baseline: None,
+        stop: Stop::default(),
+    };
+    let input = Input {
+        path: name.into(),
+        asked: Asked::Found,
+    };
+    (Target { input, project }, options)
+}
+
+impl Options {
+    /// The same for work that makes no fix or other ones, and that `stop` ends.
+    pub fn with(&self, fix: Option<FixMode>, stop: &Stop) -> Options {
+        Options {
+            files: Arc::clone(&self.files),
+            readings: Arc::clone(&self.readings),
+            disk: self.disk.clone(),
+            project_of: Arc::clone(&self.project_of),
+            rules: self.rules.clone(),
+            fix,
+            baseline: self.baseline.clone(),
+            stop: stop.clone(),
+        }
+    }
+
+    /// Reads units as this says.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader {
+            files: &self.files,
+            known: &self.readings,
+            disk: &self.disk,
+            rules: &self.rules,
+            stop: &self.stop,
+        }
+    }
+
+    /// The file that counts what is known of a project.
+    pub fn baseline_of(&self, project: &Project) -> Option<PathBuf> {
+        self.baseline.clone().or_else(|| project.baseline.clone())
+    }
+
+    /// How much it matters what `rule` finds in the file `path`.
+    pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> GivenLevel {
+        project.level(&self.rules, rule, path)
+    }
+
+    /// Whether all that `rule` could find in the file `path` is told. Under an older shader model than the file is
+    /// written for, some wave forms are not spoken of.
+    pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
+        let profile = project.profile.filter(|_| project.is_profile_of_run);
+        let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
+        self.level(project, rule, path).level() != Level::Off
+            && !(is_older && rule.category == Category::Perf)
+    }
+}

@@ -1,0 +1,275 @@
+//! What units were read to, on disk: a later run with the same program reads those again of which something changed.
+//!
+//! What a unit is read to follows from the program, from its name and role, from what holds for it, from its text, and from
+//! the files that it includes, directly or not. An entry is looked for by all of these but the texts (`entry_name`), so an
+//! edited file takes the place of what it was. The reader comes to other files by [`Includes::resolve`] alone, and what that
+//! answers is recorded. If each question still has the same answer, by path and text, the reader would take the same steps
+//! to the same end. A question that would only be asked now follows another answer, or another text.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use shaderlint_hlsl::{Derived, Includes, SourceFile, Sources, Text};
+
+use super::{Reading, Root};
+use crate::cli::{CacheArgs, RuleArgs};
+use crate::support::paths::here;
+use crate::workspace::includes::{Answers, Question, Search};
+use crate::workspace::walk;
+
+/// The folder of the entries, in that of the project or else of the repository.
+const FOLDER: &str = ".shaderlint_cache";
+
+/// What another program put here is taken out when nothing was added to it for so long.
+const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Where entries are.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum DiskCache {
+    /// Nothing is kept.
+    #[default]
+    Off,
+    /// In each project or repository those of its files. What is in none is not kept.
+    Beside,
+    /// All of them in this folder.
+    In(PathBuf),
+}
+
+/// A text's hash. Two texts that anybody has at hand differ in it (BLAKE3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Fingerprint([u8; 32]);
+
+impl Derived for Fingerprint {
+    fn of(text: &Text) -> Self {
+        Fingerprint(*blake3::hash(text).as_bytes())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// Of the unit's own text.
+    root: Fingerprint,
+    includes: Vec<Included>,
+    readings: Vec<(Vec<Source>, Reading)>,
+}
+
+/// What one `#include` came to.
+#[derive(Serialize, Deserialize)]
+struct Included {
+    asked: Question,
+    found: Option<(String, Fingerprint)>,
+}
+
+/// A file of a reading.
+#[derive(Serialize, Deserialize)]
+enum Source {
+    Root,
+    /// What this one of the includes came to.
+    Included(usize),
+    /// None of the workspace: what is defined before a file.
+    Other {
+        path: String,
+        text: Vec<u8>,
+    },
+}
+
+impl DiskCache {
+    /// Where the arguments put it, else where the environment does.
+    pub fn configured(args: &CacheArgs) -> DiskCache {
+        let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_off = || given("SHADERLINT_NO_CACHE").is_some_and(|value| value != "0" && value != "false");
+        let folder = || given("SHADERLINT_CACHE_DIR").map(PathBuf::from);
+        if args.no_cache || args.cache_dir.is_none() && is_off() {
+            return DiskCache::Off;
+        }
+        let folder = args.cache_dir.clone().or_else(folder);
+        folder.map_or(DiskCache::Beside, DiskCache::In)
+    }
+
+    /// What the unit was read to, if it would be read to that again. `search` is for this question alone.
+    pub fn get(&self, root: Root<'_>, search: &Search<'_>, rules: &RuleArgs) -> Option<Vec<Reading>> {
+        let path = self.folder_for(root)?.join(entry_name(root, rules));
+        let entry: Entry = unsealed(&fs::read(path).ok()?)?;
+        if entry.root != *root.text.derived::<Fingerprint>() {
+            return None;
+        }
+        let mut files = Vec::new();
+        for included in entry.includes {
+            let (readers, written, angled) = &included.asked;
+            let readers: Vec<&str> = readers.iter().map(String::as_str).collect();
+            let file = search.resolve(&readers, written, *angled);
+            let found = file.as_ref().map(|file| (&file.path, *file.text.derived()));
+            if found != included.found.as_ref().map(|(path, text)| (path, *text)) {
+                return None;
+            }
+            files.push(file);
+        }
+        let own = SourceFile {
+            path: root.name.to_owned(),
+            text: root.text.clone(),
+        };
+        let file_of = |source| match source {
+            Source::Root => Some(own.clone()),
+            Source::Included(at) => files.get(at)?.clone(),
+            Source::Other { path, text } => Some(SourceFile {
+                path,
+                text: text.into(),
+            }),
+        };
+        let readings = entry.readings.into_iter().map(|(sources, reading)| {
+            let files: Option<Vec<SourceFile>> = sources.into_iter().map(file_of).collect();
+            let sources = Sources { files: files? };
+            Some(Reading { sources, ..reading })
+        });
+        readings.collect()
+    }
+
+    /// Keeps what the unit was read to. Where that cannot be written the next run reads it again.
+    pub fn put(&self, root: Root<'_>, answers: &Answers, readings: &[Reading], rules: &RuleArgs) {
+        let Some(folder) = self.folder_for(root) else {
+            return;
+        };
+        let answers = &answers.in_order;
+        let included = |(asked, found): &(Question, Option<SourceFile>)| Included {
+            asked: asked.clone(),
+            found: found
+                .as_ref()
+                .map(|file| (file.path.clone(), *file.text.derived())),
+        };
+        let source = |file: &SourceFile| {
+            let is_it = |path: &str, text: &Text| path == file.path && **text == *file.text;
+            let mut files = answers.iter().map(|(_, found)| found.as_ref());
+            if is_it(root.name, root.text) {
+                Source::Root
+            } else if let Some(at) = files.position(|one| one.is_some_and(|one| is_it(&one.path, &one.text)))
+            {
+                Source::Included(at)
+            } else {
+                Source::Other {
+                    path: file.path.clone(),
+                    text: file.text.to_vec(),
+                }
+            }
+        };
+        let entry = Entry {
+            root: *root.text.derived(),
+            includes: answers.iter().map(included).collect(),
+            readings: readings
+                .iter()
+                .map(|reading| {
+                    (
+                        reading.sources.files.iter().map(source).collect(),
+                        reading.clone(),
+                    )
+                })
+                .collect(),
+        };
+        let Some(bytes) = sealed(&entry) else { return };
+        let _ = write(&folder, &entry_name(root, rules), &bytes);
+    }
+
+    /// Where the entries of this program about the unit are.
+    fn folder_for(&self, root: Root<'_>) -> Option<PathBuf> {
+        let folder = match self {
+            DiskCache::Off => return None,
+            DiskCache::In(folder) => folder.clone(),
+            DiskCache::Beside => {
+                let project = root.project.root.clone();
+                let around = project.or_else(|| walk::repository(Path::new(root.name)))?;
+                around.join(FOLDER)
+            }
+        };
+        Some(folder.join(program()?))
+    }
+}
+
+/// What says which program this is: the hash of its file. Programs of one version may differ.
+fn program() -> Option<&'static str> {
+    static PROGRAM: OnceLock<Option<String>> = OnceLock::new();
+    let hash = || {
+        let mut hasher = blake3::Hasher::new();
+        io::copy(
+            &mut fs::File::open(std::env::current_exe().ok()?).ok()?,
+            &mut hasher,
+        )
+        .ok()?;
+        let hash = hasher.finalize().to_hex();
+        Some(format!("{}-{}", env!("CARGO_PKG_VERSION"), &hash[..16]))
+    };
+    PROGRAM.get_or_init(hash).as_deref()
+}
+
+/// Levels hold for paths as seen from the working directory, so that is in it.
+fn entry_name(root: Root<'_>, rules: &RuleArgs) -> String {
+    let Root {
+        name, project, role, ..
+    } = root;
+    let told_apart = format!(
+        "{name}\0{role:?}\0{}\0{:?}\0{}",
+        project.reading(),
+        rules,
+        here(Path::new("")).display(),
+    );
+    blake3::hash(told_apart.as_bytes()).to_hex().to_string()
+}
+
+/// The bytes of an entry behind their own hash.
+fn sealed(entry: &Entry) -> Option<Vec<u8>> {
+    let bytes = postcard::to_stdvec(entry).ok()?;
+    Some([&blake3::hash(&bytes).as_bytes()[..], &bytes].concat())
+}
+
+/// `None` where something else was done to the file.
+fn unsealed(bytes: &[u8]) -> Option<Entry> {
+    let (hash, bytes) = bytes.split_first_chunk::<32>()?;
+    if blake3::hash(bytes) != *hash {
+        return None;
+    }
+    postcard::from_bytes(bytes).ok()
+}
+
+/// Writes an entry whole, whoever else writes or reads it.
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    if !folder.is_dir() {
+        make(folder)?;
+    }
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temporary = folder.join(format!("{name}.{}-{count}", std::process::id()));
+    let written = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, folder.join(name)));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Makes the folder of this program. Neither Git nor backups want what is in ours. One that somebody names may hold other
+/// things: nothing is put there beside the entries, and nothing is taken out.
+fn make(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let Some(all) = folder.parent().filter(|all| all.ends_with(FOLDER)) else {
+        return Ok(());
+    };
+    fs::write(all.join(".gitignore"), "# Made by shaderlint.\n*\n")?;
+    // https://bford.info/cachedir/
+    fs::write(
+        all.join("CACHEDIR.TAG"),
+        "Signature: 8a477f597d28d172789f06886806bc55\n",
+    )?;
+    let is_old = |folder: &fs::DirEntry| {
+        let changed = folder.metadata().and_then(|about| about.modified());
+        let age = changed.map(|changed| SystemTime::now().duration_since(changed).unwrap_or_default());
+        age.is_ok_and(|age| age > KEPT_FOR)
+    };
+    for other in fs::read_dir(all)?.flatten() {
+        if other.path().is_dir() && is_old(&other) {
+            let _ = fs::remove_dir_all(other.path());
+        }
+    }
+    Ok(())
+}

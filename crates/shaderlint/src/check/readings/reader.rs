@@ -1,0 +1,164 @@
+//! Units that were read, each once.
+//!
+//! A unit is read for its own findings, and asked again for the fixes of each file that it includes: these are proved where
+//! it takes them in, too. Both need the same readings, so they are made once.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use shaderlint_hlsl::Text;
+use shaderlint_linter::{Rule, Settings};
+
+use super::{DiskCache, Reading, Role, readings};
+use crate::cli::RuleArgs;
+use crate::support::cancellation::Stop;
+use crate::workspace::config::Project;
+use crate::workspace::includes::{Files, Lookups, Search, lock};
+
+/// The file that a unit begins with.
+#[derive(Clone, Copy)]
+pub(crate) struct Root<'a> {
+    /// What it is called in findings.
+    pub name: &'a str,
+    pub text: &'a Text,
+    pub project: &'a Project,
+    pub role: Role,
+}
+
+/// What a unit was read to.
+#[derive(Clone)]
+pub(crate) struct UnitReadings {
+    pub readings: Vec<Reading>,
+    pub lookups: Lookups,
+    /// The reader was told to stop: readings may be missing.
+    is_stopped: bool,
+}
+
+/// Those of the units of a run that may be asked for twice.
+#[derive(Default)]
+pub(crate) struct ReadingCache(Mutex<Entries>);
+
+#[derive(Default)]
+struct Entries {
+    /// [`Files::generation`](crate::workspace::includes::Files::generation) as they were read.
+    generation: u64,
+    by_root: HashMap<(String, Role), Arc<Entry>>,
+}
+
+/// A unit that is being read, or was.
+struct Entry {
+    text: Text,
+    project: String,
+    readings: OnceLock<Arc<UnitReadings>>,
+}
+
+/// Reads units.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub files: &'a Files,
+    pub known: &'a ReadingCache,
+    pub disk: &'a DiskCache,
+    /// The rules that the command line asks for.
+    pub rules: &'a RuleArgs,
+    pub stop: &'a Stop,
+}
+
+impl Reader<'_> {
+    /// Reads a unit for findings of its own. It is kept if files that it includes may ask for it.
+    pub fn read_own(self, root: Root<'_>) -> Arc<UnitReadings> {
+        let read = self.read(root);
+        let takes_in = |reading: &Reading| !reading.extracts.is_empty();
+        if !read.readings.iter().any(takes_in) {
+            self.known.forget(root);
+        }
+        read
+    }
+
+    /// Reads a unit that may be asked for again. Who asks while it is being read waits: reading one asks for no other.
+    pub fn read(self, root: Root<'_>) -> Arc<UnitReadings> {
+        let entry = self.known.entry(root, self.files.generation());
+        let read = entry.readings.get_or_init(|| Arc::new(self.read_anew(root)));
+        if !read.is_stopped {
+            return Arc::clone(read);
+        }
+        self.known.forget(root);
+        // Not who asks now, maybe.
+        Arc::new(self.read_anew(root))
+    }
+
+    /// Reads a unit, with this text in the place of a file's.
+    pub fn read_with(self, root: Root<'_>, path: &Path, text: &Text) -> UnitReadings {
+        let search = Search::new(self.files, root.project).with(path, text);
+        self.read_by(root, search)
+    }
+
+    fn read_anew(self, root: Root<'_>) -> UnitReadings {
+        let search = || Search::new(self.files, root.project);
+        let known = search();
+        if let Some(readings) = self.disk.get(root, &known, self.rules) {
+            return UnitReadings {
+                readings,
+                lookups: known.into_lookups(),
+                is_stopped: false,
+            };
+        }
+        self.read_by(root, search().recorded())
+    }
+
+    fn read_by(self, root: Root<'_>, search: Search<'_>) -> UnitReadings {
+        let Root {
+            name,
+            text,
+            project,
+            role,
+        } = root;
+        let level = |rule: &Rule, path: &str| project.level(self.rules, rule, path);
+        let settings = Settings {
+            shader_model: project.profile,
+            level: &level,
+            form: project.form,
+            is_stopped: &|| self.stop.is_set(),
+        };
+        let readings = readings(name, text, project, &search, &settings, role);
+        let is_stopped = self.stop.is_set();
+        if let Some(answers) = search.answers().filter(|_| !is_stopped) {
+            self.disk.put(root, &answers, &readings, self.rules);
+        }
+        UnitReadings {
+            readings,
+            lookups: search.into_lookups(),
+            is_stopped,
+        }
+    }
+}
+
+impl ReadingCache {
+    fn forget(&self, root: Root<'_>) {
+        lock(&self.0).by_root.remove(&(root.name.to_owned(), root.role));
+    }
+
+    fn entry(&self, root: Root<'_>, generation: u64) -> Arc<Entry> {
+        let key = (root.name.to_owned(), root.role);
+        let mut entries = lock(&self.0);
+        if entries.generation != generation {
+            *entries = Entries {
+                generation,
+                ..Entries::default()
+            };
+        }
+        let project = root.project.reading();
+        let known = entries.by_root.get(&key);
+        let known = known.filter(|known| *known.text == **root.text && known.project == project);
+        if let Some(known) = known {
+            return Arc::clone(known);
+        }
+        let entry = Arc::new(Entry {
+            text: root.text.clone(),
+            project,
+            readings: OnceLock::new(),
+        });
+        entries.by_root.insert(key, Arc::clone(&entry));
+        entry
+    }
+}

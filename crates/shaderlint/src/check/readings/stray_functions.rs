@@ -1,0 +1,282 @@
+//! Functions of headers that no kernel calls: kernels but for the size of their group, and maybe for a semantic.
+//!
+//! They are run in a group with a thread for each element of the groupshared arrays that they touch. What is proved to
+//! compute something does so in a group of that size, and each finding says so.
+//!
+//! Most tell their threads apart by an input of a kernel. Where nobody includes the header, those that have one are taken
+//! for kernels. Of the others those are run that nothing calls and that wait for their group, be the number of the thread
+//! a plain parameter: if only one may be it, it is run as [`GROUP_INDEX`], and findings say that too. Nothing is known of
+//! what else is passed, nor of the elements from before. Of one that hands something out, that alone is supposed to be
+//! used: where an element or a partial result is among it, by whatever way it gets there, a reduction is none. One that hands
+//! nothing out leaves all it has to who comes after it: of parts that a reduction leaves there nobody knows whether they
+//! are used, as in the first half of Blelloch's scan, so it is none.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{
+    Direction, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
+    Scalar, Shader, Storage, Type, calls, expressions,
+};
+use shaderlint_linter::{Category, Diagnostic, NoFix, Report, Verdict};
+
+use super::text_of;
+use crate::check::readings::Role;
+use crate::workspace::prefilter::{self, THREAD_INPUTS};
+
+/// What D3D allows.
+const MAX_THREADS: u32 = 1024;
+
+const GROUP_INDEX: &str = "SV_GroupIndex";
+
+/// A function that is run like a kernel.
+pub(super) struct Stray {
+    pub name: String,
+    supposed: String,
+    /// It is run for want of a call: what is outside of this place is for those who call that.
+    is_alone_in: Option<FileSpan>,
+    threads: u32,
+    /// The parameter that has the thread's number, if none says so itself.
+    number: Option<usize>,
+    hands_out: bool,
+}
+
+impl Stray {
+    /// Whether it is run because nothing in its file calls it.
+    pub fn is_alone(&self) -> bool {
+        self.is_alone_in.is_some()
+    }
+
+    /// Makes an entry point of the function.
+    fn take(&self, function: &mut Function) {
+        function.group_size = Some([self.threads, 1, 1]);
+        if let Some(parameter) = self.number.and_then(|number| function.parameters.get_mut(number)) {
+            parameter.semantic = Some(GROUP_INDEX.to_owned());
+        }
+        function.is_called_elsewhere = self.is_alone();
+    }
+}
+
+/// Makes entry points of functions of the file itself, if it has none. `uncalled` are those that nothing calls.
+pub(super) fn take_as_entries(shader: &mut Shader, role: Role, uncalled: &[String]) -> Vec<Stray> {
+    if role == Role::Unit || shader.entry_points().next().is_some() {
+        return Vec::new();
+    }
+    let ids = (0..).map(FunctionId);
+    let found: Vec<Option<Stray>> = ids
+        .zip(&shader.functions)
+        .map(|(id, function)| stray(shader, id, function, role, uncalled))
+        .collect();
+    let mut strays: Vec<Stray> = Vec::new();
+    for (function, stray) in shader.functions.iter_mut().zip(found) {
+        // Findings name what they were found in.
+        let is_other =
+            |known: &Stray, stray: &Stray| known.name == stray.name && known.supposed != stray.supposed;
+        if let Some(stray) = stray.filter(|stray| !strays.iter().any(|known| is_other(known, stray))) {
+            stray.take(function);
+            strays.push(stray);
+        }
+    }
+    strays
+}
+
+fn stray(
+    shader: &Shader,
+    id: FunctionId,
+    function: &Function,
+    role: Role,
+    uncalled: &[String],
+) -> Option<Stray> {
+    let place = shader.origins.locate(function.name_span);
+    let place = place.filter(|place| function.body.is_some() && place.file == FileId(0))?;
+    let mut semantics = function
+        .parameters
+        .iter()
+        .filter_map(|parameter| parameter.semantic.as_deref());
+    let is_like_a_kernel = semantics.any(|semantic| {
+        let semantic = semantic.to_ascii_lowercase();
+        THREAD_INPUTS.contains(&semantic.as_str())
+    });
+    let reached = reached(shader, id);
+    let is_alone_in = if role == Role::StrayHeader && is_like_a_kernel {
+        None
+    } else {
+        let waits = |function: &Function| prefilter::names_group_barrier(function.span.slice(&shader.text));
+        // Names of methods have those of their structs before them. What a macro calls so, others may call otherwise.
+        let is_plain = !function.is_instance && text_of(&shader.sources, place) == function.name.as_bytes();
+        let is_it = is_plain && uncalled.contains(&function.name);
+        if !is_it || !functions(shader, &reached).any(waits) || has_state(shader, &reached) {
+            return None;
+        }
+        Some(shader.origins.locate(function.span)?)
+    };
+    let number = if is_like_a_kernel {
+        None
+    } else {
+        Some(only_number(function)?)
+    };
+    let (threads, array) = only_length(shader, &reached)?;
+    let of_number = number
+        .and_then(|number| local(function, function.parameters.get(number)?))
+        .map_or_else(String::new, |(name, _)| format!(", if {name} is {GROUP_INDEX}"));
+    Some(Stray {
+        name: function.name.clone(),
+        supposed: format!("in a group of {threads} threads, the length of {array}{of_number}"),
+        is_alone_in,
+        threads,
+        number,
+        hands_out: hands_out(function),
+    })
+}
+
+/// Whether the function hands something out.
+fn hands_out(function: &Function) -> bool {
+    let mut parameters = function.parameters.iter();
+    function.returns != Type::Void || parameters.any(|parameter| parameter.direction != Direction::In)
+}
+
+fn local<'f>(function: &'f Function, parameter: &Parameter) -> Option<(&'f str, &'f Type)> {
+    let local = function.locals.get(parameter.local.0 as usize)?;
+    Some((&local.name, &local.ty))
+}
+
+/// The only parameter that may be the number of a thread; of several the only one in an index.
+fn only_number(function: &Function) -> Option<usize> {
+    let is_number = |parameter: &Parameter| {
+        let ty = local(function, parameter).map(|(_, ty)| ty);
+        parameter.direction == Direction::In
+            && parameter.semantic.is_none()
+            && matches!(ty, Some(Type::Scalar(Scalar::Uint | Scalar::Int)))
+    };
+    let mut numbers: Vec<usize> = (0..function.parameters.len()).collect();
+    numbers.retain(|number| function.parameters.get(*number).is_some_and(is_number));
+    if numbers.len() > 1 {
+        let in_indices: BTreeSet<LocalId> = expressions(function.body.as_deref()?)
+            .filter_map(|expr| match &expr.kind {
+                ExprKind::Index(_, index) => Some(index.descendants()),
+                _ => None,
+            })
+            .flatten()
+            .filter_map(|expr| match expr.kind {
+                ExprKind::Local(local) => Some(local),
+                _ => None,
+            })
+            .collect();
+        numbers.retain(|number| {
+            let parameter = function.parameters.get(*number);
+            parameter.is_some_and(|parameter| in_indices.contains(&parameter.local))
+        });
+    }
+    <[usize; 1]>::try_from(numbers).ok().map(|[number]| number)
+}
+
+/// The function and all that it calls, directly or not.
+fn reached(shader: &Shader, from: FunctionId) -> BTreeSet<FunctionId> {
+    let mut reached = BTreeSet::new();
+    let mut left = vec![from];
+    while let Some(id) = left.pop() {
+        if reached.insert(id) {
+            let body = shader.functions.get(id.0 as usize);
+            let body = body.and_then(|function| function.body.as_deref());
+            left.extend(calls(body.unwrap_or_default()));
+        }
+    }
+    reached
+}
+
+fn functions<'s>(shader: &'s Shader, ids: &BTreeSet<FunctionId>) -> impl Iterator<Item = &'s Function> {
+    ids.iter().filter_map(|id| shader.functions.get(id.0 as usize))
+}
+
+/// What these functions name of what stands outside of functions.
+fn globals<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> impl Iterator<Item = &'s Global> {
+    let bodies = functions(shader, reached).filter_map(|function| function.body.as_deref());
+    let named = bodies.flat_map(expressions).filter_map(|expr| match expr.kind {
+        ExprKind::Global(id) => Some(id),
+        _ => None,
+    });
+    let named: BTreeSet<GlobalId> = named.collect();
+    named
+        .into_iter()
+        .filter_map(|id| shader.globals.get(id.0 as usize))
+}
+
+/// Whether these functions use a `static` variable, which whoever calls them may have changed.
+fn has_state(shader: &Shader, reached: &BTreeSet<FunctionId>) -> bool {
+    globals(shader, reached).any(|global| global.storage == Storage::Static)
+}
+
+/// The length of the groupshared arrays that these functions name, if it is one, and the first of them.
+fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option<(u32, &'s str)> {
+    let mut arrays = globals(shader, reached)
+        .filter(|global| global.storage == Storage::Groupshared)
+        .filter_map(|global| match &global.ty {
+            Type::Array(_, length) => Some((*length, global.name.as_str())),
+            _ => None,
+        });
+    let (length, name) = arrays.next()?;
+    let is_one = (2..=MAX_THREADS).contains(&length) && arrays.all(|(other, _)| other == length);
+    is_one.then_some((length, name))
+}
+
+/// Says what findings suppose. A defect may come of the size alone, where each thread was meant to serve several
+/// elements, and is not told. Nor is a fix. Of a function that nothing calls only its own scans and reductions are told:
+/// how many threads make its atomics is for those who call it.
+pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
+    let is_told = |finding: &mut Diagnostic| {
+        let stray = strays.iter().find(|stray| finding.kernels.contains(&stray.name));
+        let Some(stray) = stray.filter(|_| finding.category == Category::Perf) else {
+            return false;
+        };
+        if let Some(own) = stray.is_alone_in {
+            let place = finding.primary.place;
+            let is_own = own.file == place.file && own.start <= place.start && place.end <= own.end;
+            let is_proved = matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates);
+            if !is_own || !is_proved {
+                return false;
+            }
+            let as_if = if stray.hands_out {
+                ", as if nothing but its results were used"
+            } else {
+                ""
+            };
+            let note = format!(
+                "no call of {} was found in the files at hand: it was run by itself{as_if}",
+                stray.name
+            );
+            finding.notes.push(note);
+        }
+        finding.message = format!("{} ({})", finding.message, stray.supposed);
+        // Whatever else is in the way.
+        finding.fix = None;
+        finding.no_fix = Some(NoFix::new("supposed-size", "the size of the group is supposed"));
+        true
+    };
+    report.findings.retain_mut(is_told);
+    report.allowed.retain_mut(|one| is_told(&mut one.finding));
+}
+
+/// Of what was found in functions that were run by themselves, keeps what is in those that nothing calls: `uncalled` says
+/// which of these do so.
+pub(crate) fn leave_out_called(
+    report: &mut Report,
+    alone: &[String],
+    uncalled: impl FnOnce(BTreeSet<String>) -> BTreeSet<String>,
+) {
+    let allowed = report.allowed.iter().map(|one| &one.finding);
+    let kernels = report
+        .findings
+        .iter()
+        .chain(allowed)
+        .flat_map(|finding| &finding.kernels);
+    let found: BTreeSet<String> = kernels.filter(|name| alone.contains(name)).cloned().collect();
+    if found.is_empty() {
+        return;
+    }
+    let left = uncalled(found);
+    let is_told = |finding: &Diagnostic| {
+        let mut kernels = finding.kernels.iter();
+        kernels.all(|name| !alone.contains(name) || left.contains(name))
+    };
+    report.findings.retain(is_told);
+    report.allowed.retain(|one| is_told(&one.finding));
+}

@@ -1,0 +1,213 @@
+//! Arguments of `shaderlint check`, and of `shaderlint` without a command.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args as ClapArgs, ValueEnum};
+
+use super::{RuleArgs, SourceArgs};
+use crate::support::terminal::ColorChoice;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub source: SourceArgs,
+    #[command(flatten, next_help_heading = "Rules")]
+    pub rules: RuleArgs,
+    #[command(flatten)]
+    pub baseline: BaselineArgs,
+    #[command(flatten)]
+    pub cache: CacheArgs,
+    #[command(flatten)]
+    pub fixes: FixArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which files are looked at.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Files")]
+pub(crate) struct FileArgs {
+    /// Files, folders and patterns; `-` for standard input [default: .]
+    #[arg(value_name = "PATH", help_heading = None::<&str>)]
+    pub paths: Vec<PathBuf>,
+    /// Also the files that are listed in this one, a line each; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub files_from: Option<PathBuf>,
+    /// Only what changed since the branch left this revision, and what includes that
+    #[arg(long, value_name = "REV")]
+    pub changed_since: Option<String>,
+    /// Look at so many files at a time [default: as many as there are cores]
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Leave excluded files out even if they are named
+    #[arg(long)]
+    pub force_exclude: bool,
+    /// What `-` is called: tells where its headers and its configuration are
+    #[arg(long, value_name = "FILE")]
+    pub stdin_filename: Option<PathBuf>,
+    /// Look again whenever a file changes
+    #[arg(long, conflicts_with_all = ["write_baseline", "add_allow", "stdin_filename"])]
+    pub watch: bool,
+    /// Print the files that would be looked at
+    #[arg(long, conflicts_with = "watch")]
+    pub show_files: bool,
+    /// Print the settings that apply to a file
+    #[arg(long, value_name = "FILE", conflicts_with = "show_files")]
+    pub show_settings: Option<PathBuf>,
+}
+
+/// What is known already.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Rules")]
+pub(crate) struct BaselineArgs {
+    /// Hide findings that this baseline knows
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Put what is found in the baseline
+    #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "statistics"])]
+    pub write_baseline: bool,
+    /// Write comments into the files that allow what is found, for this reason
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["fix", "fix_only", "diff", "statistics", "write_baseline"])]
+    pub add_allow: Option<String>,
+}
+
+/// What is kept for later runs.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Cache")]
+pub(crate) struct CacheArgs {
+    /// Read every file anew, and keep nothing of it for the next run
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Where that is kept [default: .shaderlint_cache in the project or repository]
+    #[arg(long, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+}
+
+/// What is done about findings.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Fixes")]
+pub(crate) struct FixArgs {
+    /// Apply safe fixes
+    #[arg(long)]
+    pub fix: bool,
+    /// Show safe fixes as a diff, change nothing
+    #[arg(long, conflicts_with = "fix")]
+    pub diff: bool,
+    /// Apply safe fixes, say nothing of the rest, and exit with 0
+    #[arg(long, conflicts_with_all = ["diff", "statistics"])]
+    pub fix_only: bool,
+    /// With one of these: also those that are not safe
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+    /// With one of these: count the fixes by file and rule
+    #[arg(long)]
+    pub show_fixes: bool,
+}
+
+impl FixArgs {
+    /// Whether files are changed.
+    pub fn is_made(&self) -> bool {
+        self.fix || self.fix_only
+    }
+}
+
+/// How it is told.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// full, concise, json, sarif, github, gitlab or junit [default: full]
+    #[arg(
+        long,
+        alias = "format",
+        value_enum,
+        value_name = "FORMAT",
+        hide_possible_values = true
+    )]
+    pub output_format: Option<OutputFormat>,
+    /// Write findings to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    /// Count findings by rule instead of showing them
+    #[arg(long, conflicts_with = "diff")]
+    pub statistics: bool,
+    /// auto, always or never [default: auto]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub color: ColorChoice,
+    /// Exit with 0 if there are no errors and at most so many warnings
+    #[arg(long, value_name = "N")]
+    pub max_warnings: Option<usize>,
+    /// Exit with 1 from warnings or from notes on [default: warnings]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL",
+        hide_possible_values = true,
+        conflicts_with = "max_warnings"
+    )]
+    pub deny: Option<Denied>,
+    /// Also exit with 1 if a file is not understood in full, and say why, as -v does
+    #[arg(long, conflicts_with = "quiet")]
+    pub strict: bool,
+    /// Exit with 0 even if there are findings
+    #[arg(long)]
+    pub exit_zero: bool,
+    /// Print findings only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also say what could not be read or proved: one example per cause and file (-vv: all)
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+impl OutputArgs {
+    /// How much is said of what was not understood.
+    pub fn detail(&self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Nothing,
+            (_, 0) if !self.strict => Detail::WhatMatters,
+            (_, 0 | 1) => Detail::Examples,
+            _ => Detail::Everything,
+        }
+    }
+}
+
+/// How findings are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Full,
+    Concise,
+    Json,
+    Sarif,
+    Github,
+    Gitlab,
+    Junit,
+}
+
+/// How much is said beside findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    Nothing,
+    /// What kept entry points from being looked at.
+    WhatMatters,
+    /// Also what was not understood: of each cause one example in a file. Most are of no consequence.
+    Examples,
+    Everything,
+}
+
+/// The least that fails a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Denied {
+    Warnings,
+    #[value(alias = "info")]
+    Notes,
+}

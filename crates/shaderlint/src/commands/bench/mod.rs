@@ -1,0 +1,86 @@
+//! `shaderlint bench`: device-wide scans and reductions on the same data, checked and timed beside a copy and the CPU.
+
+mod chart;
+mod measure;
+mod page;
+mod systems;
+mod text;
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+use shaderlint_verify::run::Adapter;
+
+use self::measure::{Measured, Measurement};
+use crate::cli::{BenchArgs, BenchFormat, Outcome, Sizes, decades};
+use crate::commands::adapters::chosen;
+use crate::support::progress::Progress;
+use crate::support::terminal::{ColorChoice, Style};
+use crate::support::{atomic_write, terminal};
+
+/// What is printed for other programs.
+#[derive(Serialize)]
+struct Output<'a> {
+    /// The program's.
+    version: &'a str,
+    what: String,
+    adapters: &'a [Measured],
+}
+
+pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
+    let systems = systems::systems(&args.what, &args.source)?;
+    let adapters: Vec<Adapter> = chosen(args.adapter.as_deref())?;
+    ensure!(!adapters.is_empty(), "there is no adapter to measure on");
+    // Measuring takes minutes: what cannot be written is told before.
+    for path in [&args.report, &args.plot].into_iter().flatten() {
+        atomic_write::is_writable(path)?;
+    }
+    let progress = Progress::new(args.quiet);
+    let style = Style::of_stdout(ColorChoice::Auto);
+    let mut all = Vec::new();
+    for adapter in &adapters {
+        let sizes = args.n.clone().unwrap_or_else(|| default_sizes(adapter));
+        let mut measurement = Measurement::new(adapter, &systems, &progress);
+        if args.output_format == BenchFormat::Full {
+            progress.print(&text::heading(measurement.measured()))?;
+        }
+        for n in sizes.0 {
+            let size = measurement.at(n);
+            if args.output_format == BenchFormat::Full {
+                progress.print(&text::table(size, style))?;
+            }
+            if measurement.is_stuck() {
+                break;
+            }
+        }
+        all.push(measurement.done());
+    }
+    progress.clear();
+    if args.output_format == BenchFormat::Json {
+        let mut text = serde_json::to_vec_pretty(&Output {
+            version: env!("CARGO_PKG_VERSION"),
+            what: args.what.display().to_string(),
+            adapters: &all,
+        })?;
+        text.push(b'\n');
+        terminal::print(&text)?;
+    }
+    let what = args.what.display().to_string();
+    if let Some(path) = &args.report {
+        std::fs::write(path, page::html(&what, &all)).with_context(|| path.display().to_string())?;
+    }
+    if let Some(path) = &args.plot {
+        std::fs::write(path, chart::svg(&all)).with_context(|| path.display().to_string())?;
+    }
+    Ok(if all.iter().any(Measured::is_wrong) {
+        Outcome::Findings
+    } else if all.iter().any(Measured::has_failed) {
+        Outcome::Failure
+    } else {
+        Outcome::Clean
+    })
+}
+
+/// A rasteriser in software shows that pipelines run, not how fast.
+fn default_sizes(adapter: &Adapter) -> Sizes {
+    decades(1000, if adapter.info.is_cpu { 100_000 } else { 100_000_000 })
+}

@@ -1,0 +1,184 @@
+//! What a run looks at.
+
+use std::collections::HashSet;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use shaderlint_hlsl::SourceFile;
+
+use crate::check::options::{Options, Target};
+use crate::check::{includers, lint};
+use crate::cli::{CheckArgs, FileArgs};
+use crate::support::failure::Failure;
+use crate::support::paths::{here, is_same, shown};
+use crate::workspace::config::Projects;
+use crate::workspace::git;
+use crate::workspace::walk::{self, Asked, Input};
+
+/// What standard input is called where nobody says.
+const STDIN: &str = "<stdin>";
+
+/// The files to look at, each with what holds for it; and what is wrong with the arguments.
+pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
+    let mut projects = Projects::new(&args.source);
+    let (found, failures) = if let Some(name) = stdin(args)? {
+        let input = Input {
+            path: name.to_owned(),
+            asked: Asked::Named,
+        };
+        (vec![input], Vec::new())
+    } else {
+        let mut misconfigured = None;
+        let found = walk::walk(&arguments(&args.files)?, &mut |path| match projects.of(path) {
+            Ok(project) => project.includes(path),
+            Err(error) => {
+                misconfigured.get_or_insert(error);
+                false
+            }
+        });
+        misconfigured.map_or(Ok(found), Err)?
+    };
+    let mut inputs = Vec::new();
+    for input in found {
+        let project = projects.of(&input.path)?;
+        // Who names a file wants it looked at.
+        let is_wanted = input.asked != Asked::Found && !args.files.force_exclude;
+        if is_wanted || !project.excludes(&input.path) {
+            inputs.push(Target { input, project });
+        }
+    }
+    Ok((inputs, failures))
+}
+
+/// What the command line names, and what is on the list that it names.
+fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, Asked)>> {
+    let named = args.paths.iter().map(|path| (path.clone(), Asked::Named));
+    let mut arguments: Vec<(PathBuf, Asked)> = named.collect();
+    let Some(list) = &args.files_from else {
+        if arguments.is_empty() {
+            arguments.push((PathBuf::from("."), Asked::Named));
+        }
+        return Ok(arguments);
+    };
+    let text = if list.as_os_str() == "-" {
+        let mut text = String::new();
+        io::stdin()
+            .lock()
+            .read_to_string(&mut text)
+            .context("standard input")?;
+        text
+    } else {
+        std::fs::read_to_string(list).with_context(|| list.display().to_string())?
+    };
+    // `find -print0` and `git -z` part names by zeros.
+    let separator = if text.contains('\0') { '\0' } else { '\n' };
+    let lines = text
+        .split(separator)
+        .map(|line| line.strip_suffix('\r').unwrap_or(line));
+    let listed = lines.filter(|line| !line.is_empty());
+    arguments.extend(listed.map(|line| (PathBuf::from(line), Asked::Listed)));
+    Ok(arguments)
+}
+
+/// Those of the inputs that changed since the branch left `revision`, that include what changed, or for which other
+/// things hold now.
+pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) -> Result<Vec<Target>> {
+    let changed = git::since(revision)?;
+    let is_affected = |target: &Target| {
+        let path = &target.input.path;
+        changed.has(path)
+            || target.project.files.iter().any(|file| changed.has(file))
+            || lint::includes_one(
+                target,
+                options,
+                &|file| changed.has(Path::new(&file.path)),
+                // What it includes in place of a header that is gone may be another file, or none.
+                &|written| changed.may_have_meant_a_gone_one(written),
+            )
+    };
+    let affected: Vec<bool> = inputs.par_iter().map(is_affected).collect();
+    let kept = inputs.into_iter().zip(affected).filter(|(_, affected)| *affected);
+    Ok(kept.map(|(target, _)| target).collect())
+}
+
+/// The inputs, and the kernels of the workspace that include a header among those that are named: what is in a header
+/// is found where it is included.
+pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Result<Vec<Target>> {
+    let headers: Vec<PathBuf> = inputs
+        .iter()
+        .filter(|target| is_named_header(target, options))
+        .map(|target| target.input.path.clone())
+        .collect();
+    let mut known: HashSet<PathBuf> = inputs.iter().map(|target| here(&target.input.path)).collect();
+    for header in headers {
+        for path in includers::mentioning(&header, options).into_keys() {
+            if known.contains(&here(&path)) || !lint::may_have_entry(&options.files, &path) {
+                continue;
+            }
+            let project = (options.project_of)(&path)?;
+            options.files.allow(project.header_folders());
+            let is_excluded = !project.includes(&path) || project.excludes(&path);
+            let target = Target {
+                input: Input {
+                    path: shown(&path),
+                    asked: Asked::Includer,
+                },
+                project,
+            };
+            let is_header = |file: &SourceFile| is_same(Path::new(&file.path), &header);
+            if !is_excluded && lint::includes_one(&target, options, &is_header, &|_| false) {
+                known.insert(here(&path));
+                inputs.push(target);
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+/// A file that is named and has no kernel. On a list, what includes it may be on another one.
+pub(crate) fn is_named_header(target: &Target, options: &Options) -> bool {
+    target.input.asked == Asked::Named && !lint::may_have_entry(&options.files, &target.input.path)
+}
+
+/// What standard input is called, if it is what to look at.
+pub(crate) fn stdin(args: &CheckArgs) -> Result<Option<&Path>> {
+    let FileArgs {
+        paths,
+        stdin_filename,
+        ..
+    } = &args.files;
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    ensure!(
+        paths.len() < 2 || !paths.iter().any(is_stdin),
+        "`-` is looked at alone: no other path can stand beside it"
+    );
+    let is_asked_for = paths.first().map_or(stdin_filename.is_some(), is_stdin);
+    ensure!(
+        is_asked_for || stdin_filename.is_none(),
+        "--stdin-filename is for `-`, not for files that are named"
+    );
+    ensure!(
+        !is_asked_for || args.files.files_from.is_none(),
+        "`-` is looked at alone: no list can stand beside it"
+    );
+    ensure!(
+        !is_asked_for || !args.baseline.write_baseline,
+        "`-` has no place in a baseline: it is written from files"
+    );
+    ensure!(
+        !is_asked_for || args.baseline.add_allow.is_none(),
+        "comments are written into files: `-` is none"
+    );
+    Ok(is_asked_for.then(|| stdin_filename.as_deref().unwrap_or(Path::new(STDIN))))
+}
+
+pub(crate) fn read_stdin(name: &Path) -> Result<(&Path, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .context("standard input")?;
+    Ok((name, bytes))
+}

@@ -1,0 +1,20 @@
+//! `shaderlint check`: checks every file and shows the findings.
+
+mod add_allow;
+mod inputs;
+mod run;
+mod show;
+mod watch;
+
+use anyhow::Result;
+
+use crate::cli::{CheckArgs, Outcome};
+
+pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
+    match &args.files.show_settings {
+        Some(file) => show::settings(args, file),
+        None if args.files.show_files => show::files(args),
+        None if args.files.watch => watch::run(args),
+        None => run::run(args),
+    }
+}

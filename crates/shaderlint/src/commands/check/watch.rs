@@ -1,0 +1,135 @@
+//! `--watch`: looks again whenever a file changes, until somebody ends it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use notify::{Event, RecursiveMode, Watcher};
+
+use super::inputs;
+use super::run::run_with;
+use crate::check::options::Target;
+use crate::cli::{CheckArgs, Outcome};
+use crate::support::paths::here;
+use crate::support::{snippets, terminal};
+use crate::workspace::walk;
+
+/// An editor writes a file in several steps: how long nothing may change before it is looked at.
+const QUIET: Duration = Duration::from_millis(50);
+
+pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
+    ensure!(
+        inputs::stdin(args)?.is_none(),
+        "--watch: standard input cannot be looked at again"
+    );
+    let (sender, changes) = channel();
+    let tell = move |event| {
+        // Nobody listens once the program ends.
+        let _ = sender.send(event);
+    };
+    let mut watcher = notify::recommended_watcher(tell).context("--watch")?;
+    let mut watched = BTreeSet::new();
+    let mut watch = |folders: BTreeSet<PathBuf>| -> Result<()> {
+        for folder in folders.into_iter().filter(|folder| folder.exists()) {
+            if !watched.iter().any(|known| folder.starts_with(known)) {
+                let watching = watcher.watch(&folder, RecursiveMode::Recursive);
+                watching.with_context(|| format!("--watch: {}", folder.display()))?;
+                watched.insert(folder);
+            }
+        }
+        Ok(())
+    };
+    // A mistake in a configuration ends a run before it is known what would be read.
+    let named = args.files.paths.iter().map(|path| match path.parent() {
+        Some(parent) if path.is_file() => here(parent),
+        _ => here(path),
+    });
+    let here = args.files.paths.is_empty().then(|| here(Path::new("")));
+    watch(named.chain(here).collect())?;
+    loop {
+        terminal::clear();
+        let mut watching = Ok(());
+        // What changes while it is looked at is looked at again.
+        let looked = run_with(args, &mut |inputs| watching = watch(read(args, inputs)));
+        watching?;
+        if let Err(error) = looked {
+            snippets::failure(&error);
+        }
+        if !args.output.quiet {
+            terminal::print_error(b"watching for changes; Ctrl-C ends\n");
+        }
+        wait(&changes, &written(args))?;
+    }
+}
+
+/// The folders whose files may be read: those of the workspace and those in which headers are looked for.
+fn read(args: &CheckArgs, inputs: &[Target]) -> BTreeSet<PathBuf> {
+    let roots = inputs
+        .iter()
+        .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
+    let workspace = walk::workspace(&args.files.paths, roots).folders;
+    let headers = inputs.iter().flat_map(|target| target.project.header_folders());
+    workspace
+        .into_iter()
+        .chain(headers.map(|folder| here(folder)))
+        .collect()
+}
+
+/// What a run writes itself: that it did so is no reason for another one.
+fn written(args: &CheckArgs) -> Vec<PathBuf> {
+    let paths = args.output.output_file.iter().chain(&args.cache.cache_dir);
+    paths.map(|path| here(path)).collect()
+}
+
+/// Waits until a file changed, and then until none does.
+fn wait(changes: &Receiver<notify::Result<Event>>, written: &[PathBuf]) -> Result<()> {
+    loop {
+        let Ok(change) = changes.recv() else {
+            bail!("--watch: files are not watched any more");
+        };
+        match change {
+            Ok(event) if matters(&event, written) => break,
+            Ok(_) => {}
+            Err(error) => terminal::warn(&format!("--watch: {error}")),
+        }
+    }
+    while changes.recv_timeout(QUIET).is_ok() {}
+    Ok(())
+}
+
+/// Whether an event may change what is found. What is hidden is no source: there are repositories and caches.
+fn matters(event: &Event, written: &[PathBuf]) -> bool {
+    let is_hidden = |path: &PathBuf| {
+        let mut names = path.components().map(|name| name.as_os_str().to_string_lossy());
+        names.any(|name| name.starts_with('.') && name != ".shaderlint.toml")
+    };
+    let is_written = |path: &PathBuf| written.iter().any(|own| path.starts_with(own));
+    let mut paths = event.paths.iter();
+    event.need_rescan() || !event.kind.is_access() && paths.any(|path| !is_hidden(path) && !is_written(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::EventKind;
+    use notify::event::{AccessKind, CreateKind, ModifyKind};
+
+    use super::*;
+
+    #[test]
+    fn what_is_hidden_read_or_our_own_does_not_matter() {
+        let of = |kind: EventKind, path: &str| {
+            let event = Event::new(kind).add_path(PathBuf::from(path));
+            matters(&event, &[PathBuf::from("/src/out.json")])
+        };
+        let modified = EventKind::Modify(ModifyKind::Any);
+        assert!(of(modified, "/src/a.hlsl"));
+        assert!(of(modified, "/src/.shaderlint.toml"));
+        assert!(of(EventKind::Create(CreateKind::File), "/src/part.h"));
+        assert!(!of(EventKind::Access(AccessKind::Any), "/src/a.hlsl"));
+        assert!(!of(modified, "/src/.git/index"));
+        assert!(!of(modified, "/src/.shaderlint_cache/0.1.0/a"));
+        assert!(!of(modified, "/src/out.json"));
+    }
+}

@@ -1,0 +1,686 @@
+//! `shaderlint verify`: are the fixed kernels the flagged ones, by proof, interpreted and on every GPU there is?
+//!
+//! [`pair`] says which kernels are compared, [`gather`] finds out what is known of them; that is [`evidence`], which
+//! [`text`] and [`page`] show.
+
+mod evidence;
+mod gather;
+mod interface;
+pub(crate) mod kernel_toml;
+mod page;
+mod pair;
+mod proof;
+mod record;
+mod text;
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use serde::Serialize;
+use shaderlint_hlsl::TARGET_STAGE;
+use shaderlint_verify::run::Adapter;
+
+use self::evidence::{Elsewhere, Evidence, InOthers};
+use self::gather::{Files, gather};
+use self::kernel_toml::Settings;
+use self::page::Page;
+use self::pair::{FixedFile, Pair, changed_kernels, fixed_file, other_file};
+use crate::check::configurations::{Configuration, Configurations};
+use crate::check::lint;
+use crate::cli::{Outcome, SourceArgs, VerifyArgs, VerifyFormat};
+use crate::commands::adapters::chosen;
+use crate::commands::kernel;
+use crate::support::definition::Definition;
+use crate::support::progress::Progress;
+use crate::support::terminal::{ColorChoice, Style};
+use crate::support::{atomic_write, error_text, snippets, terminal};
+use crate::workspace::config::Projects;
+use crate::workspace::includes::Files as Sources;
+use crate::workspace::project_file::{OneFile, Unit};
+use crate::workspace::walk::{self, Asked, Input, Workspace};
+
+/// What is printed for other programs.
+#[derive(Serialize)]
+struct Output<'a> {
+    /// The program's.
+    version: &'a str,
+    kernels: &'a [Evidence],
+}
+
+pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
+    if let Some(path) = &args.report {
+        atomic_write::is_writable(path)?;
+    }
+    if args.evidence {
+        let progress = Progress::new(args.quiet);
+        let all_alike = record::record(&args.path, &args.source, args.adapter.as_deref(), &progress);
+        progress.clear();
+        return Ok(if all_alike? {
+            Outcome::Clean
+        } else {
+            Outcome::Findings
+        });
+    }
+    let mut verification = Verification::new(args);
+    let done = verification.run();
+    verification.progress.clear();
+    done?;
+    verification.finish()
+}
+
+/// What is known of the fixed kernels of a file without running them on a device, as the page of a report has it.
+pub(crate) fn on_page(file: &OneFile) -> Result<Vec<serde_json::Value>> {
+    let args = VerifyArgs {
+        path: file.path.clone(),
+        other: None,
+        entry: None,
+        set: Vec::new(),
+        adapter: None,
+        no_timing: false,
+        require_gpu: false,
+        output_format: VerifyFormat::Json,
+        report: Some(PathBuf::new()),
+        evidence: false,
+        quiet: true,
+        source: SourceArgs::default(),
+    };
+    let mut verification = Verification {
+        devices: OnceCell::from(Vec::new()),
+        ..Verification::new(&args)
+    };
+    verification.one_file(file)?;
+    verification.page.kernels()
+}
+
+/// Why nothing is compared, where `mending` fixes mend mistakes.
+fn nothing(mending: usize) -> String {
+    match mending {
+        0 => "no kernel has a finding with a fix".to_owned(),
+        1 => "1 finding with a fix is a mistake: a kernel that is wrong has no results to compare with"
+            .to_owned(),
+        more => format!(
+            "{more} findings with a fix are mistakes: a kernel that is wrong has no results to compare with"
+        ),
+    }
+}
+
+/// The kernel `name` of one file and `other` of the other, if either is there.
+fn one_pair_of((name, other): (&str, &str), flagged: &Unit, fixed: &Unit) -> Result<Option<Pair>> {
+    let has = |unit: &Unit, name: &str| kernel::entry(&unit.shader, "", Some(name)).is_ok();
+    if !has(flagged, name) && !has(fixed, other) {
+        return Ok(None);
+    }
+    let pair = other_file(Some(name), flagged, fixed)?;
+    interface::check(flagged, fixed, &pair)?;
+    Ok(Some(pair))
+}
+
+/// Both files in another configuration than the default one.
+struct Other {
+    label: String,
+    flagged: Unit,
+    fixed: Unit,
+    pairs: Vec<Pair>,
+}
+
+impl Other {
+    fn files<'a>(&'a self, flagged_text: &'a [u8], fixed_text: &'a [u8]) -> Files<'a> {
+        Files {
+            flagged: &self.flagged,
+            fixed: &self.fixed,
+            flagged_text,
+            fixed_text,
+        }
+    }
+}
+
+/// Both files in all configurations beside the default one.
+struct Others {
+    read: Vec<Other>,
+    /// Macros that a build may set otherwise.
+    unread: BTreeSet<String>,
+}
+
+impl Others {
+    /// What is known of the kernel `name` in these.
+    fn of(&self, name: &str) -> InOthers {
+        self.among(&self.read, name)
+    }
+
+    /// The same of those behind the one of this number.
+    fn behind(&self, number: usize, name: &str) -> InOthers {
+        self.among(self.read.get(number + 1..).unwrap_or_default(), name)
+    }
+
+    fn among(&self, others: &[Other], name: &str) -> InOthers {
+        InOthers {
+            elsewhere: elsewhere(others, name),
+            unread: self.unread.iter().cloned().collect(),
+        }
+    }
+}
+
+/// The builds that a file and its project declare of a kernel.
+struct Declared {
+    builds: BTreeSet<Vec<Definition>>,
+    /// By their definitions, in words.
+    said: String,
+}
+
+impl Declared {
+    fn by(configurations: &Configurations<'_>, default: &Configuration, kernel: &str) -> Declared {
+        let declared = configurations.declared(&default.unit.text);
+        let is_of_kernel = |one: &Configuration| {
+            let is_it = |name: &String| name == kernel;
+            { one.kernels.iter() }.all(|kernels| kernels.iter().any(is_it))
+        };
+        let of_kernel: Vec<Configuration> = declared.filter(is_of_kernel).collect();
+        let is_own = of_kernel.iter().any(|one| one.kernels.is_some());
+        // Where the kernel is declared, it is not built by default.
+        let of_default = (!is_own && !of_kernel.is_empty()).then(|| sorted(&default.defines));
+        let builds = of_kernel.iter().map(|one| sorted(&one.defines)).chain(of_default);
+        let said = of_kernel.iter().map(|one| {
+            let own = one
+                .defines
+                .iter()
+                .filter(|define| !default.defines.contains(define));
+            let own: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
+            if own.is_empty() {
+                "one without definitions".to_owned()
+            } else {
+                format!("`{}`", own.join(" "))
+            }
+        });
+        Declared {
+            said: said.collect::<Vec<_>>().join(", "),
+            builds: builds.collect(),
+        }
+    }
+
+    /// Whether each declares builds, and not the same ones: to which of the other's one would have to be compared is not said.
+    fn is_another(&self, other: &Declared) -> bool {
+        !self.builds.is_empty() && !other.builds.is_empty() && self.builds != other.builds
+    }
+}
+
+/// The definitions of a file by default, and the builds that it declares of all kernels.
+fn builds_of(file: &OneFile) -> (Vec<Definition>, BTreeSet<Vec<Definition>>) {
+    let (path, search) = (file.path.display().to_string(), file.search());
+    let text = file.text[..].into();
+    let (configurations, default) = Configurations::of(&path, &text, &file.project, &search);
+    let declared = Declared::by(&configurations, &default, "");
+    (default.defines, declared.builds)
+}
+
+fn sorted(defines: &[Definition]) -> Vec<Definition> {
+    let mut sorted = defines.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// What is proved of the kernel `name` in each of these configurations that has it.
+fn elsewhere(others: &[Other], name: &str) -> Vec<Elsewhere> {
+    let with_pair = others
+        .iter()
+        .flat_map(|other| other.pairs.iter().map(move |pair| (other, pair)));
+    with_pair
+        .filter(|(_, pair)| pair.name == name)
+        .map(|(other, pair)| {
+            let proof = proof::prove([&other.flagged, &other.fixed], pair);
+            Elsewhere {
+                configuration: other.label.clone(),
+                verdict: evidence::verdict(&proof, pair.has_rows(), &[], &[]),
+            }
+        })
+        .collect()
+}
+
+/// A run of the program.
+struct Verification<'a> {
+    args: &'a VerifyArgs,
+    /// The adapters, once there is something to run.
+    devices: OnceCell<Vec<Adapter>>,
+    progress: Progress,
+    known: Vec<Evidence>,
+    page: Page,
+    /// Something could not be looked at.
+    could_not: bool,
+    /// Files in which something was not understood.
+    unread: usize,
+    /// Fixes of mistakes, of which there is nothing to compare.
+    mending: usize,
+}
+
+impl<'a> Verification<'a> {
+    fn new(args: &'a VerifyArgs) -> Self {
+        Verification {
+            args,
+            devices: OnceCell::new(),
+            progress: Progress::new(args.quiet),
+            known: Vec::new(),
+            page: Page::default(),
+            could_not: false,
+            unread: 0,
+            mending: 0,
+        }
+    }
+
+    fn run(&mut self) -> Result<()> {
+        let args = self.args;
+        if let Some(other) = &args.other {
+            ensure!(
+                !args.path.is_dir(),
+                "{}: one file is compared with one file",
+                args.path.display()
+            );
+            return self.two_files(&args.path, other);
+        }
+        if !args.path.is_dir() {
+            return self.one_file(&OneFile::read(&args.path, &args.source)?);
+        }
+        let mut projects = Projects::new(&args.source);
+        let mut is_shader = |path: &Path| match projects.of(path) {
+            Ok(project) => project.includes(path) && !project.excludes(path),
+            // What is wrong with it is said when the file is read.
+            Err(_) => walk::is_shader(path),
+        };
+        let (inputs, problems) = walk::walk(&[(args.path.clone(), Asked::Found)], &mut is_shader);
+        let sources = Sources::new(Vec::new(), &Workspace::default());
+        for problem in problems {
+            terminal::complain(&problem.text);
+            self.could_not = true;
+        }
+        let has_kernel = |input: &&Input| lint::may_have_entry(&sources, &input.path);
+        let inputs: Vec<&Input> = inputs.iter().filter(has_kernel).collect();
+        ensure!(
+            !inputs.is_empty(),
+            "{}: no file has a kernel",
+            args.path.display()
+        );
+        // An adapter that there is not is told once.
+        self.devices()?;
+        for input in &inputs {
+            let file = OneFile::read(&input.path, &args.source);
+            if let Err(error) = file.and_then(|file| self.one_file(&file)) {
+                // The others are still looked at.
+                self.progress.aside(|| snippets::failure(&error));
+                self.could_not = true;
+            }
+        }
+        if self.known.is_empty() {
+            let files = match inputs.len() {
+                1 => "1 file".to_owned(),
+                more => format!("{more} files"),
+            };
+            let folder = args.path.display();
+            self.say(&format!("{folder}: {}, in {files}\n", nothing(self.mending)))?;
+            self.could_not |= self.unread == inputs.len();
+        } else if self.mending > 0 {
+            self.say(&format!("not compared: {}\n", nothing(self.mending)))?;
+        }
+        self.say_unread()
+    }
+
+    fn devices(&self) -> Result<&[Adapter]> {
+        if let Some(known) = self.devices.get() {
+            return Ok(known);
+        }
+        let chosen = chosen(self.args.adapter.as_deref())?;
+        Ok(self.devices.get_or_init(|| chosen))
+    }
+
+    fn one_file(&mut self, file: &OneFile) -> Result<()> {
+        let (args, path) = (self.args, &file.path);
+        let flagged = file.unit(&file.text);
+        let is_one = !args.path.is_dir();
+        self.unread += usize::from(!flagged.problems.is_empty());
+        if is_one {
+            self.is_as_asked(&flagged)
+                .map_err(|error| self.as_read(&[&flagged], error))?;
+        }
+        let settings = Settings::of_file(path, &flagged.shader, &args.set)?;
+        let FixedFile {
+            unit: fixed,
+            text: fixed_text,
+            pairs,
+            mending,
+        } = fixed_file(
+            args.entry.as_deref(),
+            file,
+            &flagged,
+            &file.project.defines_of(&file.text),
+        );
+        self.mending += mending;
+        let others = self.in_other_configurations(file, &file.text, (file, &fixed_text), None)?;
+        // A kernel that only another configuration has is compared as it stands there.
+        if is_one && pairs.is_empty() && others.read.iter().all(|other| other.pairs.is_empty()) {
+            let nothing = nothing(mending);
+            // What is not found may be where it could not be read.
+            ensure!(
+                flagged.problems.is_empty(),
+                self.as_read(&[&flagged], anyhow!("{nothing}"))
+            );
+            return self.say(&format!("{}: {nothing}\n", path.display()));
+        }
+        if !is_one && !pairs.is_empty() && args.output_format == VerifyFormat::Full {
+            self.say(&format!("{}\n", path.display()))?;
+        }
+        let files = Files {
+            flagged: &flagged,
+            fixed: &fixed,
+            flagged_text: &file.text,
+            fixed_text: &fixed_text,
+        };
+        for pair in &pairs {
+            self.one_pair(&files, pair, others.of(&pair.name), &settings)?;
+        }
+        let known: Vec<&str> = pairs.iter().map(|pair| &*pair.name).collect();
+        self.pairs_of_others(&others, &known, (&file.text, &fixed_text), &settings)?;
+        if is_one {
+            self.tell_unread(&[&flagged])
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Compares the kernels that none of the default configuration is called like, each in the first configuration that has
+    /// it, and proves it in the others.
+    fn pairs_of_others(
+        &mut self,
+        others: &Others,
+        known: &[&str],
+        (flagged_text, fixed_text): (&[u8], &[u8]),
+        settings: &Settings,
+    ) -> Result<()> {
+        let mut known = known.to_vec();
+        for (number, other) in others.read.iter().enumerate() {
+            for pair in &other.pairs {
+                if known.contains(&&*pair.name) {
+                    continue;
+                }
+                known.push(&pair.name);
+                self.say(&format!("{}:\n", other.label))?;
+                let files = other.files(flagged_text, fixed_text);
+                self.one_pair(&files, pair, others.behind(number, &pair.name), settings)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry point and the uniforms that the command line names are there.
+    fn is_as_asked(&self, unit: &Unit) -> Result<()> {
+        let path = kernel::path(unit);
+        ensure!(
+            unit.shader.entry_points().next().is_some(),
+            "{path}: no function has a [numthreads] attribute that could be read"
+        );
+        if self.args.entry.is_some() {
+            kernel::entry(&unit.shader, path, self.args.entry.as_deref())?;
+        }
+        self.settings_are_of(unit)
+    }
+
+    fn two_files(&mut self, first: &Path, second: &Path) -> Result<()> {
+        let args = self.args;
+        let read = |path: &Path| -> Result<(OneFile, Unit)> {
+            let file = OneFile::read(path, &args.source)?;
+            let unit = file.unit(&file.text);
+            Ok((file, unit))
+        };
+        let ((file, flagged), (other_text, mut other)) = (read(first)?, read(second)?);
+        // The same builds may be declared in another order.
+        let [(default, builds), (other_default, other_builds)] = [&file, &other_text].map(builds_of);
+        if builds == other_builds && default != other_default {
+            other = other_text.unit_under(&other_text.text, &default);
+        }
+        let units = [&flagged, &other];
+        self.unread += units.iter().filter(|unit| !unit.problems.is_empty()).count();
+        let pair = || -> Result<Pair> {
+            for unit in units {
+                ensure!(
+                    !unit.shader.is_refused,
+                    "{} comes to an `#error`, at which every compiler stops; -D defines what the build does",
+                    kernel::path(unit)
+                );
+            }
+            self.settings_are_of(&flagged)?;
+            let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
+            interface::check(&flagged, &other, &pair)?;
+            Ok(pair)
+        };
+        let pair = pair().map_err(|error| self.as_read(&units, error))?;
+        let settings = Settings::of_file(first, &flagged.shader, &args.set)?;
+        let files = Files {
+            flagged: &flagged,
+            fixed: &other,
+            flagged_text: &file.text,
+            fixed_text: &other_text.text,
+        };
+        let second = (&other_text, &other_text.text[..]);
+        let others =
+            self.in_other_configurations(&file, &file.text, second, Some((&pair.name, &pair.other)))?;
+        self.one_pair(&files, &pair, others.of(&pair.name), &settings)?;
+        self.pairs_of_others(&others, &[&pair.name], (&file.text, &other_text.text), &settings)?;
+        self.tell_unread(&units)
+    }
+
+    /// What is wrong with files as they were read. Where that was not in full, this is why, and is told first.
+    fn as_read(&self, units: &[&Unit], error: Error) -> Error {
+        let unread = units.iter().filter(|unit| !unit.problems.is_empty());
+        let names: Vec<&str> = unread.map(|unit| kernel::path(unit)).collect();
+        if names.is_empty() {
+            return error;
+        }
+        self.show_problems(units);
+        anyhow!(
+            "{} not read in full; as far as it was, {}",
+            names.join(" and "),
+            error_text::of_error(&error)
+        )
+    }
+
+    /// What could not be read of files that were asked for by name: at its place, if it may be why something is not
+    /// proved.
+    fn tell_unread(&self, units: &[&Unit]) -> Result<()> {
+        if self.is_all_proved() {
+            let show = || units.iter().for_each(|unit| unit.tell_choices());
+            self.progress.aside(show);
+            return self.say_unread();
+        }
+        self.show_problems(units);
+        Ok(())
+    }
+
+    fn show_problems(&self, units: &[&Unit]) {
+        self.progress
+            .aside(|| units.iter().for_each(|unit| unit.tell_problems()));
+    }
+
+    fn is_all_proved(&self) -> bool {
+        self.known.iter().all(|one| one.verdict.kind.is_equivalent())
+    }
+
+    /// Whether what is set can be.
+    fn settings_are_of(&self, unit: &Unit) -> Result<()> {
+        for (name, numbers) in &self.args.set {
+            if let Some(why) = kernel_toml::unsettable(&unit.shader, name, numbers) {
+                bail!("--set {name}: {}: {}", kernel::path(unit), why.message);
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernels to compare of `file` and of the other one, or of its own fixed text, in each configuration of either
+    /// beside the default one. Of two files these are the ones called so, and those of the first file that have other names,
+    /// unless one is asked for.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a host could not give the two kernels the same in one of these: nothing can be compared there, as it
+    /// could not by default.
+    fn in_other_configurations(
+        &self,
+        file: &OneFile,
+        text: &[u8],
+        other: (&OneFile, &[u8]),
+        names: Option<(&str, &str)>,
+    ) -> Result<Others> {
+        let entry = self.args.entry.as_deref();
+        let second_path = other.0.path.display();
+        let files = [(file, text), other]
+            .into_iter()
+            .take(if names.is_none() { 1 } else { 2 });
+        let mut all: Vec<Other> = Vec::new();
+        let mut unread = BTreeSet::new();
+        let mut seen: Vec<Vec<Definition>> = Vec::new();
+        let mut declared: Vec<Declared> = Vec::new();
+        for (of, text_of) in files {
+            let (path, search) = (of.path.display().to_string(), of.search());
+            let text_of = text_of.into();
+            let (configurations, default) = Configurations::of(&path, &text_of, &of.project, &search);
+            seen.push(default.defines.clone());
+            declared.extend(names.map(|(name, _)| Declared::by(&configurations, &default, name)));
+            let mut others = configurations.others(&default);
+            // What is compared are compute shaders, whatever else the file is compiled as.
+            let stage =
+                |defines: &[Definition]| { defines.iter() }.find(|(name, _)| name == TARGET_STAGE).cloned();
+            others.retain(|other| stage(&other.defines) == stage(&default.defines));
+            let read: Vec<&Configuration> = std::iter::once(&default).chain(&others).collect();
+            unread.append(&mut configurations.unread(&read));
+            for configuration in others {
+                let Configuration {
+                    label,
+                    defines,
+                    kernels,
+                    ..
+                } = configuration;
+                if seen.contains(&defines) {
+                    continue;
+                }
+                seen.push(defines.clone());
+                let flagged = file.unit_under(text, &defines);
+                let fixed = other.0.unit_under(other.1, &defines);
+                // Nobody has kernels there.
+                if flagged.shader.is_refused && fixed.shader.is_refused {
+                    continue;
+                }
+                let is_compiled = |name: &str| {
+                    let is_named = |kernels: &Vec<String>| kernels.iter().any(|one| one == name);
+                    kernels.as_ref().is_none_or(is_named)
+                        && (kernels.is_some() || configurations.builds(name, &defines, || true))
+                };
+                let mut pairs = if let Some(names) = names {
+                    let more = flagged.shader.entry_points().map(|(_, function)| &*function.name);
+                    let more = more.filter(|name| entry.is_none() && *name != names.0);
+                    let all = std::iter::once(names).chain(more.map(|name| (name, name)));
+                    let compiled = all.filter(|names| is_compiled(names.0));
+                    let pairs = compiled.filter_map(|names| one_pair_of(names, &flagged, &fixed).transpose());
+                    pairs
+                        .collect::<Result<Vec<Pair>>>()
+                        .map_err(|error| anyhow!("{label}, {}", error_text::of_error(&error)))?
+                } else {
+                    let own = fixed_file(entry, file, &flagged, &defines);
+                    // Where the fixes are the same ones, what refines is known of them.
+                    if own.text == other.1 {
+                        own.pairs
+                    } else {
+                        changed_kernels(entry, &flagged, &fixed, None, &[])
+                    }
+                };
+                pairs.retain(|pair: &Pair| is_compiled(&pair.name));
+                if !pairs.is_empty() {
+                    all.push(Other {
+                        label,
+                        flagged,
+                        fixed,
+                        pairs,
+                    });
+                }
+            }
+        }
+        if let [one, other] = declared.as_slice()
+            && one.is_another(other)
+        {
+            bail!(
+                "the two files declare other builds: {} in {}, and {} in {}",
+                one.said,
+                file.path.display(),
+                other.said,
+                second_path,
+            );
+        }
+        Ok(Others { read: all, unread })
+    }
+
+    fn one_pair(
+        &mut self,
+        files: &Files<'_>,
+        pair: &Pair,
+        others: InOthers,
+        settings: &Settings,
+    ) -> Result<()> {
+        let is_timed = !self.args.no_timing;
+        let devices = self.devices()?;
+        let (evidence, trial) = gather(files, (pair, others), devices, settings, is_timed, &self.progress);
+        if self.args.output_format == VerifyFormat::Full {
+            let style = Style::of_stdout(ColorChoice::Auto);
+            let text = if self.args.quiet {
+                text::one_line(&evidence, style)
+            } else {
+                text::render(&evidence, style)
+            };
+            self.say(&text)?;
+        }
+        if self.args.report.is_some() {
+            self.page.add(&evidence, trial.as_deref());
+        }
+        self.known.push(evidence);
+        Ok(())
+    }
+
+    /// Where not all was understood, silence says less.
+    fn say_unread(&self) -> Result<()> {
+        let files = match self.unread {
+            0 => return Ok(()),
+            1 => "1 file".to_owned(),
+            more => format!("{more} files"),
+        };
+        self.say(&format!(
+            "{files} not read in full (`shaderlint --verbose` says why)\n"
+        ))
+    }
+
+    /// Prints for people.
+    fn say(&self, text: &str) -> Result<()> {
+        match self.args.output_format {
+            VerifyFormat::Full => self.progress.print(text),
+            VerifyFormat::Json => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<Outcome> {
+        let args = self.args;
+        if args.output_format == VerifyFormat::Json {
+            let mut text = serde_json::to_vec_pretty(&Output {
+                version: env!("CARGO_PKG_VERSION"),
+                kernels: &self.known,
+            })?;
+            text.push(b'\n');
+            terminal::print(&text)?;
+        }
+        let could_run = self.known.iter().all(Evidence::was_run);
+        let (is_all_proved, could_not) = (self.is_all_proved(), self.could_not);
+        if let Some(path) = &args.report {
+            std::fs::write(path, self.page.html()?).with_context(|| path.display().to_string())?;
+        }
+        Ok(if !is_all_proved {
+            Outcome::Findings
+        } else if could_not || (args.require_gpu && !could_run) {
+            Outcome::Failure
+        } else {
+            Outcome::Clean
+        })
+    }
+}

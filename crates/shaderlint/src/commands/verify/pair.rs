@@ -1,0 +1,280 @@
+//! Which kernels are compared: a flagged one with its fix, or any two.
+
+use std::cell::Cell;
+
+use anyhow::Result;
+use shaderlint_hlsl::{ExprKind, FileSpan, FunctionId, Shader, Span, Stmt, StmtKind};
+use shaderlint_linter::{Category, Diagnostic, Settings, Verdict, check_shader, settle};
+use shaderlint_rules::RULES;
+
+use super::evidence::FindingLine;
+use crate::commands::kernel;
+use crate::support::definition::Definition;
+use crate::support::source_text::SourceTexts;
+use crate::workspace::project_file::{OneFile, Unit};
+
+/// Two kernels that should do the same.
+pub(super) struct Pair {
+    pub name: String,
+    /// What the second one is called in messages.
+    pub other: String,
+    pub flagged: FunctionId,
+    pub fixed: FunctionId,
+    /// `numthreads`.
+    pub group: [u32; 3],
+    /// What was found in the kernel.
+    pub findings: Vec<FindingLine>,
+    /// The flagged kernel with its atomics aggregated, where that is part of the fix.
+    pub refined: Option<Refined>,
+}
+
+/// A kernel after the fixes that refine it and before the others: each was proved by itself, as it was offered.
+pub(super) struct Refined {
+    pub shader: Shader,
+    pub entry: FunctionId,
+    /// Nothing else was fixed.
+    pub is_all: bool,
+}
+
+impl Pair {
+    /// The group has several rows.
+    pub fn has_rows(&self) -> bool {
+        let [_, y, z] = self.group;
+        y > 1 || z > 1
+    }
+}
+
+/// The kernel of another file beside this one's.
+pub(super) fn other_file(entry: Option<&str>, flagged: &Unit, other: &Unit) -> Result<Pair> {
+    let path = kernel::path(flagged);
+    let first = kernel::entry(&flagged.shader, path, entry)?;
+    let other_path = kernel::path(other);
+    // The same name if it has it, else its only one.
+    let name = name_of(&flagged.shader, first);
+    let second = kernel::entry(&other.shader, other_path, Some(&name))
+        .or_else(|error| kernel::entry(&other.shader, other_path, None).map_err(|_| error))?;
+    Ok(Pair {
+        other: name_of(&other.shader, second),
+        name,
+        flagged: first,
+        fixed: second,
+        group: group_size(&flagged.shader, first),
+        findings: Vec::new(),
+        refined: None,
+    })
+}
+
+/// A file with the fixes made that leave results as they are.
+pub(super) struct FixedFile {
+    pub unit: Unit,
+    pub text: Vec<u8>,
+    /// The kernels that changed.
+    pub pairs: Vec<Pair>,
+    /// How many fixes mend a mistake. They are not made: a kernel that is wrong has no results to compare with.
+    pub mending: usize,
+}
+
+/// The file with its fixes, made and read under these definitions, under which `flagged` is what it is.
+pub(super) fn fixed_file(
+    entry: Option<&str>,
+    file: &OneFile,
+    flagged: &Unit,
+    defines: &[Definition],
+) -> FixedFile {
+    let unit = |text: &[u8]| file.unit_under(text, defines);
+    // A kernel that is wrong has no meaning to compare with.
+    let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
+    let settings = Settings {
+        shader_model: file.project.profile,
+        form: file.project.form,
+        ..Settings::default()
+    };
+    let check = |text: &[u8]| check_shader(&unit(text).shader, RULES, &settings).findings;
+    let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
+    let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
+    let refines = Cell::new(false);
+    let look_for_both = |text: &[u8]| {
+        let findings = look(text);
+        let has_fix = |finding: &Diagnostic| is_refined(finding) && finding.fix.is_some();
+        refines.set(refines.get() || findings.iter().any(has_fix));
+        findings
+    };
+    let mut settled = settle(&file.text, true, look_for_both, |findings| findings);
+    let mut refined_unit = None;
+    if refines.get() {
+        // These first, and then the others, so that what each kind does can be told.
+        let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
+        let refined = settle(&file.text, true, refine, |findings| findings);
+        settled = settle(&refined.text, true, look, |findings| findings);
+        refined_unit = Some(unit(&refined.text));
+    }
+    let fixed = unit(&settled.text);
+    let (found, wrong): (Vec<_>, Vec<_>) = check(&file.text).into_iter().partition(is_right);
+    let is_meant = |finding: &&Diagnostic| {
+        let mut kernels = finding.kernels.iter();
+        finding.fix.is_some() && entry.is_none_or(|wanted| kernels.any(|kernel| kernel == wanted))
+    };
+    FixedFile {
+        pairs: changed_kernels(entry, flagged, &fixed, refined_unit.as_ref(), &found),
+        unit: fixed,
+        text: settled.text,
+        mending: wrong.iter().filter(is_meant).count(),
+    }
+}
+
+/// The kernels, or the one called `entry`, that are not the same in both. In `refined` the fixes are made that refine.
+pub(super) fn changed_kernels(
+    entry: Option<&str>,
+    flagged: &Unit,
+    fixed: &Unit,
+    refined: Option<&Unit>,
+    found: &[Diagnostic],
+) -> Vec<Pair> {
+    let path = kernel::path(flagged);
+    let mut pairs = Vec::new();
+    for (id, function) in flagged.shader.entry_points() {
+        if entry.is_some_and(|wanted| wanted != function.name) {
+            continue;
+        }
+        let Ok(other) = kernel::entry(&fixed.shader, path, Some(&function.name)) else {
+            continue;
+        };
+        if reachable_text(&flagged.shader, id) == reachable_text(&fixed.shader, other) {
+            continue;
+        }
+        let refined = refined.and_then(|unit| {
+            let entry = kernel::entry(&unit.shader, path, Some(&function.name)).ok()?;
+            let text = reachable_text(&unit.shader, entry);
+            let is_changed = text != reachable_text(&flagged.shader, id);
+            is_changed.then(|| Refined {
+                entry,
+                is_all: text == reachable_text(&fixed.shader, other),
+                shader: unit.shader.clone(),
+            })
+        });
+        pairs.push(Pair {
+            name: function.name.clone(),
+            other: "its fix".to_owned(),
+            flagged: id,
+            fixed: other,
+            group: group_size(&flagged.shader, id),
+            findings: findings_in(flagged, id, found),
+            refined,
+        });
+    }
+    pairs
+}
+
+fn name_of(shader: &Shader, id: FunctionId) -> String {
+    shader
+        .functions
+        .get(id.0 as usize)
+        .map(|function| function.name.clone())
+        .unwrap_or_default()
+}
+
+fn group_size(shader: &Shader, id: FunctionId) -> [u32; 3] {
+    let function = shader.functions.get(id.0 as usize);
+    function
+        .and_then(|function| function.group_size)
+        .unwrap_or_default()
+}
+
+/// What was found, with a fix, in a kernel and in what it may call.
+fn findings_in(unit: &Unit, entry: FunctionId, found: &[Diagnostic]) -> Vec<FindingLine> {
+    let shader = &unit.shader;
+    let places: Vec<FileSpan> = (reachable(shader, entry).into_iter())
+        .filter_map(|id| {
+            let function = shader.functions.get(id.0 as usize)?;
+            shader.origins.locate(function.span)
+        })
+        .collect();
+    let texts = SourceTexts::new(&shader.sources);
+    let is_here = |finding: &&Diagnostic| {
+        let at = finding.primary.place;
+        let holds =
+            |place: &FileSpan| place.file == at.file && place.start <= at.start && at.end <= place.end;
+        finding.fix.is_some() && places.iter().any(holds)
+    };
+    let lines = found.iter().filter(is_here).map(|finding| FindingLine {
+        rule: finding.rule,
+        line: (texts.get(finding.primary.place.file))
+            .map_or(0, |file| file.place(finding.primary.place.start).line),
+        message: finding.message.clone(),
+    });
+    lines.collect()
+}
+
+/// A kernel and every function it may call.
+pub(super) fn reachable(shader: &Shader, entry: FunctionId) -> Vec<FunctionId> {
+    let mut seen = vec![entry];
+    let mut next = 0;
+    while let Some(id) = seen.get(next).copied() {
+        next += 1;
+        let Some(function) = shader.functions.get(id.0 as usize) else {
+            continue;
+        };
+        let text = function.span.slice(&shader.text);
+        for (other, callee) in (0u32..).zip(&shader.functions) {
+            let name = callee.name.as_bytes();
+            let is_named = !name.is_empty() && text.windows(name.len()).any(|window| window == name);
+            if is_named && !seen.contains(&FunctionId(other)) {
+                seen.push(FunctionId(other));
+            }
+        }
+    }
+    seen
+}
+
+/// The text of a kernel and of every function it may call.
+pub(super) fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
+    let functions = reachable(shader, entry).into_iter();
+    functions
+        .filter_map(|id| shader.functions.get(id.0 as usize))
+        .map(|function| function.span.slice(&shader.text))
+        .collect()
+}
+
+/// The statements of the two kernels' bodies that are not alike: what lies between the first and the last difference.
+pub(super) fn changed_statements(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Option<(Span, Span)> {
+    let body = |unit: &'_ Unit, id: FunctionId| -> Option<Vec<(Span, Vec<u8>)>> {
+        let shader = &unit.shader;
+        let body = shader.functions.get(id.0 as usize)?.body.as_ref()?;
+        Some(
+            body.iter()
+                .map(|s: &Stmt| (s.span, s.span.slice(&shader.text).to_vec()))
+                .collect(),
+        )
+    };
+    let (a, b) = (body(flagged, pair.flagged)?, body(fixed, pair.fixed)?);
+    let mut same_start = a.iter().zip(&b).take_while(|(a, b)| a.1 == b.1).count();
+    // A loop that does not set its variable itself: the statements before that do are part of it.
+    let statements = flagged
+        .shader
+        .functions
+        .get(pair.flagged.0 as usize)?
+        .body
+        .as_ref()?;
+    let starts_elsewhere = |s: &Stmt| matches!(&s.kind, StmtKind::Loop(l) if l.init.is_empty());
+    if statements.iter().skip(same_start).any(starts_elsewhere) {
+        let sets = |s: &Stmt| match &s.kind {
+            StmtKind::Declare { init, .. } => init.is_some(),
+            StmtKind::Expr(expr) => matches!(expr.kind, ExprKind::Assign { .. }),
+            _ => false,
+        };
+        let before = statements.get(..same_start)?;
+        same_start -= before.iter().rev().take_while(|s| sets(s)).count();
+    }
+    let same_end = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(a, b)| a.1 == b.1)
+        .count();
+    let middle = |statements: &[(Span, Vec<u8>)]| {
+        let end = statements.len().checked_sub(same_end)?;
+        let changed = statements.get(same_start..end)?;
+        Some(changed.first()?.0.to(changed.last()?.0))
+    };
+    Some((middle(&a)?, middle(&b)?))
+}

@@ -1,0 +1,61 @@
+//! Macros that are defined before a file is read.
+
+use anyhow::Result;
+
+/// A macro and its value.
+pub(crate) type Definition = (String, String);
+
+/// `base` with `over` made after it: one definition a name, the later one.
+pub(crate) fn overlaid(base: &[Definition], over: &[Definition]) -> Vec<Definition> {
+    let mut defines: Vec<Definition> = Vec::new();
+    for (name, value) in base.iter().chain(over) {
+        match defines.iter_mut().find(|(known, _)| known == name) {
+            Some(known) => known.1.clone_from(value),
+            None => defines.push((name.clone(), value.clone())),
+        }
+    }
+    defines
+}
+
+/// Reads `NAME` or `NAME=VALUE`.
+pub(crate) fn definition(text: &str) -> Result<Definition, String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    if is_name(name) {
+        Ok((name.to_owned(), value.to_owned()))
+    } else {
+        Err(format!("`{name}` is not a name"))
+    }
+}
+
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    let starts_well = characters
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    starts_well && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_read() {
+        let pair = |name: &str, value: &str| Ok((name.to_owned(), value.to_owned()));
+        assert_eq!(definition("A"), pair("A", "1"));
+        assert_eq!(definition("A=b=c"), pair("A", "b=c"));
+        assert_eq!(definition("A="), pair("A", ""));
+        assert!(definition("=1").is_err() && definition("1A").is_err() && definition("F(x)=x").is_err());
+    }
+
+    #[test]
+    fn the_later_definition_wins() {
+        let pairs = |text: &[&str]| -> Vec<Definition> {
+            text.iter().filter_map(|text| definition(text).ok()).collect()
+        };
+        assert_eq!(
+            overlaid(&pairs(&["A=1", "B"]), &pairs(&["A=2", "C"])),
+            pairs(&["A=2", "B", "C"])
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Places in files, shown with their lines.
+
+use anyhow::Result;
+use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label};
+use codespan_reporting::term::termcolor::Buffer;
+use codespan_reporting::term::{self, Config, Styles, StylesWriter};
+use shaderlint_hlsl::{Cause, FileId, Problem, Sources};
+
+use crate::support::config_error::Misconfigured;
+use crate::support::source_text::SourceTexts;
+use crate::support::{error_text, terminal};
+
+/// Lines of source are cut here.
+const MAX_LINE: usize = 400;
+
+/// Says on standard error why the job could not be done.
+pub(crate) fn failure(error: &anyhow::Error) {
+    match error.downcast_ref() {
+        Some(misconfigured) => at_place(Snippet::error(), misconfigured),
+        None => terminal::complain(&error_text::of_error(error)),
+    }
+}
+
+/// Says on standard error what is most likely a mistake in a configuration.
+pub(crate) fn doubt(doubt: &Misconfigured) {
+    at_place(Snippet::warning(), doubt);
+}
+
+fn at_place(snippet: Snippet<FileId>, Misconfigured { file, place, message }: &Misconfigured) {
+    let sources = Sources {
+        files: vec![file.clone()],
+    };
+    let label = Label::primary(FileId(0), place.clone());
+    let snippet = snippet.with_message(message).with_label(label);
+    if let Ok(rendered) = render(&SourceTexts::new(&sources), &snippet, false) {
+        terminal::print_error(rendered.as_bytes());
+    }
+}
+
+/// Says on standard error what is wrong at a place.
+pub(crate) fn problem(sources: &Sources, problem: &Problem) {
+    problems(sources, std::slice::from_ref(problem));
+}
+
+pub(crate) fn problems(sources: &Sources, problems: &[Problem]) {
+    let path = sources.files.first().map_or("", |file| &file.path);
+    let texts = SourceTexts::new(sources);
+    for problem in problems {
+        if let Ok(rendered) = render(&texts, &of_problem(&texts, path, problem), false) {
+            terminal::print_error(rendered.as_bytes());
+        }
+    }
+}
+
+pub(crate) fn of_problem(texts: &SourceTexts, path: &str, problem: &Problem) -> Snippet<FileId> {
+    match problem.place {
+        Some(place) => Snippet::warning()
+            .with_message(&problem.message)
+            .with_label(Label::primary(place.file, texts.range(place)))
+            .with_notes(hint(&problem.cause).into_iter().collect()),
+        None => Snippet::warning().with_message(format!("{path}: {}", problem.message)),
+    }
+}
+
+/// What may help with a name that is not known: one in capitals is likely a macro that the build defines.
+fn hint(cause: &Cause) -> Option<String> {
+    let Cause::Name(name) = cause else { return None };
+    let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    (name.len() > 1 && name.chars().all(is_capital))
+        .then(|| format!("if the build defines it, so does `-D {name}=VALUE`"))
+}
+
+/// A snippet as text.
+pub(crate) fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> Result<String> {
+    let mut buffer = if is_colored {
+        Buffer::ansi()
+    } else {
+        Buffer::no_color()
+    };
+    let styles = Styles::default();
+    let config = Config {
+        start_context_lines: 2,
+        ..Config::default()
+    };
+    term::emit_to_write_style(
+        &mut StylesWriter::new(&mut buffer, &styles),
+        &config,
+        texts,
+        snippet,
+    )?;
+    let rendered = String::from_utf8_lossy(&buffer.into_inner()).into_owned();
+    Ok(rendered.split_inclusive('\n').map(tidy).collect())
+}
+
+/// A line without the spaces that borders leave at its end, and cut where it is longer than anyone reads: generated
+/// shaders have lines of megabytes.
+fn tidy(line: &str) -> String {
+    let mut tidied = String::with_capacity(line.len().min(MAX_LINE * 4));
+    let mut column = 0;
+    let mut is_style = false;
+    for character in line.trim_end().chars() {
+        is_style |= character == '\x1b';
+        // What sets a style has no width, and has to come through to be undone.
+        if is_style || column < MAX_LINE {
+            tidied.push(character);
+        }
+        if is_style {
+            is_style = character != 'm';
+        } else {
+            column += 1;
+            if column == MAX_LINE {
+                tidied.push('\u{2026}');
+            }
+        }
+    }
+    if line.ends_with('\n') {
+        tidied.push('\n');
+    }
+    tidied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_cut_and_styles_end() {
+        assert_eq!(tidy("a  \n"), "a\n");
+        let shown = tidy(&format!("\x1b[31m{}\x1b[0m\n", "x".repeat(MAX_LINE * 2)));
+        assert_eq!(
+            shown,
+            format!("\x1b[31m{}\u{2026}\x1b[0m\n", "x".repeat(MAX_LINE))
+        );
+    }
+}

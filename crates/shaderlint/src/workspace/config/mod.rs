@@ -1,0 +1,293 @@
+//! What holds for a file beside the command line: `shaderlint.toml`, else `shadertoolsconfig.json`, found upwards.
+//!
+//! A [`Project`] is the whole answer for a file, with the command line's say already in it. Its paths are written as
+//! the working directory sees them, so that what is printed can be opened.
+
+mod levels;
+pub(crate) mod shaderlint_toml;
+pub(crate) mod shadertools;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use ignore::gitignore::Gitignore;
+use shaderlint_hlsl::{Version, predefined, unity_defines};
+use shaderlint_linter::{FixForm, GivenLevel, Rule, ShaderModel};
+
+pub(crate) use levels::LevelSettings;
+
+use crate::cli::{RuleArgs, SourceArgs};
+use crate::support::config_error::Misconfigured;
+use crate::support::definition::{Definition, overlaid};
+use crate::support::paths::{here, shown};
+use crate::support::{snippets, terminal};
+use crate::workspace::walk;
+
+/// What holds for the files under one configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Project {
+    /// The files that say it, the nearest first.
+    pub files: Vec<PathBuf>,
+    /// The folder of the farthest of them: the tree in which stray headers are looked up.
+    pub root: Option<PathBuf>,
+    pub profile: Option<ShaderModel>,
+    /// That is of the command line, or the editor: in other runs it may be another one.
+    pub is_profile_of_run: bool,
+    /// The version of HLSL, as somebody says: where nobody does, what differs between versions is not proved.
+    pub version: Option<Version>,
+    pub defines: Vec<Definition>,
+    pub include_dirs: Vec<PathBuf>,
+    /// What an include path may begin with, and the folder that stands for it.
+    pub virtual_dirs: Vec<(String, PathBuf)>,
+    pub variants: Vec<Variant>,
+    /// The patterns of what to look at in folders, as written; empty for every shader.
+    pub include: Vec<String>,
+    included: Option<Gitignore>,
+    /// The patterns of what to leave out, as written.
+    pub exclude: Vec<String>,
+    excluded: Option<Gitignore>,
+    /// The file that counts the findings that are known.
+    pub baseline: Option<PathBuf>,
+    pub levels: LevelSettings,
+    /// Which form of a fix comes first, where there are two.
+    pub form: FixForm,
+    /// What is most likely a mistake in them, though they can be read.
+    pub doubts: Vec<Misconfigured>,
+}
+
+/// A further reading of every file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Variant {
+    pub name: String,
+    pub defines: Vec<Definition>,
+}
+
+impl Project {
+    /// How much it matters what `rule` finds in the file `path`, the command line's say included.
+    pub fn level(&self, of_run: &RuleArgs, rule: &Rule, path: &str) -> GivenLevel {
+        of_run.over(rule, self.levels.given(rule, path))
+    }
+
+    /// All that decides what files are read to, as text.
+    pub fn reading(&self) -> String {
+        let Project {
+            profile,
+            version,
+            defines,
+            include_dirs,
+            virtual_dirs,
+            variants,
+            levels,
+            form,
+            ..
+        } = self;
+        format!(
+            "{profile:?} {version:?} {defines:?} {include_dirs:?} {virtual_dirs:?} {variants:?} {levels:?} {form:?}"
+        )
+    }
+
+    /// Its definitions, and those of its variants.
+    pub fn all_definitions(&self) -> impl Iterator<Item = &Definition> {
+        let of_variants = self.variants.iter().flat_map(|variant| &variant.defines);
+        self.defines.iter().chain(of_variants)
+    }
+
+    /// What is defined before a file of this text is read: what its compiler and its engine define, unless the project says
+    /// otherwise.
+    pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
+        let given = self.given_model(text);
+        let major = given.unwrap_or(ShaderModel::WAVES).major;
+        let of_compiler = predefined(major, given.map(|model| model.minor), self.version);
+        let of_engine = unity_defines(text, &self.defines);
+        overlaid(&overlaid(&of_compiler, &of_engine), &self.defines)
+    }
+
+    fn model_of(&self, text: &[u8]) -> ShaderModel {
+        self.given_model(text).unwrap_or(ShaderModel::WAVES)
+    }
+
+    fn given_model(&self, text: &[u8]) -> Option<ShaderModel> {
+        self.profile.or_else(|| ShaderModel::named_in(text))
+    }
+
+    /// The version of HLSL that a file of this text is read as under these definitions, which a variant may have changed.
+    pub fn version_of(&self, text: &[u8], defines: &[Definition]) -> Option<Version> {
+        let version = Version::defined(defines).or(self.version);
+        if self.model_of(text) >= ShaderModel::WAVES {
+            return version;
+        }
+        // FXC has the one language, and DXC raises such a model.
+        let is_older = version.is_none_or(|version| !version.is_like_cpp());
+        is_older.then_some(version.unwrap_or(Version::V2016))
+    }
+
+    /// The folders in which headers are wherever these are.
+    pub fn header_folders(&self) -> impl Iterator<Item = &PathBuf> {
+        let of_names = self.virtual_dirs.iter().map(|(_, folder)| folder);
+        self.include_dirs.iter().chain(of_names)
+    }
+
+    /// Whether a file of this name in a folder is a shader.
+    pub fn includes(&self, path: &Path) -> bool {
+        self.included
+            .as_ref()
+            .map_or_else(|| walk::is_shader(path), |included| is_matched(included, path))
+    }
+
+    /// Whether a file found in a folder is to be left out.
+    pub fn excludes(&self, path: &Path) -> bool {
+        self.excluded
+            .as_ref()
+            .is_some_and(|excluded| is_matched(excluded, path))
+    }
+}
+
+/// Whether a pattern fits the path, or a folder that it is in.
+fn is_matched(patterns: &Gitignore, path: &Path) -> bool {
+    let path = here(path);
+    // The matcher panics on paths elsewhere.
+    path.starts_with(patterns.path()) && patterns.matched_path_or_any_parents(&path, false).is_ignore()
+}
+
+/// Said of an include folder that is none.
+pub(crate) const NO_FOLDER: &str = "no such folder";
+
+/// Finds the project of each file. A configuration is read once.
+pub(crate) struct Projects {
+    args: SourceArgs,
+    /// By configuration; the first for files without one.
+    read: HashMap<Option<PathBuf>, Arc<Project>>,
+    /// By folder, what is found from there.
+    found: HashMap<PathBuf, Option<PathBuf>>,
+    /// The folders outside of which no configuration is looked for.
+    fence: Option<Vec<PathBuf>>,
+}
+
+impl Projects {
+    /// Says where the command line contradicts itself; the last definition holds, as with compilers.
+    pub fn new(args: &SourceArgs) -> Self {
+        for (index, (name, value)) in args.defines.iter().enumerate() {
+            let earlier = args.defines.iter().take(index).rfind(|(other, _)| other == name);
+            if let Some((_, other)) = earlier.filter(|(_, other)| other != value) {
+                let message =
+                    format!("-D defines `{name}` as `{other}` and as `{value}`: the last one holds");
+                terminal::warn(&message);
+            }
+        }
+        for folder in args.include_dirs.iter().filter(|folder| !folder.is_dir()) {
+            terminal::warn(&format!("-I {}: {NO_FOLDER}", folder.display()));
+        }
+        Projects {
+            args: args.clone(),
+            read: HashMap::new(),
+            found: HashMap::new(),
+            fence: None,
+        }
+    }
+
+    /// Those whose configuration is in these folders or named. Nothing is said: there is nobody to read it.
+    pub fn within(args: &SourceArgs, folders: &[PathBuf]) -> Self {
+        Projects {
+            args: args.clone(),
+            read: HashMap::new(),
+            found: HashMap::new(),
+            fence: Some(folders.to_vec()),
+        }
+    }
+
+    /// What a configuration of this text says.
+    #[cfg(feature = "gpu")]
+    pub fn written(path: &Path, text: &str) -> Result<Project> {
+        let mut project = shaderlint_toml::parse(path, text)?;
+        Projects::within(&SourceArgs::default(), &[]).command_line_wins(&mut project);
+        Ok(project)
+    }
+
+    /// What holds for the file `path`.
+    pub fn of(&mut self, path: &Path) -> Result<Arc<Project>> {
+        let configuration = match &self.args.config {
+            Some(named) => Some(named.clone()),
+            None if self.args.isolated => None,
+            None => {
+                let path = here(path);
+                let folder = path.parent().unwrap_or(Path::new(""));
+                self.found
+                    .entry(folder.to_owned())
+                    .or_insert_with(|| find_upwards(folder, self.fence.as_deref()))
+                    .clone()
+            }
+        };
+        if let Some(known) = self.read.get(&configuration) {
+            return Ok(Arc::clone(known));
+        }
+        let mut project = match &configuration {
+            Some(path) if is_json(path) => shadertools::read(path, self.fence.as_deref())?,
+            Some(path) => shaderlint_toml::read(path)?,
+            None => Project::default(),
+        };
+        if self.fence.is_none() {
+            project.doubts.iter().for_each(snippets::doubt);
+        }
+        self.command_line_wins(&mut project);
+        let project = Arc::new(project);
+        self.read.insert(configuration, Arc::clone(&project));
+        Ok(project)
+    }
+
+    fn command_line_wins(&self, project: &mut Project) {
+        project.is_profile_of_run = self.args.profile.is_some();
+        project.profile = self.args.profile.or(project.profile);
+        // Of one place the option holds over the macro, and the command line over all else.
+        let version = self.args.hlsl_version.or(Version::defined(&self.args.defines));
+        let in_file = || project.version.or(Version::defined(&project.defines));
+        project.version = version.or_else(in_file);
+        project.defines = overlaid(&project.defines, &self.args.defines);
+        let defined = project
+            .defines
+            .iter_mut()
+            .find(|(name, _)| name == Version::MACRO);
+        if let (Some((_, value)), Some(version)) = (defined, project.version) {
+            *value = version.number().to_string();
+        }
+        project.include_dirs = [&self.args.include_dirs[..], &project.include_dirs].concat();
+    }
+}
+
+/// The nearest `shaderlint.toml`; only where there is none at all, the nearest file of the other kind.
+fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
+    [&shaderlint_toml::NAMES[..], &[shadertools::NAME]]
+        .iter()
+        .find_map(|names| {
+            let mut paths =
+                upwards(folder, fence).flat_map(|folder| names.iter().map(|name| folder.join(name)));
+            paths.find(|path| is_meant(path) && is_inside(path, fence))
+        })
+        .map(|path| shown(&path))
+}
+
+/// Whether there is something to read, or to complain of: a folder, or a link that leads nowhere.
+pub(crate) fn is_meant(path: &Path) -> bool {
+    path.is_file() || path.is_dir() || (path.is_symlink() && !path.exists())
+}
+
+/// The folder and those around it, as far as one may look.
+fn upwards<'a>(folder: &'a Path, fence: Option<&'a [PathBuf]>) -> impl Iterator<Item = &'a Path> {
+    let is_inside =
+        move |folder: &&Path| fence.is_none_or(|fence| fence.iter().any(|root| folder.starts_with(root)));
+    folder.ancestors().take_while(is_inside)
+}
+
+/// Whether a file is one of those folders', once links are followed.
+fn is_inside(path: &Path, fence: Option<&[PathBuf]>) -> bool {
+    let Some(fence) = fence else { return true };
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_below = |path: &Path, folder| real(folder).is_some_and(|folder| path.starts_with(folder));
+    real(path).is_some_and(|path| fence.iter().any(|folder| is_below(&path, folder)))
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}

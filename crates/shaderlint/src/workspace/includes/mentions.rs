@@ -1,0 +1,207 @@
+//! Which files mention which in their `#include` lines.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use shaderlint_hlsl::decode;
+
+use super::{Files, lock};
+use crate::support::paths::{beside, here, name_of};
+use crate::workspace::prefilter::{self, Mentioned};
+use crate::workspace::walk;
+
+/// Which files mention which.
+#[derive(Default)]
+pub(super) struct Mentions {
+    /// What was asked for by name.
+    named: BTreeSet<PathBuf>,
+    /// The files of the workspace, and whether they are looked at by themselves.
+    files: Option<BTreeMap<PathBuf, bool>>,
+    /// What shaders mention, and what is mentioned itself, by path; and the files among that to which no walk comes.
+    mentioned: HashMap<PathBuf, (Mentioned, Vec<PathBuf>)>,
+    by_name: Option<Arc<ByName>>,
+}
+
+impl Mentions {
+    /// The file at `path` is looked at, whatever it is called.
+    pub fn look_at(&mut self, path: &Path) {
+        self.named.insert(here(path));
+    }
+
+    /// Whether somebody asked for the file at `path` by name.
+    pub fn is_named(&self, path: &Path) -> bool {
+        self.named.contains(&here(path))
+    }
+
+    /// The file at `path`, from the root of the file system, has another text, or is new.
+    pub fn change(&mut self, path: &Path) {
+        self.mentioned.retain(|known, _| here(known) != path);
+        self.by_name = None;
+        // It may be what others mention.
+        if self.files.take_if(|files| !files.contains_key(path)).is_some() {
+            self.mentioned.clear();
+        }
+    }
+
+    /// Any file may have changed.
+    pub fn forget(&mut self) {
+        *self = Mentions {
+            named: std::mem::take(&mut self.named),
+            ..Mentions::default()
+        };
+    }
+}
+
+/// Who mentions what.
+#[derive(Default)]
+struct ByName {
+    /// The files that mention a name.
+    names: HashMap<String, Vec<PathBuf>>,
+    /// The files that include what a macro says, which may be defined elsewhere: they may mention anything.
+    anything: Vec<PathBuf>,
+    /// The links among the files, and where they lead.
+    links: Vec<(PathBuf, PathBuf)>,
+}
+
+/// What holds for files that nobody asked for.
+pub(crate) trait OfWorkspace {
+    /// Whether the file is looked at by itself.
+    fn is_unit(&self, path: &Path) -> bool;
+
+    /// The file that another one includes so, by path from the root of the file system.
+    fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf>;
+}
+
+impl Files {
+    /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
+    /// system; and the file itself by its other names, where there are links. This compares names alone. The flag says that the file, or one it includes, spells the name; where it does not,
+    /// the file has an `#include` whose macro may be defined elsewhere. Each file asks `of_workspace` once.
+    pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeMap<PathBuf, bool> {
+        // Such as standard input is called.
+        if name_of(file).is_none_or(|name| name.contains(['<', '>'])) {
+            return BTreeMap::new();
+        }
+        let file = &here(file);
+        let by_name = self.mentions(&[Some(file.clone()), file.canonicalize().ok()], of_workspace);
+        // The file where links lead, and those links.
+        let paths_of = |path: &Path| {
+            let real = path.canonicalize().ok();
+            let links = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
+            let links = links.map(|(link, _)| link.clone());
+            links.chain(real.clone()).collect::<Vec<PathBuf>>()
+        };
+        let names_of = |path: &Path| {
+            let paths = paths_of(path);
+            let paths = paths.iter().map(PathBuf::as_path).chain([path]);
+            paths.filter_map(name_of).collect::<Vec<_>>()
+        };
+        // Under another name a text may stand beside other headers.
+        let place = |path: &Path| Some((path.parent()?.canonicalize().ok()?, path.file_name()?.to_owned()));
+        let mut found: BTreeMap<PathBuf, bool> = (paths_of(file).into_iter())
+            .filter(|other| place(other) != place(file))
+            .map(|other| (other, true))
+            .collect();
+        let mut seen: HashSet<String> = HashSet::new();
+        for (mut names, mut left, is_named) in [
+            (names_of(file), Vec::new(), true),
+            (Vec::new(), by_name.anything.clone(), false),
+        ] {
+            loop {
+                for path in left.drain(..) {
+                    if let Entry::Vacant(place) = found.entry(path) {
+                        names.extend(names_of(place.key()));
+                        place.insert(is_named);
+                    }
+                }
+                let Some(name) = names.pop() else { break };
+                if let Some(paths) = by_name.names.get(&name).filter(|_| seen.insert(name)) {
+                    left.extend(paths.iter().cloned());
+                }
+            }
+        }
+        found
+    }
+
+    /// What the units of the workspace, and what these mention in turn, have in their `#include` lines, be it hidden or
+    /// ignored. Of a file that is none of the workspace's, as one that git ignores, those of its folder are looked at too.
+    fn mentions(&self, of: &[Option<PathBuf>], of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
+        let mut mentions = lock(&self.mentions);
+        let Mentions {
+            named,
+            files,
+            mentioned,
+            by_name,
+        } = &mut *mentions;
+        let units = lock(&self.given)
+            .keys()
+            .chain(&*named)
+            .cloned()
+            .collect::<BTreeSet<_>>();
+        let with_kind = |path: PathBuf| {
+            let is_unit = units.contains(&path) || of_workspace.is_unit(&path);
+            (path, is_unit)
+        };
+        let files = files.get_or_insert_with(|| {
+            let folders = lock(&self.fence).clone();
+            let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
+            found.map(with_kind).collect()
+        });
+        // What git ignores no walk comes to, nor to what is beside it.
+        for path in units.iter().chain(of.iter().flatten()) {
+            if !files.contains_key(path) {
+                let around = path.parent().into_iter().flat_map(walk::tree_with_links);
+                files.extend(around.chain([path.clone()]).map(with_kind));
+                *by_name = None;
+            }
+        }
+        if let Some(known) = by_name {
+            return Arc::clone(known);
+        }
+        let mut called: HashMap<String, Vec<&PathBuf>> = HashMap::new();
+        for path in files.keys() {
+            called
+                .entry(name_of(path).unwrap_or_default())
+                .or_default()
+                .push(path);
+        }
+        let mut found = ByName::default();
+        let mut links: BTreeSet<PathBuf> = files.keys().filter(|path| path.is_symlink()).cloned().collect();
+        let mut seen: HashSet<PathBuf> = HashSet::new();
+        let units = files.iter().filter(|(_, is_unit)| **is_unit);
+        let mut left: Vec<PathBuf> = units.map(|(path, _)| path.clone()).collect();
+        while let Some(path) = left.pop() {
+            if !seen.insert(path.clone()) {
+                continue;
+            }
+            let (mentioned, elsewhere) = mentioned.entry(path.clone()).or_insert_with(|| {
+                let text = self.bytes_if(&path, true).ok();
+                let text = text.and_then(|bytes| decode(&bytes));
+                let mentioned = text.map_or_else(Mentioned::default, |text| prefilter::mentioned(&text));
+                // No walk comes to what is hidden or ignored, nor to other projects' include folders.
+                let is_walked = |written: &&String| files.contains_key(&beside(&path, written));
+                let others = mentioned.written.iter().filter(|written| !is_walked(written));
+                let found = others.filter_map(|written| of_workspace.resolve(&path, written));
+                let elsewhere = found.filter(|path| !files.contains_key(path)).collect();
+                (mentioned, elsewhere)
+            });
+            for name in &mentioned.names {
+                found.names.entry(name.clone()).or_default().push(path.clone());
+                left.extend(called.get(name).into_iter().flatten().copied().cloned());
+            }
+            links.extend(elsewhere.iter().filter(|path| path.is_symlink()).cloned());
+            left.extend(elsewhere.iter().cloned());
+            if mentioned.by_macro {
+                found.anything.push(path);
+            }
+        }
+        let links = links.into_iter();
+        found.links = links
+            .filter_map(|link| link.canonicalize().ok().map(|to| (link, to)))
+            .collect();
+        let found = Arc::new(found);
+        *by_name = Some(Arc::clone(&found));
+        found
+    }
+}

@@ -1,0 +1,132 @@
+//! One file for a subcommand that works on a single one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+#[cfg(feature = "gpu")]
+use shaderlint_hlsl::{Problem, Shader, preprocess, read_preprocessed};
+use shaderlint_hlsl::{Text, decode};
+
+use crate::cli::SourceArgs;
+#[cfg(feature = "gpu")]
+use crate::support::definition::Definition;
+#[cfg(feature = "gpu")]
+use crate::support::snippets;
+use crate::workspace::config::{Project, Projects};
+use crate::workspace::includes::{Files, Search};
+use crate::workspace::walk;
+
+/// Places are 32-bit offsets into the expanded text, which is longer than the file.
+const MAX_FILE_SIZE: usize = 256 << 20;
+
+/// A translation unit as read.
+#[cfg(feature = "gpu")]
+pub(crate) struct Unit {
+    pub shader: Shader,
+    pub problems: Vec<Problem>,
+    /// Where one of several files was taken.
+    pub choices: Vec<Problem>,
+}
+
+#[cfg(feature = "gpu")]
+impl Unit {
+    /// Says on standard error what could not be read.
+    pub fn tell_problems(&self) {
+        snippets::problems(&self.shader.sources, &self.problems);
+        self.tell_choices();
+    }
+
+    /// Says on standard error which files were taken of several.
+    pub fn tell_choices(&self) {
+        snippets::problems(&self.shader.sources, &self.choices);
+    }
+}
+
+/// One file for a subcommand that works on a single one.
+pub(crate) struct OneFile {
+    pub path: PathBuf,
+    pub text: Vec<u8>,
+    pub project: Arc<Project>,
+    files: Files,
+}
+
+impl OneFile {
+    pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
+        OneFile::read_in(Projects::new(source).of(path)?, path)
+    }
+
+    /// What holds for the file is known.
+    pub fn read_in(project: Arc<Project>, path: &Path) -> Result<Self> {
+        let of_file = || std::iter::once((path, project.root.as_deref()));
+        let files = Files::new(walk::trees(&[], of_file()), &walk::workspace(&[], of_file()));
+        files.allow(project.header_folders());
+        Ok(OneFile {
+            path: path.to_owned(),
+            text: text_of(&read_file(&files, path)?).to_vec(),
+            files,
+            project,
+        })
+    }
+
+    /// A file of this name and text, which is not on disk.
+    #[cfg(feature = "gpu")]
+    pub fn given(name: &str, text: &str, project: Arc<Project>) -> Self {
+        OneFile {
+            path: name.into(),
+            text: text.into(),
+            files: Files::given(name, text.as_bytes()),
+            project,
+        }
+    }
+
+    pub fn search(&self) -> Search<'_> {
+        Search::new(&self.files, &self.project)
+    }
+
+    /// The file as a translation unit, were `text` in it.
+    #[cfg(feature = "gpu")]
+    pub fn unit(&self, text: &[u8]) -> Unit {
+        self.unit_under(text, &self.project.defines_of(text))
+    }
+
+    /// The same under other definitions.
+    #[cfg(feature = "gpu")]
+    pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> Unit {
+        let path = self.path.display().to_string();
+        let search = self.search();
+        let (mut unit, problems) = preprocess(&path, text, defines, &search);
+        unit.version = self.project.version_of(text, defines);
+        let (shader, mut problems) = read_preprocessed(unit, problems, None);
+        let lookups = search.into_lookups();
+        lookups.explain(&shader.sources, &mut problems);
+        Unit {
+            choices: lookups.choices(&shader.sources),
+            shader,
+            problems,
+        }
+    }
+}
+
+/// Reads one file for a subcommand that needs it whole.
+#[cfg(feature = "gpu")]
+pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
+    let file = OneFile::read(path, source)?;
+    Ok(file.unit(&file.text))
+}
+
+pub(crate) fn read_file(files: &Files, path: &Path) -> Result<Vec<u8>> {
+    let text = files.bytes(path).with_context(|| path.display().to_string())?;
+    ensure!(
+        text.len() <= MAX_FILE_SIZE,
+        "{}: more than {} MiB",
+        path.display(),
+        MAX_FILE_SIZE >> 20
+    );
+    Ok(text)
+}
+
+/// The text of a file; the bytes of a binary one as they are.
+pub(crate) fn text_of(bytes: &[u8]) -> Text {
+    decode(bytes).unwrap_or_else(|| bytes.into())
+}

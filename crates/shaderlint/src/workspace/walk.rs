@@ -1,0 +1,292 @@
+//! From arguments to files.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::support::failure::Failure;
+use crate::support::{error_text, paths};
+use crate::workspace::prefilter::names_entry;
+
+/// What a folder is searched for. Files that are named are read whatever they are called.
+pub(crate) const EXTENSIONS: [&str; 12] = [
+    "hlsl", "hlsli", "ihlsl", "fx", "fxh", "compute", "cginc", "usf", "ush", "csh", "azsl", "azsli",
+];
+
+/// Endings that HLSL and GLSL share.
+pub(crate) const SHARED_EXTENSIONS: [&str; 6] = ["comp", "task", "mesh", "amp", "as", "ms"];
+
+/// A file to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub path: PathBuf,
+    pub asked: Asked,
+}
+
+/// How a file comes to be looked at, the most explicit first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Asked {
+    /// Named by its path.
+    Named,
+    /// On a list, which may be a part of a tree: what includes it may be in another part.
+    Listed,
+    /// Found in a folder or by a pattern.
+    Found,
+    /// Not at all: it includes a header that is named.
+    Includer,
+}
+
+/// The files that the arguments mean, each once and by path, whatever the order of the arguments; and what is wrong with
+/// the arguments. `is_shader` says what is looked at in folders.
+pub(crate) fn walk(
+    arguments: &[(PathBuf, Asked)],
+    is_shader: &mut dyn FnMut(&Path) -> bool,
+) -> (Vec<Input>, Vec<Failure>) {
+    let mut inputs = Vec::new();
+    let mut problems = Vec::new();
+    for (argument, asked) in arguments {
+        if argument.is_dir() {
+            folder(argument, is_shader, &mut inputs, &mut problems);
+        } else if argument.exists() {
+            inputs.push(Input {
+                path: argument.clone(),
+                asked: *asked,
+            });
+        } else if is_pattern(argument) && *asked == Asked::Named {
+            pattern(argument, &mut inputs, &mut problems);
+        } else {
+            problems.push(Failure::new(argument, "no such file or folder"));
+        }
+    }
+    // Of several ways to a file the most explicit counts, and of its names the shortest.
+    inputs.sort_by_cached_key(|input| {
+        let name = &input.path;
+        (
+            input.asked,
+            paths::here(name),
+            name.as_os_str().len(),
+            name.clone(),
+        )
+    });
+    let mut seen = HashSet::new();
+    inputs.retain(|input| seen.insert(input.path.canonicalize().unwrap_or_else(|_| input.path.clone())));
+    inputs.sort_by_cached_key(|input| paths::here(&input.path));
+    (inputs, problems)
+}
+
+/// Respects `.gitignore` and `.ignore` files, inside and outside of repositories, and leaves out hidden files.
+fn folder(
+    root: &Path,
+    is_shader: &mut dyn FnMut(&Path) -> bool,
+    inputs: &mut Vec<Input>,
+    problems: &mut Vec<Failure>,
+) {
+    let walk = WalkBuilder::new(root)
+        .require_git(false)
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    for entry in walk {
+        match entry {
+            Ok(entry) if entry.file_type().is_some_and(|kind| !kind.is_dir()) && is_shader(entry.path()) => {
+                // A link to a folder is not followed; a link to a file is.
+                if entry.path().is_file() {
+                    inputs.push(found(entry.path()));
+                }
+            }
+            Ok(_) => {}
+            Err(error) => problems.push(Failure {
+                path: root.display().to_string(),
+                text: error_text::of_walk(&error),
+            }),
+        }
+    }
+}
+
+/// Every file in a folder but those that are hidden or ignored, and links.
+pub(crate) fn tree(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let files = entries(root).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    files.map(|entry| path_of(&entry))
+}
+
+/// The same with links to files.
+pub(crate) fn tree_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_file = |entry: &DirEntry| {
+        let kind = entry.file_type();
+        kind.is_some_and(|kind| kind.is_file() || kind.is_symlink() && entry.path().is_file())
+    };
+    entries(root).filter(is_file).map(|entry| path_of(&entry))
+}
+
+fn entries(root: &Path) -> impl Iterator<Item = DirEntry> {
+    let is_here = root.as_os_str().is_empty();
+    let walk = WalkBuilder::new(if is_here { Path::new(".") } else { root })
+        .require_git(false)
+        .build();
+    walk.filter_map(Result::ok)
+}
+
+fn path_of(entry: &DirEntry) -> PathBuf {
+    entry
+        .path()
+        .strip_prefix(".")
+        .map_or_else(|_| entry.path().to_owned(), Path::to_owned)
+}
+
+/// Where headers of these files may be: in their projects and in the folders asked for; else in their repositories.
+pub(crate) fn trees<'a>(
+    arguments: &[PathBuf],
+    files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
+) -> Vec<PathBuf> {
+    let mut trees: Vec<PathBuf> = arguments
+        .iter()
+        .filter(|argument| argument.is_dir())
+        .cloned()
+        .collect();
+    let is_folder_asked_for = !trees.is_empty();
+    for (file, project) in files {
+        let tree = match project {
+            Some(project) => Some(project.to_owned()),
+            None if is_folder_asked_for => None,
+            None => repository(file),
+        };
+        trees.extend(tree.filter(|tree| !trees.contains(tree)));
+    }
+    trees
+}
+
+/// Where files may be that belong to those of a run.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    /// All of what is in here is searched for files that include others.
+    pub folders: Vec<PathBuf>,
+    /// From here, too, files may be included. It may hold anything.
+    pub reach: Option<PathBuf>,
+}
+
+/// The folders that are asked for, each file's project, and every repository around it, for one may be a part of another,
+/// which may ignore it. Where a file has neither, its own folder, and the working directory is in reach if the file is in it.
+pub(crate) fn workspace<'a>(
+    arguments: &[PathBuf],
+    files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
+) -> Workspace {
+    let mut reach = None;
+    let mut folders: Vec<PathBuf> = arguments
+        .iter()
+        .filter(|argument| argument.is_dir())
+        .map(|argument| paths::here(argument))
+        .collect();
+    let mut is_repository: HashMap<PathBuf, bool> = HashMap::new();
+    let mut seen = HashSet::new();
+    for (file, project) in files {
+        let file = paths::here(file);
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        let project = project.map(paths::here);
+        if !seen.insert((folder.to_owned(), project.clone())) {
+            continue;
+        }
+        let mut around: Vec<PathBuf> = project.into_iter().collect();
+        around.extend(folder.ancestors().map(Path::to_owned).filter(|folder| {
+            *is_repository
+                .entry(folder.clone())
+                .or_insert_with(|| folder.join(".git").exists())
+        }));
+        if !around.iter().any(|root| folder.starts_with(root)) {
+            around.push(folder.to_owned());
+            let here = std::env::current_dir().ok();
+            reach = reach.or(here.filter(|here| folder.starts_with(here)));
+        }
+        for found in around {
+            if !folders.contains(&found) {
+                folders.push(found);
+            }
+        }
+    }
+    Workspace { folders, reach }
+}
+
+/// The folder around `file` that is a repository's.
+pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
+    let file = paths::here(file);
+    let folder = file
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.join(".git").exists())?;
+    Some(paths::shown(folder))
+}
+
+fn found(path: &Path) -> Input {
+    Input {
+        path: path.strip_prefix(".").unwrap_or(path).to_owned(),
+        asked: Asked::Found,
+    }
+}
+
+/// Whether a file is called like a shader, or has a kernel of HLSL though it is called as GLSL is, which has no `[numthreads]`.
+pub(crate) fn is_shader(path: &Path) -> bool {
+    let has_kernel = || std::fs::read(path).is_ok_and(|bytes| names_entry(&bytes));
+    ends_in(path, &EXTENSIONS) || ends_in(path, &SHARED_EXTENSIONS) && has_kernel()
+}
+
+fn ends_in(path: &Path, endings: &[&str]) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| endings.contains(&extension.to_ascii_lowercase().as_str()))
+}
+
+/// Whether a file with this ending may be compiled as a shader though it is called otherwise: engines keep kernels in them,
+/// which include headers by their names.
+pub(crate) fn may_include_shaders(path: &Path) -> bool {
+    const ENDINGS: [&str; 33] = [
+        "inc", "inl", "h", "hpp", "hh", "include", "hlslinc", "txt", "shader", "sl", "glsl", "comp", "mesh",
+        "ms", "task", "amp", "as", "vert", "vs", "frag", "ps", "gs", "rt", "rgen", "rchit", "rmiss", "slang",
+        "fxsub", "ffx", "nsl", "psh", "vsh", "glslinc",
+    ];
+    ends_in(path, &ENDINGS)
+}
+
+fn is_pattern(argument: &Path) -> bool {
+    argument.to_string_lossy().contains(['*', '?', '[', '{'])
+}
+
+/// Expands a pattern as a shell with `globstar` would: `*` and `?` stay within a folder, `**` does not, hidden files
+/// are left out, ignored files are not.
+fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<Failure>) {
+    let matcher = match matcher(argument) {
+        Ok(matcher) => matcher,
+        Err(error) => {
+            problems.push(Failure::new(argument, &error));
+            return;
+        }
+    };
+    // Everything before the first component that is a pattern is a folder to start in.
+    let root: PathBuf = argument
+        .components()
+        .take_while(|component| !matches!(component, Component::Normal(name) if is_pattern(name.as_ref())))
+        .collect();
+    let is_here = root.as_os_str().is_empty();
+    let walk = WalkBuilder::new(if is_here { Path::new(".") } else { root.as_path() })
+        .standard_filters(false)
+        .hidden(true)
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    let before = inputs.len();
+    for entry in walk.filter_map(Result::ok) {
+        let path = entry.path().strip_prefix(".").unwrap_or(entry.path());
+        if matcher.is_match(path) && path.is_file() {
+            inputs.push(found(path));
+        }
+    }
+    if inputs.len() == before {
+        problems.push(Failure::new(argument, "no file matches"));
+    }
+}
+
+fn matcher(argument: &Path) -> Result<GlobMatcher, String> {
+    let pattern = argument.to_str().ok_or("not a pattern in UTF-8")?;
+    // Walked paths have no `.` components.
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    glob.map(|glob| glob.compile_matcher())
+        .map_err(|error| error.kind().to_string())
+}
