@@ -9,14 +9,14 @@ use lsp_server::Connection;
 use shaderlint_hlsl::Sources;
 use shaderlint_linter::Report;
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::check::options::in_memory;
 use crate::check::readings::Role;
 use crate::check::{baseline, lint};
 use crate::cli::{Outcome, OutputFormat};
 use crate::report::{self, Results};
 use crate::server;
-use crate::support::config_error::Misconfigured;
+use crate::support::config_error::ConfigError;
 use crate::support::definition::definition;
 use crate::support::error_text;
 use crate::support::target::profile;
@@ -36,10 +36,10 @@ const FORMATS: [(&str, OutputFormat); 7] = [
 ];
 
 /// Looks at a file with these bytes, in all the readings that the program makes of it. Nothing is read from disk.
-fn look(bytes: &[u8]) -> Result<Looked> {
+fn check(bytes: &[u8]) -> Result<FileReport> {
     let files = Files::given("fuzzed.hlsl", bytes);
     let (target, options) = in_memory(files, "fuzzed.hlsl", Arc::default());
-    lint::look(&target, &options, Role::Unit)
+    lint::check_file(&target, &options, Role::Unit)
 }
 
 /// What is found in a file with these bytes.
@@ -47,8 +47,8 @@ fn look(bytes: &[u8]) -> Result<Looked> {
 /// # Errors
 /// A panic on the way there.
 pub fn findings(bytes: &[u8]) -> Result<(Sources, Report)> {
-    let looked = look(bytes)?;
-    Ok((looked.sources, looked.report))
+    let checked = check(bytes)?;
+    Ok((checked.sources, checked.report))
 }
 
 /// What is printed of a file with these bytes, by format.
@@ -56,9 +56,9 @@ pub fn findings(bytes: &[u8]) -> Result<(Sources, Report)> {
 /// # Errors
 /// A panic on the way there, or a format that cannot be written. Bytes that are no text are none.
 pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
-    let looked = [look(bytes)?];
+    let checked = [check(bytes)?];
     let results = Results {
-        looked: &looked,
+        checked: &checked,
         failures: &[],
     };
     let report = |(name, format)| Ok((name, report::findings(results, format, Style::PLAIN)?));
@@ -99,7 +99,7 @@ pub fn configuration(name: &str, text: &str) -> Result<(), Wrong> {
     };
     result.map_err(|error| {
         let place = error
-            .downcast_ref::<Misconfigured>()
+            .downcast_ref::<ConfigError>()
             .map(|wrong| wrong.place.clone());
         Wrong {
             message: error_text::of_error(&error),

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::check::lint;
 use crate::check::options::{FixMode, Options, in_memory};
 use crate::check::readings::Role;
 use crate::cli::OutputFormat;
 use crate::commands::verify;
 use crate::report::{self, Results};
-use crate::support::config_error::Misconfigured;
+use crate::support::config_error::ConfigError;
 use crate::support::error_text;
 use crate::support::terminal::Style;
 use crate::workspace::config::Projects;
 use crate::workspace::includes::Files;
-use crate::workspace::project_file::OneFile;
+use crate::workspace::project_file::ProjectFile;
 
 /// What the file is called.
 const NAME: &str = "kernel.hlsl";
@@ -84,7 +84,7 @@ pub fn answer(question: &str) -> String {
             message: error_text::of_error(&error),
             place: error
                 .downcast_ref()
-                .map(|wrong: &Misconfigured| [wrong.place.start, wrong.place.end]),
+                .map(|wrong: &ConfigError| [wrong.place.start, wrong.place.end]),
         });
     // Maps have text for keys, and writing text does not fail.
     serde_json::to_string(&answer).unwrap_or_default()
@@ -93,15 +93,15 @@ pub fn answer(question: &str) -> String {
 fn answer_to(question: Question) -> Result<Answer> {
     let Question { text, settings, ask } = question;
     let project = Arc::new(Projects::written(Path::new(SETTINGS), &settings)?);
-    let look = |fix| -> Result<Looked> {
+    let check = |fix| -> Result<FileReport> {
         let (target, options) = in_memory(Files::given(NAME, text.as_bytes()), NAME, Arc::clone(&project));
-        lint::look(&target, &Options { fix, ..options }, Role::Unit)
+        lint::check_file(&target, &Options { fix, ..options }, Role::Unit)
     };
     Ok(match ask {
         Ask::Check => {
-            let looked = [look(None)?];
+            let checked = [check(None)?];
             let results = Results {
-                looked: &looked,
+                checked: &checked,
                 failures: &[],
             };
             let written = |format| report::findings(results, format, Style::PLAIN);
@@ -112,15 +112,15 @@ fn answer_to(question: Question) -> Result<Answer> {
         }
         Ask::Fix { unsafe_too } => {
             let in_place = false;
-            let looked = look(Some(FixMode { unsafe_too, in_place }))?;
-            let fixed = looked.fixed.diff.map(|(_, fixed)| String::from_utf8(fixed));
+            let checked = check(Some(FixMode { unsafe_too, in_place }))?;
+            let fixed = checked.fixed.diff.map(|(_, fixed)| String::from_utf8(fixed));
             Answer::Fix {
                 text: fixed.transpose()?.unwrap_or(text),
             }
         }
         Ask::Verify => Answer::Verify {
             version: env!("CARGO_PKG_VERSION"),
-            kernels: verify::on_page(&OneFile::given(NAME, &text, project))?,
+            kernels: verify::on_page(&ProjectFile::given(NAME, &text, project))?,
         },
     })
 }

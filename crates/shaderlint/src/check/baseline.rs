@@ -11,8 +11,8 @@ use shaderlint_linter::Diagnostic;
 use shaderlint_rules::RULES;
 use toml::Spanned;
 
-use crate::check::file_report::Looked;
-use crate::support::config_error::{Misconfigured, misconfigured, text_of};
+use crate::check::file_report::FileReport;
+use crate::support::config_error::{ConfigError, text_of};
 use crate::support::error_text::mistake;
 use crate::support::paths::here;
 use crate::support::suggestions::no_such_rule;
@@ -36,8 +36,8 @@ struct Baseline {
 
 impl Baselines {
     /// Those that hold for the files that were looked at.
-    pub fn read(looked: &[Looked]) -> Result<Baselines> {
-        Baselines::at(looked.iter().filter_map(|one| one.baseline.as_ref()))
+    pub fn read(checked: &[FileReport]) -> Result<Baselines> {
+        Baselines::at(checked.iter().filter_map(|one| one.baseline.as_ref()))
     }
 
     pub fn at<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Baselines> {
@@ -58,9 +58,9 @@ impl Baselines {
     }
 
     /// Puts aside what is known. Where there is more than that, nobody can tell which is new: all of it is told.
-    pub fn apply(&self, looked: &mut [Looked]) {
-        let found = count(looked);
-        for one in looked {
+    pub fn apply(&self, checked: &mut [FileReport]) {
+        let found = count(checked);
+        for one in checked {
             let Some((baseline, known)) = one.baseline.as_ref().and_then(|path| self.0.get_key_value(path))
             else {
                 continue;
@@ -72,7 +72,7 @@ impl Baselines {
                     .copied()
                     .unwrap_or(0)
             };
-            let Looked {
+            let FileReport {
                 report,
                 sources,
                 known: put_aside,
@@ -105,11 +105,11 @@ impl Baselines {
 
     /// The entries that count more than there is, of files that were looked at as wholes and of files that are gone.
     /// `is_on` says whether a rule was looked for in a file.
-    pub fn stale(&self, looked: &[Looked], is_on: impl Fn(&str, &Path) -> bool) -> Vec<Misconfigured> {
-        let found = count(looked);
+    pub fn stale(&self, checked: &[FileReport], is_on: impl Fn(&str, &Path) -> bool) -> Vec<ConfigError> {
+        let found = count(checked);
         let mut stale = Vec::new();
         for (path, baseline) in &self.0 {
-            let units: HashSet<String> = looked
+            let units: HashSet<String> = checked
                 .iter()
                 .filter(|one| one.is_unit && one.baseline.as_ref() == Some(path))
                 .map(|one| key(path, Path::new(&one.path)))
@@ -138,7 +138,7 @@ impl Baselines {
     }
 
     /// The entries for what is no rule.
-    pub fn unknown(&self) -> Vec<Misconfigured> {
+    pub fn unknown(&self) -> Vec<ConfigError> {
         let unknown = self.0.iter().flat_map(|(path, baseline)| {
             let entries = entries(&baseline.counts).filter(|(_, rule, _)| !is_rule(rule));
             entries.map(move |(file, rule, _)| {
@@ -157,14 +157,14 @@ impl Baselines {
 
 impl Baseline {
     /// Something to say of an entry, at its place.
-    fn told(&self, path: &Path, file: &str, rule: &str, message: String) -> Misconfigured {
+    fn told(&self, path: &Path, file: &str, rule: &str, message: String) -> ConfigError {
         type Places = BTreeMap<String, BTreeMap<String, Spanned<usize>>>;
         let places: Places = toml::from_str(&self.text).unwrap_or_default();
         let count = places.get(file).and_then(|rules| Some(rules.get(rule)?.span()));
         let count = count.unwrap_or(0..0);
         let before = self.text.get(..count.start).unwrap_or_default();
         let start = before.rfind(rule).unwrap_or(count.start);
-        misconfigured(path, &self.text, start..count.end, message)
+        ConfigError::new(path, &self.text, start..count.end, message)
     }
 }
 
@@ -180,17 +180,17 @@ fn is_rule(id: &str) -> bool {
 
 /// Writes down what is found as known: for the files that were looked at, of the rules that were looked for, which
 /// `is_on` says. What is said of others stays while there are such files. Returns the baselines that were written.
-pub(crate) fn write(looked: &[Looked], is_on: &dyn Fn(&str, &Path) -> bool) -> Result<Vec<PathBuf>> {
-    let found = count(looked);
+pub(crate) fn write(checked: &[FileReport], is_on: &dyn Fn(&str, &Path) -> bool) -> Result<Vec<PathBuf>> {
+    let found = count(checked);
     let mut written = Vec::new();
-    let paths: HashSet<&PathBuf> = looked.iter().filter_map(|one| one.baseline.as_ref()).collect();
+    let paths: HashSet<&PathBuf> = checked.iter().filter_map(|one| one.baseline.as_ref()).collect();
     for path in paths {
         let mut counts = if path.exists() {
             parse(path, &text_of(path)?)?
         } else {
             Counts::new()
         };
-        let seen: HashSet<String> = looked
+        let seen: HashSet<String> = checked
             .iter()
             .filter(|one| one.baseline.as_ref() == Some(path))
             .map(|one| key(path, Path::new(&one.path)))
@@ -226,9 +226,9 @@ fn text(counts: &Counts) -> String {
 }
 
 /// What was found, by baseline, file and rule; with what was put aside.
-fn count(looked: &[Looked]) -> HashMap<PathBuf, Counts> {
+fn count(checked: &[FileReport]) -> HashMap<PathBuf, Counts> {
     let mut counts: HashMap<PathBuf, Counts> = HashMap::new();
-    for one in looked {
+    for one in checked {
         let Some(baseline) = &one.baseline else {
             continue;
         };

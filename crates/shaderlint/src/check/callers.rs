@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::Result;
 use shaderlint_hlsl::{SourceFile, Text};
 
-use crate::check::includers::{self, Unit};
+use crate::check::includers::{self, WorkspaceFile};
 use crate::check::options::Options;
 use crate::support::definition::Definition;
 use crate::support::paths::{is_same, name_of, shown};
@@ -67,7 +67,7 @@ fn named_in(
     names: &BTreeSet<String>,
     options: &Options,
 ) -> Result<Option<BTreeSet<String>>> {
-    let Some(unit) = Unit::read(includer, options)? else {
+    let Some(unit) = WorkspaceFile::read(includer, options)? else {
         return Ok(None);
     };
     let is_it = |file: &SourceFile| is_same(Path::new(&file.path), path);

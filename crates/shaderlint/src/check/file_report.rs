@@ -10,7 +10,7 @@ use crate::support::failure::Failure;
 
 /// What looking at one file showed. Without the tree: a run may look at thousands of files.
 #[derive(Default)]
-pub(crate) struct Looked {
+pub(crate) struct FileReport {
     pub path: String,
     pub sources: Sources,
     /// What could not be read.
@@ -44,7 +44,7 @@ pub(crate) struct Looked {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Counted {
     #[default]
-    Looked,
+    Checked,
     /// A header that was named: it has no kernel, and nothing with one includes it.
     Unseen,
     /// Looked at only for what is in the headers that it includes.

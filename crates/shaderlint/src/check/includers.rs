@@ -87,7 +87,7 @@ fn has(
     (path, text): (&Path, &Text),
     options: &Options,
 ) -> Result<Option<Has>> {
-    let Some(unit) = Unit::read(includer, options)? else {
+    let Some(unit) = WorkspaceFile::read(includer, options)? else {
         return Ok(None);
     };
     let file_name = name_of(path).unwrap_or_default();
@@ -145,20 +145,20 @@ fn has(
 }
 
 /// A file of the workspace that nobody asked for.
-pub(crate) struct Unit {
+pub(crate) struct WorkspaceFile {
     pub text: Text,
     pub project: Arc<Project>,
 }
 
-impl Unit {
+impl WorkspaceFile {
     /// `None` where it is no text.
-    pub fn read(path: &Path, options: &Options) -> Result<Option<Unit>> {
+    pub fn read(path: &Path, options: &Options) -> Result<Option<WorkspaceFile>> {
         let Some(text) = decode(&options.files.bytes(path)?) else {
             return Ok(None);
         };
         let project = (options.project_of)(path)?;
         options.files.allow(project.header_folders());
-        Ok(Some(Unit { text, project }))
+        Ok(Some(WorkspaceFile { text, project }))
     }
 
     /// As [`Search::includes_one`].

@@ -12,7 +12,7 @@ use shaderlint_linter::{
 use shaderlint_rules::UNUSED_SUPPRESSION;
 
 use crate::check::baseline::Baselines;
-use crate::check::file_report::{Counted, Included, Looked};
+use crate::check::file_report::{Counted, FileReport, Included};
 use crate::check::options::{Options, Target};
 use crate::check::readings::{
     self, Has, Includer, MAX_INCLUDERS, Role, Root, UnitReadings, leave_out_called, union, without_unread,
@@ -25,61 +25,61 @@ use crate::workspace::config::Project;
 use crate::workspace::includes::{Files, Search};
 use crate::workspace::prefilter::{self, MayBeFixed};
 use crate::workspace::project_file::{read_file, text_of};
-use crate::workspace::walk::Asked;
+use crate::workspace::walk::InputOrigin;
 
 /// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at. What was
 /// stopped is one too, for a report that lacks a part may be wrong: of a fix, that part may have been the objection.
-pub(crate) fn look(target: &Target, options: &Options, role: Role) -> Result<Looked> {
+pub(crate) fn check_file(target: &Target, options: &Options, role: Role) -> Result<FileReport> {
     let name = target.input.path.display().to_string();
     let context = format!("internal error while analysing {name}, please report");
     panics::as_error(&context, || {
-        let looked = look_unguarded(target, &name, options, role)?;
+        let checked = check_unguarded(target, &name, options, role)?;
         ensure!(!options.stop.is_set(), "{name}: stopped");
-        Ok(looked)
+        Ok(checked)
     })
 }
 
-fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) -> Result<Looked> {
+fn check_unguarded(target: &Target, name: &str, options: &Options, role: Role) -> Result<FileReport> {
     let Target { input, project } = target;
     let bytes = read_file(&options.files, &input.path)?;
     let Some(text) = decode(&bytes) else {
         // A folder may hold anything; who names a file wants it read.
         ensure!(
-            input.asked == Asked::Found,
+            input.origin == InputOrigin::Found,
             "{name}: not a text file (UTF-8, or UTF-16 with a byte order mark)"
         );
-        return Ok(Looked::default());
+        return Ok(FileReport::default());
     };
     #[cfg(test)]
     panics::if_asked(&text, "panic while looking");
-    let look = |text: &Text| {
-        let mut looked = look_at(name, text, project, options, role);
+    let check = |text: &Text| {
+        let mut checked = check_text(name, text, project, options, role);
         // In folders there are headers for whoever takes them; who names one wants to know.
-        if input.asked != Asked::Named {
-            looked.counted = Counted::Looked;
+        if input.origin != InputOrigin::Named {
+            checked.counted = Counted::Checked;
         }
         if role == Role::Included {
-            find_where_included(&mut looked, text, options);
+            find_where_included(&mut checked, text, options);
         }
-        judge_by_includers(&mut looked, text, options);
-        looked
+        judge_by_includers(&mut checked, text, options);
+        checked
     };
     let Some(mode) = options.fix else {
-        return Ok(look(&text));
+        return Ok(check(&text));
     };
     // What is known stays as it is.
     let baseline = options.baseline_of(project);
     let may_be_read = |path: &&PathBuf| options.files.may_be_looked_at(path);
     let baselines = Baselines::at(baseline.iter().filter(may_be_read))?;
-    let look = |text: &[u8]| {
-        let mut looked = [look(&text.into())];
-        baselines.apply(&mut looked);
-        let [looked] = looked;
-        looked
+    let check = |text: &[u8]| {
+        let mut checked = [check(&text.into())];
+        baselines.apply(&mut checked);
+        let [checked] = checked;
+        checked
     };
-    let settled = settle(&text, mode.unsafe_too, look, |looked| &looked.report.findings);
-    let mut looked = settled.last;
-    looked.fixed.rules = settled.fixed;
+    let settled = settle(&text, mode.unsafe_too, check, |checked| &checked.report.findings);
+    let mut checked = settled.last;
+    checked.fixed.rules = settled.fixed;
     if *settled.text != *text {
         let fixed = encoded_like(&bytes, &text, &settled.text);
         let fixed = fixed.with_context(|| format!("{name}: not fixed"))?;
@@ -87,36 +87,36 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
             atomic_write::replace(&input.path, &bytes, &fixed)
                 .with_context(|| format!("{name}: not fixed"))?;
         } else {
-            looked.fixed.diff = Some((text.to_vec(), settled.text));
+            checked.fixed.diff = Some((text.to_vec(), settled.text));
         }
-        looked.fixed.bytes = Some(fixed.into());
+        checked.fixed.bytes = Some(fixed.into());
     }
-    Ok(looked)
+    Ok(checked)
 }
 
-fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: Role) -> Looked {
-    let mut looked = Looked {
+fn check_text(name: &str, text: &Text, project: &Project, options: &Options, role: Role) -> FileReport {
+    let mut checked = FileReport {
         path: name.to_owned(),
         baseline: options.baseline_of(project),
         is_unit: role == Role::Unit,
-        ..Looked::default()
+        ..FileReport::default()
     };
     let (suppressions, misunderstood) = suppressions_of(text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     if !prefilter::needs_parse(name, text, &Search::new(&options.files, project)) {
         // There is nothing to find in it, whoever includes it.
-        looked.is_unit = true;
-        looked.report.problems = misunderstood;
+        checked.is_unit = true;
+        checked.report.problems = misunderstood;
         if role == Role::Unit {
-            looked.report.findings = unused(name, &suppressions, &[], &level);
+            checked.report.findings = unused(name, &suppressions, &[], &level);
         }
-        if !(looked.report.problems.is_empty() && looked.report.findings.is_empty()) {
-            looked.sources.files.push(SourceFile {
+        if !(checked.report.problems.is_empty() && checked.report.findings.is_empty()) {
+            checked.sources.files.push(SourceFile {
                 path: name.to_owned(),
                 text: text.clone(),
             });
         }
-        return looked;
+        return checked;
     }
     let root = Root {
         name,
@@ -128,10 +128,10 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
         readings, lookups, ..
     } = Arc::unwrap_or_clone(options.reader().read_own(root));
     let union = union(readings);
-    looked.uncalled = union.uncalled;
-    looked.is_in_vain = prefilter::names_entry(text) && !union.has_entry;
+    checked.uncalled = union.uncalled;
+    checked.is_in_vain = prefilter::names_entry(text) && !union.has_entry;
     if role == Role::StrayHeader && !union.has_entry {
-        looked.counted = Counted::Unseen;
+        checked.counted = Counted::Unseen;
     }
     let ids = (0..).map(FileId).zip(&union.sources.files).skip(1);
     let included = ids.map(|(id, file)| Included {
@@ -144,21 +144,21 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
             .copied()
             .collect(),
     });
-    looked.included = included.collect();
-    looked.report = union.report;
-    looked.guesses = lookups.guessed(Path::new(name)).collect();
+    checked.included = included.collect();
+    checked.report = union.report;
+    checked.guesses = lookups.guessed(Path::new(name)).collect();
     let problems = union.problems.iter().chain(&union.elsewhere);
-    looked.guesses.extend(without_unread(problems));
-    for finding in &mut looked.report.findings {
+    checked.guesses.extend(without_unread(problems));
+    for finding in &mut checked.report.findings {
         note_kernels(finding);
         if finding.primary.place.file != FileId(0) {
             note_includer(finding, name);
         }
     }
-    looked.is_in_part = union.is_cut || !union.problems.is_empty() || !looked.report.stops.is_empty();
+    checked.is_in_part = union.is_cut || !union.problems.is_empty() || !checked.report.stops.is_empty();
     // What nobody looked at includes may be needed where it is.
-    if role == Role::Unit && !looked.is_in_part && looked.report.problems.is_empty() {
-        let mut unused = unused(name, &suppressions, &looked.report.used, &level);
+    if role == Role::Unit && !checked.is_in_part && checked.report.problems.is_empty() {
+        let mut unused = unused(name, &suppressions, &checked.report.used, &level);
         if union
             .sources
             .files
@@ -167,44 +167,44 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
         {
             unused.iter_mut().for_each(may_be_needed);
         }
-        let findings = &mut looked.report.findings;
+        let findings = &mut checked.report.findings;
         findings.extend(unused);
         findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
     }
     // A barrier that is found fault with was understood.
-    let findings = &looked.report.findings;
-    looked.report.stops.retain(|stop| {
+    let findings = &checked.report.findings;
+    checked.report.stops.retain(|stop| {
         let is_found = |finding: &Diagnostic| Some(finding.primary.place) == stop.place;
         !findings.iter().any(is_found)
     });
-    looked.report.problems.extend(misunderstood);
-    looked.problems = union.problems;
-    looked.problems.extend(lookups.choices(&union.sources));
-    looked.elsewhere = union.elsewhere;
-    lookups.explain(&union.sources, &mut looked.problems);
-    lookups.explain(&union.sources, &mut looked.elsewhere);
-    leave_out_called(&mut looked.report, &union.alone, |functions| {
+    checked.report.problems.extend(misunderstood);
+    checked.problems = union.problems;
+    checked.problems.extend(lookups.choices(&union.sources));
+    checked.elsewhere = union.elsewhere;
+    lookups.explain(&union.sources, &mut checked.problems);
+    lookups.explain(&union.sources, &mut checked.elsewhere);
+    leave_out_called(&mut checked.report, &union.alone, |functions| {
         let uncalled = callers::uncalled(functions, Path::new(name), text, options);
-        looked.includers.extend(uncalled.searched);
+        checked.includers.extend(uncalled.searched);
         uncalled.functions
     });
     if role == Role::Included {
         // What it lacks by itself it has where it is included.
-        looked.report.stops.clear();
-        looked.guesses.clear();
-        looked.is_in_part = false;
-        (looked.problems, looked.elsewhere) = Default::default();
+        checked.report.stops.clear();
+        checked.guesses.clear();
+        checked.is_in_part = false;
+        (checked.problems, checked.elsewhere) = Default::default();
     }
-    let has_places = !(looked.report.findings.is_empty()
-        && looked.report.problems.is_empty()
-        && looked.report.stops.is_empty()
-        && looked.report.allowed.is_empty()
-        && looked.problems.is_empty()
-        && looked.elsewhere.is_empty());
+    let has_places = !(checked.report.findings.is_empty()
+        && checked.report.problems.is_empty()
+        && checked.report.stops.is_empty()
+        && checked.report.allowed.is_empty()
+        && checked.problems.is_empty()
+        && checked.elsewhere.is_empty());
     if has_places {
-        looked.sources = union.sources;
+        checked.sources = union.sources;
     }
-    looked
+    checked
 }
 
 /// Notes the kernels that have a finding.
@@ -225,14 +225,14 @@ fn note_includer(finding: &mut Diagnostic, name: &str) {
 }
 
 /// Adds to what a header has by itself what can be fixed in it, as the first of the files that include it has it.
-fn find_where_included(looked: &mut Looked, text: &Text, options: &Options) {
+fn find_where_included(checked: &mut FileReport, text: &Text, options: &Options) {
     if !text.derived::<MayBeFixed>().0 {
         return;
     }
-    let path = PathBuf::from(&looked.path);
-    if looked.sources.files.is_empty() {
-        looked.sources.files.push(SourceFile {
-            path: looked.path.clone(),
+    let path = PathBuf::from(&checked.path);
+    if checked.sources.files.is_empty() {
+        checked.sources.files.push(SourceFile {
+            path: checked.path.clone(),
             text: text.clone(),
         });
     }
@@ -240,8 +240,8 @@ fn find_where_included(looked: &mut Looked, text: &Text, options: &Options) {
         let Has::Readings(seen) = has else {
             continue;
         };
-        let union = readings::union_for_header(looked.sources.clone(), seen.readings.clone());
-        let known = &mut looked.report.findings;
+        let union = readings::union_for_header(checked.sources.clone(), seen.readings.clone());
+        let known = &mut checked.report.findings;
         let before = known.len();
         for mut finding in union.report.findings {
             let place = finding.primary.place;
@@ -253,73 +253,73 @@ fn find_where_included(looked: &mut Looked, text: &Text, options: &Options) {
             }
         }
         if known.len() > before {
-            looked.sources = union.sources;
+            checked.sources = union.sources;
         }
     }
 }
 
 /// Keeps the findings and fixes in a file that every file which includes it agrees on. `text` is what was linted.
-fn judge_by_includers(looked: &mut Looked, text: &Text, options: &Options) {
-    let path = Path::new(&looked.path);
+fn judge_by_includers(checked: &mut FileReport, text: &Text, options: &Options) {
+    let path = Path::new(&checked.path);
     let includers = includers::of(path, text, options);
-    let guesses = std::mem::take(&mut looked.guesses);
-    let asked = readings::judge_by_includers(&mut looked.report.findings, path, includers, guesses);
-    looked.includers.extend(asked);
+    let guesses = std::mem::take(&mut checked.guesses);
+    let asked = readings::judge_by_includers(&mut checked.report.findings, path, includers, guesses);
+    checked.includers.extend(asked);
 }
 
 /// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
 /// name rules that find something in any of those, or in `alone`, what it has for itself; `None` where not all of them
 /// could be seen whole.
-pub(crate) fn look_at_included(
+pub(crate) fn check_header(
     target: &Target,
     options: &Options,
     used: Option<&[FileSpan]>,
-    alone: Option<Looked>,
-) -> Looked {
+    alone: Option<FileReport>,
+) -> FileReport {
     let Target { input, project } = target;
     let name = input.path.display().to_string();
-    let mut looked = Looked {
+    let mut checked = FileReport {
         path: name.clone(),
         baseline: options.baseline_of(project),
-        ..Looked::default()
+        ..FileReport::default()
     };
-    let Looked {
+    let FileReport {
         report: of_itself,
         sources,
         includers,
         ..
     } = alone.unwrap_or_default();
-    looked.includers = includers;
+    checked.includers = includers;
     // It was read where it is included.
     let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
-        return looked;
+        return checked;
     };
     let (suppressions, misunderstood) = suppressions_of(&text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     if let Some(used) = used {
         let used = [used, &of_itself.used].concat();
-        looked.report.findings = unused(&name, &suppressions, &used, &level);
+        checked.report.findings = unused(&name, &suppressions, &used, &level);
         // Not all that include it are in every run.
-        judge_by_includers(&mut looked, &text, options);
+        judge_by_includers(&mut checked, &text, options);
     }
-    for finding in &mut looked.report.findings {
+    for finding in &mut checked.report.findings {
         // To take it out would need a further look at every file that includes this one.
         finding.fix = None;
     }
-    looked.report.findings.extend(of_itself.findings);
-    looked
+    checked.report.findings.extend(of_itself.findings);
+    checked
         .report
         .findings
         .sort_by_key(|finding| finding.primary.place.start);
-    looked.report.allowed = of_itself.allowed;
-    looked.report.problems = misunderstood;
-    looked.sources = sources;
+    checked.report.allowed = of_itself.allowed;
+    checked.report.problems = misunderstood;
+    checked.sources = sources;
     // Most headers have nothing to show: their texts are not kept.
-    let has_places = !(looked.report.findings.is_empty() && looked.report.problems.is_empty());
-    if has_places && looked.sources.files.is_empty() {
-        looked.sources.files.push(SourceFile { path: name, text });
+    let has_places = !(checked.report.findings.is_empty() && checked.report.problems.is_empty());
+    if has_places && checked.sources.files.is_empty() {
+        checked.sources.files.push(SourceFile { path: name, text });
     }
-    looked
+    checked
 }
 
 /// What the file's comments allow, and what is wrong in them; a rule that there is not, too.

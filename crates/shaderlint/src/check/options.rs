@@ -8,10 +8,10 @@ use shaderlint_linter::{Category, GivenLevel, Level, Rule, ShaderModel};
 
 use crate::check::readings::{DiskCache, Reader, ReadingCache};
 use crate::cli::RuleArgs;
-use crate::support::cancellation::Stop;
+use crate::support::cancellation::Cancellation;
 use crate::workspace::config::Project;
 use crate::workspace::includes::Files;
-use crate::workspace::walk::{Asked, Input};
+use crate::workspace::walk::{Input, InputOrigin};
 
 /// A file to look at, and what holds for it.
 pub(crate) struct Target {
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     /// The baseline that the command line names.
     pub baseline: Option<PathBuf>,
     /// Says when nobody waits any more.
-    pub stop: Stop,
+    pub stop: Cancellation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,18 +57,18 @@ pub(crate) fn in_memory(files: Files, name: &str, project: Arc<Project>) -> (Tar
         rules: RuleArgs::default(),
         fix: None,
         baseline: None,
-        stop: Stop::default(),
+        stop: Cancellation::default(),
     };
     let input = Input {
         path: name.into(),
-        asked: Asked::Found,
+        origin: InputOrigin::Found,
     };
     (Target { input, project }, options)
 }
 
 impl Options {
     /// The same for work that makes no fix or other ones, and that `stop` ends.
-    pub fn with(&self, fix: Option<FixMode>, stop: &Stop) -> Options {
+    pub fn with(&self, fix: Option<FixMode>, stop: &Cancellation) -> Options {
         Options {
             files: Arc::clone(&self.files),
             readings: Arc::clone(&self.readings),

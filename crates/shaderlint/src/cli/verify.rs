@@ -65,7 +65,7 @@ pub(crate) enum VerifyFormat {
     Json,
 }
 
-/// Parses `Count=100` or `Scale=0.5,2`.
+/// Parses `NAME=VALUE[,VALUE]…`.
 fn setting(argument: &str) -> Result<(String, Vec<f64>), String> {
     let (name, values) = argument
         .split_once('=')

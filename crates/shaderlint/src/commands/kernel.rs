@@ -5,7 +5,7 @@ use shaderlint_hlsl::{FunctionId, Problem, Shader};
 use shaderlint_verify::{LowerError, Lowered};
 
 use crate::support::snippets;
-use crate::workspace::project_file::Unit;
+use crate::workspace::project_file::TranslationUnit;
 
 /// The entry point `name`, or the only one.
 pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<FunctionId> {
@@ -38,7 +38,7 @@ pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<F
 }
 
 /// The kernel for a GPU. Says at its place what has no WGSL form.
-pub(crate) fn lower(unit: &Unit, entry: FunctionId) -> Result<Lowered> {
+pub(crate) fn lower(unit: &TranslationUnit, entry: FunctionId) -> Result<Lowered> {
     shaderlint_verify::lower(&unit.shader, entry).map_err(|LowerError { message, span }| {
         let place = unit.shader.origins.locate(span);
         snippets::problem(&unit.shader.sources, &Problem::new(message, place));
@@ -47,6 +47,6 @@ pub(crate) fn lower(unit: &Unit, entry: FunctionId) -> Result<Lowered> {
 }
 
 /// The path of the file that was asked for.
-pub(crate) fn path(unit: &Unit) -> &str {
+pub(crate) fn path(unit: &TranslationUnit) -> &str {
     unit.shader.sources.files.first().map_or("", |file| &file.path)
 }

@@ -10,11 +10,11 @@ use crate::support::definition::overlaid;
 use crate::support::source_text::SourceTexts;
 use crate::support::{snippets, terminal};
 use crate::workspace::config::{Project, Variant};
-use crate::workspace::project_file::OneFile;
+use crate::workspace::project_file::ProjectFile;
 
 /// Prints the file with its includes and macros expanded.
 pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
-    let file = OneFile::read(&args.file, &args.source)?;
+    let file = ProjectFile::read(&args.file, &args.source)?;
     let search = file.search();
     let path = file.path.display().to_string();
     let base = file.project.defines_of(&file.text);

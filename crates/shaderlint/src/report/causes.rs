@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{Cause, Problem};
 
 use super::summary::counted;
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 
 /// How many names a line has.
 const MAX_NAMES: usize = 3;
@@ -14,10 +14,10 @@ const MAX_NAMES: usize = 3;
 /// A line for each cause: how many files have it, and what can be done about it. Of a file that lacks an include the names
 /// that it does not know are not counted: the include may declare them. `looked` has the problems of each file, those of the
 /// headers that it shares with others among them.
-pub(crate) fn causes(looked: &[Looked]) -> String {
+pub(crate) fn causes(checked: &[FileReport]) -> String {
     let (mut missing, mut names) = (Files::default(), Files::default());
     let (mut unread, mut stopped, mut cut) = (0, 0, 0);
-    for one in looked.iter().filter(|one| one.is_in_part) {
+    for one in checked.iter().filter(|one| one.is_in_part) {
         let (mut includes, mut unknown) = (BTreeSet::new(), BTreeSet::new());
         for problem in &one.problems {
             match &problem.cause {

@@ -6,13 +6,13 @@ use std::path::Path;
 use shaderlint_linter::{Diagnostic, Level};
 
 use super::slashed;
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::source_text::SourceTexts;
 
 /// A command for each finding, with paths from `root`.
-pub(super) fn github(looked: &[Looked], root: Option<&Path>) -> String {
+pub(super) fn github(checked: &[FileReport], root: Option<&Path>) -> String {
     let mut output = String::new();
-    for one in looked.iter().filter(|one| !one.report.findings.is_empty()) {
+    for one in checked.iter().filter(|one| !one.report.findings.is_empty()) {
         let texts = SourceTexts::new(&one.sources);
         for finding in &one.report.findings {
             command(&mut output, &texts, finding, root);

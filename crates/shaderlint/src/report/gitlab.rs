@@ -8,7 +8,7 @@ use shaderlint_linter::Level;
 
 use super::fingerprint::Fingerprints;
 use super::slashed;
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::source_text::SourceTexts;
 
 #[derive(Serialize)]
@@ -33,10 +33,10 @@ struct Lines {
 }
 
 /// All findings, with paths from `root`.
-pub(super) fn gitlab(looked: &[Looked], root: Option<&Path>) -> Result<Vec<u8>> {
+pub(super) fn gitlab(checked: &[FileReport], root: Option<&Path>) -> Result<Vec<u8>> {
     let mut issues = Vec::new();
     let mut fingerprints = Fingerprints::default();
-    for one in looked.iter().filter(|one| !one.report.findings.is_empty()) {
+    for one in checked.iter().filter(|one| !one.report.findings.is_empty()) {
         let texts = SourceTexts::new(&one.sources);
         issues.extend(one.report.findings.iter().map(|finding| {
             let path = slashed(texts.name(finding.primary.place), root);

@@ -4,7 +4,7 @@ use serde::Serialize;
 use shaderlint_hlsl::{FileSpan, Problem};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, NoFix, Safety, Verdict};
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::report::Results;
 use crate::support::source_text::{Place, SourceTexts};
 
@@ -92,9 +92,9 @@ struct EditOutput<'a> {
 }
 
 /// All findings as one JSON document.
-pub(super) fn json(Results { looked, failures }: Results) -> anyhow::Result<Vec<u8>> {
+pub(super) fn json(Results { checked, failures }: Results) -> anyhow::Result<Vec<u8>> {
     let (mut findings, mut problems) = (Vec::new(), Vec::new());
-    for one in looked {
+    for one in checked {
         let texts = SourceTexts::new(&one.sources);
         let found = one.report.findings.iter();
         findings.extend(found.map(|finding| finding_output(&texts, finding)));
@@ -143,7 +143,7 @@ fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOu
     }
 }
 
-fn problem_output<'a>(one: &Looked, texts: &SourceTexts, problem: &'a Problem) -> ProblemOutput<'a> {
+fn problem_output<'a>(one: &FileReport, texts: &SourceTexts, problem: &'a Problem) -> ProblemOutput<'a> {
     let place = problem.place.map(|place| texts.places(place));
     let path = problem.place.map(|place| texts.name(place).to_owned());
     ProblemOutput {

@@ -9,7 +9,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use shaderlint_linter::{Diagnostic, Level};
 
 use super::{Results, checkout, slashed};
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::source_text::SourceTexts;
 
 type Xml = Writer<Cursor<Vec<u8>>>;
@@ -18,9 +18,9 @@ type Xml = Writer<Cursor<Vec<u8>>>;
 pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
     let mut xml = Writer::new_with_indent(Cursor::new(Vec::new()), b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let found: usize = results.looked.iter().map(|one| one.report.findings.len()).sum();
+    let found: usize = results.checked.iter().map(|one| one.report.findings.len()).sum();
     let is_clean = found + results.failures.len() == 0;
-    let failed: usize = results.looked.iter().map(failures).sum();
+    let failed: usize = results.checked.iter().map(failures).sum();
     xml.create_element("testsuites")
         .with_attribute(("name", "shaderlint"))
         .with_attribute(("tests", &*(found + results.failures.len()).max(1).to_string()))
@@ -28,7 +28,7 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
         .with_attribute(("errors", &*results.failures.len().to_string()))
         .write_inner_content(|xml| {
             for one in results
-                .looked
+                .checked
                 .iter()
                 .filter(|one| !one.report.findings.is_empty())
             {
@@ -61,12 +61,12 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
 }
 
 /// How many findings are more than information.
-fn failures(one: &Looked) -> usize {
+fn failures(one: &FileReport) -> usize {
     let findings = one.report.findings.iter();
     findings.filter(|finding| finding.level > Level::Info).count()
 }
 
-fn suite_of(xml: &mut Xml, one: &Looked) -> io::Result<()> {
+fn suite_of(xml: &mut Xml, one: &FileReport) -> io::Result<()> {
     let texts = SourceTexts::new(&one.sources);
     suite(
         xml,

@@ -25,10 +25,10 @@ use shaderlint_linter::Level;
 pub(crate) use causes::causes;
 pub(crate) use diff::diff;
 pub(crate) use statistics::statistics;
-pub(crate) use summary::{Asked, counted, fixes_made, summary};
+pub(crate) use summary::{SummaryContext, counted, fixes_made, summary};
 pub(crate) use text::problems_of;
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::cli::OutputFormat;
 use crate::support::failure::Failure;
 use crate::support::paths;
@@ -37,7 +37,7 @@ use crate::support::terminal::Style;
 /// What a run showed.
 #[derive(Clone, Copy)]
 pub(crate) struct Results<'a> {
-    pub looked: &'a [Looked],
+    pub checked: &'a [FileReport],
     /// Why some files could not be looked at.
     pub failures: &'a [Failure],
 }
@@ -46,17 +46,17 @@ pub(crate) struct Results<'a> {
 pub(crate) fn findings(results: Results, format: OutputFormat, style: Style) -> Result<Vec<u8>> {
     match format {
         OutputFormat::Full => {
-            let rendered = results.looked.iter().map(|one| text::full(one, style));
+            let rendered = results.checked.iter().map(|one| text::full(one, style));
             Ok(rendered.collect::<Result<Vec<_>>>()?.concat())
         }
         OutputFormat::Concise => {
-            let rendered = results.looked.iter().map(|one| text::concise(one, style));
+            let rendered = results.checked.iter().map(|one| text::concise(one, style));
             Ok(rendered.collect::<String>().into_bytes())
         }
         OutputFormat::Json => json::json(results),
         OutputFormat::Sarif => sarif::sarif(results),
-        OutputFormat::Github => Ok(github::github(results.looked, checkout()).into_bytes()),
-        OutputFormat::Gitlab => gitlab::gitlab(results.looked, checkout()),
+        OutputFormat::Github => Ok(github::github(results.checked, checkout()).into_bytes()),
+        OutputFormat::Gitlab => gitlab::gitlab(results.checked, checkout()),
         OutputFormat::Junit => junit::junit(results),
     }
 }

@@ -13,7 +13,7 @@ use shaderlint_rules::RULES;
 use super::fingerprint::Fingerprints;
 use super::json::NoFixOutput;
 use super::{Results, checkout, page_url, slashed};
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::source_text::SourceTexts;
 use crate::support::uri;
 
@@ -199,7 +199,7 @@ pub(super) fn sarif(results: Results) -> Result<Vec<u8>> {
     let mut fingerprints = Fingerprints::default();
     let mut outputs = Vec::new();
     let mut notifications = Vec::new();
-    for one in results.looked {
+    for one in results.checked {
         // Most files have nothing to show.
         if one.sources.files.is_empty() {
             continue;
@@ -280,7 +280,7 @@ fn tool() -> Tool {
     }
 }
 
-fn notifications_of<'a>(one: &'a Looked, texts: &SourceTexts) -> impl Iterator<Item = Notification<'a>> {
+fn notifications_of<'a>(one: &'a FileReport, texts: &SourceTexts) -> impl Iterator<Item = Notification<'a>> {
     let unread = one.problems.iter().chain(&one.report.problems);
     unread.chain(&one.report.stops).map(
         |Problem {

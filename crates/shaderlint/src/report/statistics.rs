@@ -8,7 +8,7 @@ use serde::Serialize;
 use shaderlint_linter::{Diagnostic, Safety};
 use shaderlint_rules::RULES;
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::cli::OutputFormat;
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -26,8 +26,8 @@ struct Count {
 }
 
 /// The counts of rules with findings, the most first, as text or JSON.
-pub(crate) fn statistics(looked: &[Looked], format: OutputFormat) -> Result<Vec<u8>> {
-    let counts = counts(looked);
+pub(crate) fn statistics(checked: &[FileReport], format: OutputFormat) -> Result<Vec<u8>> {
+    let counts = counts(checked);
     match format {
         OutputFormat::Full | OutputFormat::Concise => Ok(table(&counts).into_bytes()),
         OutputFormat::Json => {
@@ -39,7 +39,7 @@ pub(crate) fn statistics(looked: &[Looked], format: OutputFormat) -> Result<Vec<
     }
 }
 
-fn counts(looked: &[Looked]) -> Vec<Count> {
+fn counts(checked: &[FileReport]) -> Vec<Count> {
     let mut counts: HashMap<&str, Count> = HashMap::new();
     let mut count_of = |finding: &Diagnostic, add: &dyn Fn(&mut Count)| {
         let count = counts.entry(finding.rule).or_insert_with(|| Count {
@@ -48,7 +48,7 @@ fn counts(looked: &[Looked]) -> Vec<Count> {
         });
         add(count);
     };
-    for one in looked {
+    for one in checked {
         for finding in &one.report.findings {
             let safety = finding.fix.as_ref().map(|fix| fix.safety);
             count_of(finding, &|count| {

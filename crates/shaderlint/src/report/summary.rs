@@ -4,38 +4,38 @@ use std::collections::BTreeMap;
 
 use shaderlint_linter::Safety;
 
-use crate::check::file_report::{Counted, Looked};
+use crate::check::file_report::{Counted, FileReport};
 use crate::cli::Detail;
 
 /// What was asked for, as far as it decides what is said at the end.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SummaryContext<'a> {
     pub changed_since: Option<&'a str>,
     pub makes_fixes: bool,
     pub detail: Detail,
 }
 
 /// One line: what was found in how many files, and what can be done about it. Below it the `causes` why some were not understood.
-pub(crate) fn summary(asked: Asked, looked: &[Looked], causes: &str) -> String {
-    if looked.is_empty() {
+pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &str) -> String {
+    if checked.is_empty() {
         let revision = asked.changed_since;
         return revision.map_or_else(
             || "no shader files found\n".to_owned(),
             |revision| format!("no shader files changed since {revision}\n"),
         );
     }
-    let findings = || looked.iter().flat_map(|one| &one.report.findings);
+    let findings = || checked.iter().flat_map(|one| &one.report.findings);
     let count = |safety: Safety| {
         let fixes = findings().filter_map(|finding| finding.fix.as_ref());
         fixes.filter(|fix| fix.safety == safety).count()
     };
-    let number_of = |as_what| looked.iter().filter(|one| one.counted == as_what).count();
+    let number_of = |as_what| checked.iter().filter(|one| one.counted == as_what).count();
     let unseen = match number_of(Counted::Unseen) {
         0 => String::new(),
         1 => "1 header not looked at: no kernel includes it".to_owned(),
         some => format!("{some} headers not looked at: no kernel includes them"),
     };
-    if number_of(Counted::Looked) == 0 {
+    if number_of(Counted::Checked) == 0 {
         return format!("{unseen}\n");
     }
     let unseen = if unseen.is_empty() {
@@ -43,8 +43,8 @@ pub(crate) fn summary(asked: Asked, looked: &[Looked], causes: &str) -> String {
     } else {
         format!("; {unseen}")
     };
-    let files = counted(number_of(Counted::Looked), "file", "files");
-    let fixed: usize = looked.iter().map(|one| one.fixed.rules.len()).sum();
+    let files = counted(number_of(Counted::Checked), "file", "files");
+    let fixed: usize = checked.iter().map(|one| one.fixed.rules.len()).sum();
     let done = match fixed {
         0 => String::new(),
         _ => format!(
@@ -53,7 +53,7 @@ pub(crate) fn summary(asked: Asked, looked: &[Looked], causes: &str) -> String {
             if asked.makes_fixes { "made" } else { "to make" }
         ),
     };
-    let in_part = match looked.iter().filter(|one| one.is_in_part).count() {
+    let in_part = match checked.iter().filter(|one| one.is_in_part).count() {
         0 => String::new(),
         some => format!(
             "; {} not understood in full{}",
@@ -64,7 +64,7 @@ pub(crate) fn summary(asked: Asked, looked: &[Looked], causes: &str) -> String {
             }
         ),
     };
-    let known = match looked.iter().map(|one| one.known.len()).sum() {
+    let known = match checked.iter().map(|one| one.known.len()).sum() {
         0 => String::new(),
         some => format!("; {} known to the baseline", counted(some, "finding", "findings")),
     };
@@ -97,14 +97,14 @@ pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
 }
 
 /// A line that counts the fixes made in a file, by rule. `None` if there were none.
-pub(crate) fn fixes_made(looked: &Looked) -> Option<String> {
+pub(crate) fn fixes_made(checked: &FileReport) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for rule in &looked.fixed.rules {
+    for rule in &checked.fixed.rules {
         *counts.entry(rule).or_default() += 1;
     }
     let counts: Vec<String> = counts
         .iter()
         .map(|(rule, count)| format!("{count} {rule}"))
         .collect();
-    (!counts.is_empty()).then(|| format!("{}: {}\n", looked.path, counts.join(", ")))
+    (!counts.is_empty()).then(|| format!("{}: {}\n", checked.path, counts.join(", ")))
 }

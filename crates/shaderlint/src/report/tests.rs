@@ -4,7 +4,7 @@ use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};
 use snapbox::{assert_data_eq, str};
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::terminal::Style;
 
 const KERNEL: &str = "\
@@ -43,7 +43,7 @@ fn span(from: &str, nth: usize, to: &str) -> FileSpan {
     }
 }
 
-fn looked() -> Looked {
+fn checked() -> FileReport {
     let label = |place: FileSpan, text: &str| Label {
         place,
         text: text.to_owned(),
@@ -109,27 +109,27 @@ fn looked() -> Looked {
         path: "scan.hlsl".to_owned(),
         text: KERNEL.as_bytes().into(),
     };
-    Looked {
+    FileReport {
         path: "scan.hlsl".to_owned(),
         sources: Sources { files: vec![file] },
         report: Report {
             findings: vec![scan, race],
             ..Report::default()
         },
-        ..Looked::default()
+        ..FileReport::default()
     }
 }
 
-fn json_of(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
+fn json_of(checked: &[FileReport]) -> anyhow::Result<Vec<u8>> {
     super::json::json(super::Results {
-        looked,
+        checked,
         failures: &[],
     })
 }
 
 #[test]
 fn full() {
-    let text = super::text::full(&looked(), Style::default()).unwrap_or_default();
+    let text = super::text::full(&checked(), Style::default()).unwrap_or_default();
     assert_data_eq!(
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"
@@ -177,7 +177,7 @@ error[groupshared-race]: data race on g_Scan[1]
 #[test]
 fn concise() {
     assert_data_eq!(
-        super::text::concise(&looked(), Style::default()),
+        super::text::concise(&checked(), Style::default()),
         str![[r#"
 scan.hlsl:11:5: warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–Steele) [fix]
 scan.hlsl:15:9: error[groupshared-race]: data race on g_Scan[1]
@@ -188,7 +188,7 @@ scan.hlsl:15:9: error[groupshared-race]: data race on g_Scan[1]
 
 #[test]
 fn json() {
-    let text = json_of(&[looked()]).unwrap_or_default();
+    let text = json_of(&[checked()]).unwrap_or_default();
     assert_data_eq!(
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"
@@ -272,10 +272,10 @@ fn json_has_what_could_not_be_read() {
         place,
         cause: shaderlint_hlsl::Cause::Name("x".to_owned()),
     };
-    let unread = Looked {
+    let unread = FileReport {
         problems: vec![problem(Some(span("Src", 0, "c"))), problem(None)],
         report: Report::default(),
-        ..looked()
+        ..checked()
     };
     let text = json_of(&[unread]).expect("it is all text");
     assert_data_eq!(

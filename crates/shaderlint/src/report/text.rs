@@ -8,20 +8,20 @@ use shaderlint_hlsl::{FileId, FileSpan, Problem};
 use shaderlint_linter::{Diagnostic, Level, Safety};
 
 use super::{page_url, severity};
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::cli::Detail;
 use crate::support::snippets::{of_problem, render};
 use crate::support::source_text::SourceTexts;
 use crate::support::terminal::{self, Style, WIDTH, wrap};
 
 /// A file's findings with their source.
-pub(super) fn full(looked: &Looked, style: Style) -> Result<Vec<u8>> {
-    if looked.report.findings.is_empty() {
+pub(super) fn full(checked: &FileReport, style: Style) -> Result<Vec<u8>> {
+    if checked.report.findings.is_empty() {
         return Ok(Vec::new());
     }
-    let texts = SourceTexts::new(&looked.sources);
+    let texts = SourceTexts::new(&checked.sources);
     let mut output = Vec::new();
-    for finding in &looked.report.findings {
+    for finding in &checked.report.findings {
         let mut rendered = render(&texts, &snippet(&texts, finding), style.is_colored)?;
         if style.has_links {
             let code = format!("[{}]", finding.rule);
@@ -33,12 +33,12 @@ pub(super) fn full(looked: &Looked, style: Style) -> Result<Vec<u8>> {
 }
 
 /// A file's findings, a line each: as compilers write it, so that editors find the place, and marked if there is a fix.
-pub(super) fn concise(looked: &Looked, style: Style) -> String {
+pub(super) fn concise(checked: &FileReport, style: Style) -> String {
     let mut output = String::new();
-    if looked.report.findings.is_empty() {
+    if checked.report.findings.is_empty() {
         return output;
     }
-    let texts = SourceTexts::new(&looked.sources);
+    let texts = SourceTexts::new(&checked.sources);
     let paint = |color: &str, text: &str| {
         if style.is_colored {
             format!("\x1b[{color}m{text}\x1b[0m")
@@ -46,7 +46,7 @@ pub(super) fn concise(looked: &Looked, style: Style) -> String {
             text.to_owned()
         }
     };
-    for finding in &looked.report.findings {
+    for finding in &checked.report.findings {
         let place = finding.primary.place;
         let Some(file) = texts.get(place.file) else {
             continue;
@@ -121,13 +121,13 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
 }
 
 /// What could not be read or run in a file, as far as it is to be said.
-pub(crate) fn problems_of(looked: &Looked, detail: Detail, style: Style) -> String {
+pub(crate) fn problems_of(checked: &FileReport, detail: Detail, style: Style) -> String {
     let is_asked = matches!(detail, Detail::Examples | Detail::Everything);
-    let of_read = looked.problems.iter().filter(|_| is_asked || looked.is_in_vain);
-    let elsewhere = looked.elsewhere.iter().filter(|_| is_asked);
-    let stops = looked.report.stops.iter().filter(|_| is_asked);
+    let of_read = checked.problems.iter().filter(|_| is_asked || checked.is_in_vain);
+    let elsewhere = checked.elsewhere.iter().filter(|_| is_asked);
+    let stops = checked.report.stops.iter().filter(|_| is_asked);
     let unread: Vec<&Problem> = of_read.chain(elsewhere).chain(stops).collect();
-    if detail == Detail::Nothing || unread.is_empty() && looked.report.problems.is_empty() {
+    if detail == Detail::Nothing || unread.is_empty() && checked.report.problems.is_empty() {
         return String::new();
     }
     // Each with how many more there are of its cause.
@@ -139,10 +139,10 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, style: Style) -> Stri
             _ => shown.push((problem, 0)),
         }
     }
-    shown.extend(looked.report.problems.iter().map(|problem| (problem, 0)));
-    let texts = SourceTexts::new(&looked.sources);
+    shown.extend(checked.report.problems.iter().map(|problem| (problem, 0)));
+    let texts = SourceTexts::new(&checked.sources);
     let rendered = shown.into_iter().filter_map(|(problem, more)| {
-        let mut snippet = of_problem(&texts, &looked.path, problem);
+        let mut snippet = of_problem(&texts, &checked.path, problem);
         if more > 0 {
             snippet
                 .notes

@@ -9,7 +9,7 @@ use shaderlint_linter::Diagnostic;
 
 use super::session::Session;
 use super::{document, findings};
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::uri;
 
 impl Session {
@@ -51,20 +51,20 @@ impl Session {
     }
 
     /// What is found in a file, in each unit that has it, once.
-    pub fn findings(&self, file: &Path) -> Vec<(Arc<Looked>, Diagnostic)> {
-        let mut found: Vec<(Arc<Looked>, Diagnostic)> = Vec::new();
-        for looked in self.units.values().filter_map(|unit| unit.looked.as_ref()) {
-            for finding in findings::of_file(looked, file) {
+    pub fn findings(&self, file: &Path) -> Vec<(Arc<FileReport>, Diagnostic)> {
+        let mut found: Vec<(Arc<FileReport>, Diagnostic)> = Vec::new();
+        for checked in self.units.values().filter_map(|unit| unit.checked.as_ref()) {
+            for finding in findings::of_file(checked, file) {
                 let known = found.iter_mut().find(|(_, known)| {
                     known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
                 });
                 match known {
                     // The header that it is in has the fix.
                     Some(known) if known.1.fix.is_none() && finding.fix.is_some() => {
-                        *known = (Arc::clone(looked), finding.clone());
+                        *known = (Arc::clone(checked), finding.clone());
                     }
                     Some(_) => {}
-                    None => found.push((Arc::clone(looked), finding.clone())),
+                    None => found.push((Arc::clone(checked), finding.clone())),
                 }
             }
         }
@@ -83,8 +83,8 @@ impl Session {
     pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
         let found = self.findings(file);
         let found = found.iter();
-        let found =
-            found.filter_map(|(looked, finding)| findings::diagnostic(looked, finding, self.client.encoding));
+        let found = found
+            .filter_map(|(checked, finding)| findings::diagnostic(checked, finding, self.client.encoding));
         let mut all: Vec<lsp_types::Diagnostic> = found.collect();
         let notices = self.units.values().flat_map(|unit| &unit.notices);
         for notice in notices.filter(|notice| notice.path == file) {

@@ -11,16 +11,16 @@ use shaderlint_hlsl::FileSpan;
 use shaderlint_linter::{Diagnostic, Level, Rule, Safety, Verdict};
 
 use super::lines::{Encoding, Lines};
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::report;
 use crate::support::paths::here;
 use crate::support::uri;
 
 /// Notes name files from the folder that is open, as they do in a terminal.
-pub(super) fn name_from_folders(looked: &mut Looked, folders: &[PathBuf]) {
+pub(super) fn name_from_folders(checked: &mut FileReport, folders: &[PathBuf]) {
     for folder in folders {
         let start = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-        for finding in &mut looked.report.findings {
+        for finding in &mut checked.report.findings {
             for note in finding.notes.iter_mut().filter(|note| note.contains(&start)) {
                 *note = note.replace(&start, "");
             }
@@ -32,16 +32,20 @@ pub(super) fn name_from_folders(looked: &mut Looked, folders: &[PathBuf]) {
 }
 
 /// The files with findings.
-pub(super) fn files(looked: &Looked) -> Vec<PathBuf> {
-    let places = looked.report.findings.iter().map(|finding| finding.primary.place);
-    let files = places.filter_map(|place| Some(here(Path::new(&looked.sources.get(place.file)?.path))));
+pub(super) fn files(checked: &FileReport) -> Vec<PathBuf> {
+    let places = checked
+        .report
+        .findings
+        .iter()
+        .map(|finding| finding.primary.place);
+    let files = places.filter_map(|place| Some(here(Path::new(&checked.sources.get(place.file)?.path))));
     files.collect()
 }
 
 /// The findings in a file.
-pub(super) fn of_file<'a>(looked: &'a Looked, file: &Path) -> impl Iterator<Item = &'a Diagnostic> {
-    looked.report.findings.iter().filter(move |finding| {
-        let source = looked.sources.get(finding.primary.place.file);
+pub(super) fn of_file<'a>(checked: &'a FileReport, file: &Path) -> impl Iterator<Item = &'a Diagnostic> {
+    checked.report.findings.iter().filter(move |finding| {
+        let source = checked.sources.get(finding.primary.place.file);
         source.is_some_and(|source| here(Path::new(&source.path)) == file)
     })
 }
@@ -57,11 +61,11 @@ pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), Vec<&str>) {
 }
 
 /// Where a place is: its file and the range in it.
-pub(super) fn location(looked: &Looked, place: FileSpan, encoding: Encoding) -> Option<Location> {
-    let file = looked.sources.get(place.file)?;
+pub(super) fn location(checked: &FileReport, place: FileSpan, encoding: Encoding) -> Option<Location> {
+    let file = checked.sources.get(place.file)?;
     Some(Location {
         uri: uri_of(Path::new(&file.path))?,
-        range: range(looked, place, encoding)?,
+        range: range(checked, place, encoding)?,
     })
 }
 
@@ -69,19 +73,19 @@ pub(super) fn uri_of(path: &Path) -> Option<Uri> {
     uri::of(&here(path)).parse().ok()
 }
 
-pub(super) fn range(looked: &Looked, place: FileSpan, encoding: Encoding) -> Option<Range> {
-    let file = looked.sources.get(place.file)?;
+pub(super) fn range(checked: &FileReport, place: FileSpan, encoding: Encoding) -> Option<Range> {
+    let file = checked.sources.get(place.file)?;
     Some(Lines::new(&file.text, encoding).range(place.start, place.end))
 }
 
 pub(super) fn diagnostic(
-    looked: &Looked,
+    checked: &FileReport,
     finding: &Diagnostic,
     encoding: Encoding,
 ) -> Option<lsp_types::Diagnostic> {
     let related = finding.secondary.iter().filter_map(|label| {
         Some(DiagnosticRelatedInformation {
-            location: location(looked, label.place, encoding)?,
+            location: location(checked, label.place, encoding)?,
             // What is only underlined in a terminal still needs a word here.
             message: if label.text.is_empty() {
                 "here"
@@ -93,7 +97,7 @@ pub(super) fn diagnostic(
     });
     let lines = std::iter::once(&*finding.message).chain(finding.all_notes());
     Some(lsp_types::Diagnostic {
-        range: range(looked, finding.primary.place, encoding)?,
+        range: range(checked, finding.primary.place, encoding)?,
         severity: Some(match finding.level {
             Level::Error => DiagnosticSeverity::ERROR,
             Level::Warn => DiagnosticSeverity::WARNING,

@@ -13,7 +13,7 @@ use similar::{DiffTag, TextDiff};
 use super::findings;
 use super::lines::{Encoding, Lines};
 use super::session::Session;
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::paths;
 
 /// Every fix of a file at once, which editors can be told to make on save.
@@ -23,14 +23,14 @@ pub(super) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.sh
 const REASON: &str = "say why";
 
 /// The finding's fix.
-pub(super) fn fix(session: &Session, looked: &Looked, finding: &Diagnostic) -> Option<CodeAction> {
+pub(super) fn fix(session: &Session, checked: &FileReport, finding: &Diagnostic) -> Option<CodeAction> {
     let encoding = session.client.encoding;
     let fix = finding.fix.as_ref()?;
-    let edit = edit(session, edited_file(looked)?, edits(looked, fix, encoding)?)?;
+    let edit = edit(session, edited_file(checked)?, edits(checked, fix, encoding)?)?;
     let is_preferred = (fix.safety == Safety::Safe).then_some(true);
     Some(CodeAction {
         is_preferred,
-        ..action(looked, finding, title(fix, ""), edit, encoding)
+        ..action(checked, finding, title(fix, ""), edit, encoding)
     })
 }
 
@@ -38,17 +38,17 @@ pub(super) fn fix(session: &Session, looked: &Looked, finding: &Diagnostic) -> O
 pub(super) fn allow(
     session: &Session,
     path: &Path,
-    looked: &Looked,
+    checked: &FileReport,
     finding: &Diagnostic,
 ) -> Option<CodeAction> {
     let encoding = session.client.encoding;
-    let edit = edit(session, path, vec![comment(looked, finding, encoding)?])?;
+    let edit = edit(session, path, vec![comment(checked, finding, encoding)?])?;
     let title = format!("Allow {} here", finding.rule);
-    Some(action(looked, finding, title, edit, encoding))
+    Some(action(checked, finding, title, edit, encoding))
 }
 
 fn action(
-    looked: &Looked,
+    checked: &FileReport,
     finding: &Diagnostic,
     title: String,
     edit: WorkspaceEdit,
@@ -57,20 +57,20 @@ fn action(
     CodeAction {
         title,
         kind: Some(CodeActionKind::QUICKFIX),
-        diagnostics: findings::diagnostic(looked, finding, encoding).map(|one| vec![one]),
+        diagnostics: findings::diagnostic(checked, finding, encoding).map(|one| vec![one]),
         edit: Some(edit),
         ..CodeAction::default()
     }
 }
 
 /// All edits are of the unit's own file.
-pub(super) fn edited_file(looked: &Looked) -> Option<&Path> {
-    looked.sources.files.first().map(|file| Path::new(&file.path))
+pub(super) fn edited_file(checked: &FileReport) -> Option<&Path> {
+    checked.sources.files.first().map(|file| Path::new(&file.path))
 }
 
-fn edits(looked: &Looked, fix: &Fix<FileEdit>, encoding: Encoding) -> Option<Vec<TextEdit>> {
+fn edits(checked: &FileReport, fix: &Fix<FileEdit>, encoding: Encoding) -> Option<Vec<TextEdit>> {
     let edits = fix.edits.iter().map(|edit| {
-        let range = findings::range(looked, edit.place, encoding)?;
+        let range = findings::range(checked, edit.place, encoding)?;
         Some(TextEdit::new(range, edit.text.clone()))
     });
     edits.collect()
@@ -89,12 +89,12 @@ fn title(fix: &Fix<FileEdit>, how: &str) -> String {
 /// The fix of `finding` in its other form, if `looked`, where that comes first, has one. `frame` is what its edits go into.
 pub(super) fn in_other_form(
     finding: &Diagnostic,
-    looked: &Looked,
+    checked: &FileReport,
     frame: WorkspaceEdit,
     encoding: Encoding,
 ) -> Option<CodeAction> {
     let other_form = finding.fix.as_ref()?.other_form.as_ref()?;
-    let mut others = looked.report.findings.iter();
+    let mut others = checked.report.findings.iter();
     let is_it =
         |other: &&Diagnostic| other.rule == finding.rule && other.primary.place == finding.primary.place;
     let fix = others.find(is_it)?.fix.as_ref()?;
@@ -103,13 +103,13 @@ pub(super) fn in_other_form(
         return None;
     }
     let title = title(fix, &format!(" {}", other_form.text));
-    let edit = filled(frame, &edits(looked, fix, encoding)?);
-    Some(action(looked, finding, title, edit, encoding))
+    let edit = filled(frame, &edits(checked, fix, encoding)?);
+    Some(action(checked, finding, title, edit, encoding))
 }
 
 /// A comment on a line of its own that allows the finding. `None` where a line cannot be put in.
-fn comment(looked: &Looked, finding: &Diagnostic, encoding: Encoding) -> Option<TextEdit> {
-    let text = &looked.sources.get(finding.primary.place.file)?.text;
+fn comment(checked: &FileReport, finding: &Diagnostic, encoding: Encoding) -> Option<TextEdit> {
+    let text = &checked.sources.get(finding.primary.place.file)?.text;
     let lines = Lines::new(text, encoding);
     let number = lines.line_of(finding.primary.place.start as usize);
     let goes_on = |number: usize| lines.line(number).trim_ascii_end().ends_with(b"\\");

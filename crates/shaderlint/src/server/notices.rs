@@ -9,9 +9,9 @@ use shaderlint_rules::RULES;
 use super::findings;
 use super::lines::{Encoding, Lines};
 use crate::check::baseline::Baselines;
-use crate::check::file_report::{Counted, Looked};
+use crate::check::file_report::{Counted, FileReport};
 use crate::check::options::{Options, Target};
-use crate::support::config_error::{Misconfigured, misconfigured};
+use crate::support::config_error::ConfigError;
 use crate::support::error_text;
 use crate::support::paths::here;
 
@@ -40,7 +40,7 @@ pub(super) fn of_error(error: &anyhow::Error, encoding: Encoding) -> Option<Noti
 }
 
 /// What is most likely a mistake.
-pub(super) fn doubts(doubts: &[Misconfigured], code: &str, encoding: Encoding) -> Vec<Notice> {
+pub(super) fn doubts(doubts: &[ConfigError], code: &str, encoding: Encoding) -> Vec<Notice> {
     let doubts = doubts.iter();
     doubts
         .map(|doubt| notice(doubt, code, DiagnosticSeverity::WARNING, encoding))
@@ -51,10 +51,10 @@ pub(super) fn doubts(doubts: &[Misconfigured], code: &str, encoding: Encoding) -
 pub(super) fn baseline(
     target: &Target,
     options: &Options,
-    looked: &mut Looked,
+    checked: &mut FileReport,
     encoding: Encoding,
 ) -> Vec<Notice> {
-    let path = looked.baseline.clone();
+    let path = checked.baseline.clone();
     let Some(path) = path.filter(|path| options.files.may_be_looked_at(path)) else {
         return Vec::new();
     };
@@ -62,18 +62,18 @@ pub(super) fn baseline(
         Ok(baselines) => baselines,
         Err(error) => {
             let at = match error.downcast() {
-                Ok(misconfigured) => misconfigured,
-                Err(error) => misconfigured(&path, "", 0..0, error_text::of_error(&error)),
+                Ok(error) => error,
+                Err(error) => ConfigError::new(&path, "", 0..0, error_text::of_error(&error)),
             };
             return vec![notice(&at, BASELINE, DiagnosticSeverity::ERROR, encoding)];
         }
     };
-    baselines.apply(std::slice::from_mut(looked));
+    baselines.apply(std::slice::from_mut(checked));
     let is_on = |id: &str, file: &Path| {
         let rule = RULES.iter().find(|rule| rule.id == id);
         rule.is_none_or(|rule| options.looks_for(&target.project, rule, &file.display().to_string()))
     };
-    let stale = baselines.stale(std::slice::from_ref(looked), is_on);
+    let stale = baselines.stale(std::slice::from_ref(checked), is_on);
     let unknown = baselines.unknown();
     [unknown, stale]
         .iter()
@@ -83,17 +83,17 @@ pub(super) fn baseline(
 
 /// What is wrong in comments for the linter and with entry points, and what is not found because a directive goes nowhere:
 /// with a missing include or an open `#if` a file would look clean.
-pub(super) fn problems(looked: &Looked, encoding: Encoding) -> Vec<Notice> {
+pub(super) fn problems(checked: &FileReport, encoding: Encoding) -> Vec<Notice> {
     // Nobody looks at a header that no kernel includes.
-    if looked.counted == Counted::Unseen {
+    if checked.counted == Counted::Unseen {
         return Vec::new();
     }
     let told = |problem: &Problem, severity: DiagnosticSeverity, message: String| {
-        let file = looked.sources.get(problem.place?.file)?;
+        let file = checked.sources.get(problem.place?.file)?;
         Some(Notice {
             path: here(Path::new(&file.path)),
             diagnostic: Diagnostic {
-                range: findings::range(looked, problem.place?, encoding)?,
+                range: findings::range(checked, problem.place?, encoding)?,
                 severity: Some(severity),
                 code: Some(NumberOrString::String(NOT_UNDERSTOOD.to_owned())),
                 source: Some("shaderlint".to_owned()),
@@ -102,14 +102,14 @@ pub(super) fn problems(looked: &Looked, encoding: Encoding) -> Vec<Notice> {
             },
         })
     };
-    let mistakes = looked
+    let mistakes = checked
         .report
         .problems
         .iter()
         .filter_map(|problem| told(problem, DiagnosticSeverity::WARNING, problem.message.clone()));
     let is_broken =
-        |problem: &&Problem| is_in_directive(looked, problem) && problem.cause != Cause::Ambiguous;
-    let broken = looked.problems.iter().filter(is_broken).filter_map(|problem| {
+        |problem: &&Problem| is_in_directive(checked, problem) && problem.cause != Cause::Ambiguous;
+    let broken = checked.problems.iter().filter(is_broken).filter_map(|problem| {
         let message = format!("{}\nfindings may be missing here", problem.message);
         told(problem, DiagnosticSeverity::INFORMATION, message)
     });
@@ -117,9 +117,9 @@ pub(super) fn problems(looked: &Looked, encoding: Encoding) -> Vec<Notice> {
 }
 
 /// Whether the problem is on a line that begins with `#`.
-fn is_in_directive(looked: &Looked, problem: &Problem) -> bool {
+fn is_in_directive(checked: &FileReport, problem: &Problem) -> bool {
     let line = problem.place.and_then(|place| {
-        let text = &looked.sources.get(place.file)?.text;
+        let text = &checked.sources.get(place.file)?.text;
         let start = text.get(..place.start as usize)?;
         let line = start
             .iter()
@@ -130,7 +130,7 @@ fn is_in_directive(looked: &Looked, problem: &Problem) -> bool {
     line.is_some_and(|line| line.trim_ascii_start().starts_with(b"#"))
 }
 
-fn notice(at: &Misconfigured, code: &str, severity: DiagnosticSeverity, encoding: Encoding) -> Notice {
+fn notice(at: &ConfigError, code: &str, severity: DiagnosticSeverity, encoding: Encoding) -> Notice {
     let [start, end] = [at.place.start, at.place.end].map(|offset| u32::try_from(offset).unwrap_or(u32::MAX));
     Notice {
         path: here(Path::new(&at.file.path)),

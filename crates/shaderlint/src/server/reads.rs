@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::check::lint;
 use crate::check::options::{Options, Target};
 use crate::support::paths::{here, name_of};
@@ -46,18 +46,18 @@ impl Reads {
     }
 
     /// The same of what was looked at. The files that include it have a say in its fixes.
-    pub fn of_looked(looked: &Looked, target: &Target, options: &Options) -> Reads {
+    pub fn of_looked(checked: &FileReport, target: &Target, options: &Options) -> Reads {
         let mut reads = Reads::of(target, options);
         // Where nothing was to be found, nobody looked.
-        if !looked.included.is_empty() {
+        if !checked.included.is_empty() {
             reads.is_open = false;
-            reads.files = looked
+            reads.files = checked
                 .included
                 .iter()
                 .map(|file| here(Path::new(&file.path)))
                 .collect();
         }
-        let includers = looked.includers.iter();
+        let includers = checked.includers.iter();
         reads.files.extend(includers.map(|file| here(Path::new(file))));
         reads
     }

@@ -28,11 +28,11 @@ use super::findings;
 use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Done, Session};
-use super::workspace::look;
-use crate::check::file_report::Looked;
+use super::workspace::check;
+use crate::check::file_report::FileReport;
 use crate::check::lint::role_for_fixes;
 use crate::check::options::{FixMode, Target};
-use crate::support::cancellation::Stop;
+use crate::support::cancellation::Cancellation;
 use crate::support::paths::here;
 use crate::support::{error_text, panics, uri};
 
@@ -242,19 +242,20 @@ impl Session {
         let found = self.found_in(path, params);
         let fixes = found
             .iter()
-            .filter_map(|(looked, finding)| fixes::fix(self, looked, finding));
-        let allow = |(looked, finding): &(Arc<Looked>, Diagnostic)| fixes::allow(self, path, looked, finding);
+            .filter_map(|(checked, finding)| fixes::fix(self, checked, finding));
+        let allow =
+            |(checked, finding): &(Arc<FileReport>, Diagnostic)| fixes::allow(self, path, checked, finding);
         [fixes.collect(), found.iter().filter_map(allow).collect()]
     }
 
     /// The findings in a range for which quick fixes are asked.
-    fn found_in(&self, path: &Path, params: &CodeActionParams) -> Vec<(Arc<Looked>, Diagnostic)> {
+    fn found_in(&self, path: &Path, params: &CodeActionParams) -> Vec<(Arc<FileReport>, Diagnostic)> {
         if !wants(params, &CodeActionKind::QUICKFIX).unwrap_or(true) {
             return Vec::new();
         }
         let mut found = self.findings(path);
-        found.retain(|(looked, finding)| {
-            let range = findings::range(looked, finding.primary.place, self.client.encoding);
+        found.retain(|(checked, finding)| {
+            let range = findings::range(checked, finding.primary.place, self.client.encoding);
             range.is_some_and(|range| range.start <= params.range.end && params.range.start <= range.end)
         });
         found
@@ -262,7 +263,7 @@ impl Session {
 
     /// Answers, beside the loop, with the actions that take a look; the others come first. Whether there are any.
     fn look_for_actions(&mut self, path: &Path, id: &RequestId, params: &CodeActionParams) -> bool {
-        let stop = Stop::default();
+        let stop = Cancellation::default();
         let mut works: Vec<Work> = Vec::new();
         // An editor that asks at each move of the cursor shows but a sign.
         if params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC) {
@@ -270,7 +271,7 @@ impl Session {
             works.extend(
                 found
                     .into_iter()
-                    .filter_map(|(looked, finding)| self.other_form(&looked, finding, &stop)),
+                    .filter_map(|(checked, finding)| self.other_form(&checked, finding, &stop)),
             );
         }
         if wants(params, &FIX_ALL).unwrap_or(false) {
@@ -296,9 +297,9 @@ impl Session {
     }
 
     /// Works out the finding's fix in its other form, if it has one.
-    fn other_form(&self, looked: &Looked, finding: Diagnostic, stop: &Stop) -> Option<Work> {
+    fn other_form(&self, checked: &FileReport, finding: Diagnostic, stop: &Cancellation) -> Option<Work> {
         let form = finding.fix.as_ref()?.other_form.as_ref()?.form;
-        let file = fixes::edited_file(looked)?;
+        let file = fixes::edited_file(checked)?;
         let frame = fixes::edit(self, file, Vec::new())?;
         let (encoding, options) = (self.client.encoding, self.options.with(None, stop));
         let (Target { input, project }, _) = self.target(file);
@@ -307,13 +308,13 @@ impl Session {
         let project = Arc::new(project);
         Some(Box::new(move || {
             let role = role_for_fixes(&options.files, &input.path);
-            let looked = look(&Target { input, project }, &options, role)?;
-            Ok(fixes::in_other_form(&finding, &looked, frame, encoding))
+            let checked = check(&Target { input, project }, &options, role)?;
+            Ok(fixes::in_other_form(&finding, &checked, frame, encoding))
         }))
     }
 
     /// Works out what the file is once all its fixes are made.
-    fn fix_all(&self, path: &Path, stop: &Stop) -> Work {
+    fn fix_all(&self, path: &Path, stop: &Cancellation) -> Work {
         let encoding = self.client.encoding;
         let document = self.documents.get(path);
         let text = document.map(|document| document.text.clone()).unwrap_or_default();
@@ -327,8 +328,8 @@ impl Session {
         let (target, _) = self.target(path);
         Box::new(move || {
             let role = role_for_fixes(&options.files, &target.input.path);
-            let looked = look(&target, &options, role)?;
-            let new = looked.fixed.diff.map(|(_, new)| new);
+            let checked = check(&target, &options, role)?;
+            let new = checked.fixed.diff.map(|(_, new)| new);
             let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
             Ok(edits.zip(frame).map(|(edits, frame)| CodeAction {
                 title: "Make all fixes of shaderlint".to_owned(),

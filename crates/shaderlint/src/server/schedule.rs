@@ -10,8 +10,8 @@ use super::findings;
 use super::notices::{self, Notice};
 use super::reads::Reads;
 use super::session::{Done, Session, Unit};
-use super::workspace::{includers, look};
-use crate::support::cancellation::Stop;
+use super::workspace::{check, includers};
+use crate::support::cancellation::Cancellation;
 use crate::support::paths::here;
 use crate::support::{error_text, panics};
 
@@ -110,7 +110,7 @@ impl Session {
         let Some(unit) = self.units.get_mut(&path) else {
             return;
         };
-        let stop = Stop::default();
+        let stop = Cancellation::default();
         unit.running = Some(stop.clone());
         unit.due = None;
         unit.changed_meanwhile.clear();
@@ -118,20 +118,20 @@ impl Session {
         let (options, done) = (self.options_until(&stop), self.done.clone());
         let folders = self.folders.clone();
         self.pool.spawn(move || {
-            let looked = panics::as_error("internal error, please report", || {
+            let checked = panics::as_error("internal error, please report", || {
                 options.files.allow(target.project.header_folders());
-                let mut looked = look(&target, &options, role)?;
-                findings::name_from_folders(&mut looked, &folders);
-                notices.extend(notices::baseline(&target, &options, &mut looked, encoding));
-                notices.extend(notices::problems(&looked, encoding));
-                let reads = Reads::of_looked(&looked, &target, &options);
-                Ok((looked, reads))
+                let mut checked = check(&target, &options, role)?;
+                findings::name_from_folders(&mut checked, &folders);
+                notices.extend(notices::baseline(&target, &options, &mut checked, encoding));
+                notices.extend(notices::problems(&checked, encoding));
+                let reads = Reads::of_looked(&checked, &target, &options);
+                Ok((checked, reads))
             });
-            let looked = Box::new(looked.map_err(|error| error_text::of_error(&error)));
-            let _ = done.send(Done::Looked {
+            let checked = Box::new(checked.map_err(|error| error_text::of_error(&error)));
+            let _ = done.send(Done::FileReport {
                 unit: path,
                 stop,
-                looked,
+                checked,
                 notices,
             });
         });
@@ -151,7 +151,7 @@ impl Session {
         };
         document.is_sought = false;
         let header = header.clone();
-        let stop = Stop::default();
+        let stop = Cancellation::default();
         self.searching = Some(stop.clone());
         let (options, done) = (self.options_until(&stop), self.done.clone());
         let (folders, settings, good) = (self.folders.clone(), self.settings.clone(), self.good.clone());

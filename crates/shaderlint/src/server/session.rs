@@ -19,10 +19,10 @@ use super::notices::Notice;
 use super::reads::Reads;
 use super::settings::Settings;
 use super::workspace::{Good, options, target};
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::check::options::{Options, Target};
 use crate::check::readings::Role;
-use crate::support::cancellation::Stop;
+use crate::support::cancellation::Cancellation;
 use crate::support::uri;
 use crate::workspace::config::NO_FOLDER;
 use crate::workspace::prefilter;
@@ -38,10 +38,10 @@ pub(super) struct Unit {
     /// What was looked at last.
     seen: u64,
     /// Ends the look that is under way.
-    pub running: Option<Stop>,
+    pub running: Option<Cancellation>,
     pub due: Option<Instant>,
     /// What that look showed.
-    pub looked: Option<Arc<Looked>>,
+    pub checked: Option<Arc<FileReport>>,
     /// What was read for it.
     reads: Reads,
     /// The files that changed while it was looked at.
@@ -55,24 +55,24 @@ pub(super) struct Unit {
 
 impl Unit {
     fn is_current(&self) -> bool {
-        self.looked.is_some() && self.seen == self.wanted
+        self.checked.is_some() && self.seen == self.wanted
     }
 }
 
 /// Something that was done beside the loop.
 pub(super) enum Done {
-    Looked {
+    FileReport {
         unit: PathBuf,
         /// What would have ended the look.
-        stop: Stop,
-        looked: Box<Result<(Looked, Reads), String>>,
+        stop: Cancellation,
+        checked: Box<Result<(FileReport, Reads), String>>,
         notices: Vec<Notice>,
     },
     /// The files that include a header.
     Includers {
         header: PathBuf,
         /// What would have ended the search.
-        stop: Stop,
+        stop: Cancellation,
         found: Vec<PathBuf>,
     },
     Answer(Response),
@@ -94,7 +94,7 @@ pub(super) struct Session {
     /// Requests about files that are not up to date.
     pub waiting: Vec<(PathBuf, lsp_server::Request)>,
     /// Requests that are worked on beside the loop.
-    pub in_work: HashMap<RequestId, Stop>,
+    pub in_work: HashMap<RequestId, Cancellation>,
     /// What was asked of the editor about its configuration.
     pub configuration: Option<RequestId>,
     /// What went wrong last, by unit: it is said once.
@@ -106,7 +106,7 @@ pub(super) struct Session {
     /// How many units are looked at at a time.
     pub looks: usize,
     /// Ends the search for includers that is under way.
-    pub searching: Option<Stop>,
+    pub searching: Option<Cancellation>,
     /// How often something was asked about a document, or done to one.
     touches: u64,
 }
@@ -312,10 +312,10 @@ impl Session {
     /// Whether what was seen of a unit may be another one by what is in the file `path`. `included` is what that includes.
     fn depends<'a>(&self, unit: &Path, path: &Path, included: &dyn Fn() -> &'a Reads) -> bool {
         let state = self.units.get(unit);
-        let looked = state.and_then(|state| Some((state, state.looked.as_ref()?)));
+        let checked = state.and_then(|state| Some((state, state.checked.as_ref()?)));
         // What includes the unit has a say in its fixes, and in what its functions are looked at for.
-        looked.is_some_and(|(state, looked)| {
-            let mut findings = looked.report.findings.iter();
+        checked.is_some_and(|(state, checked)| {
+            let mut findings = checked.report.findings.iter();
             let has_say = findings.any(|finding| finding.fix.is_some()) || state.role != Role::Unit;
             state.reads.has(path) || has_say && included().has(unit)
         })
@@ -367,8 +367,8 @@ impl Session {
             stop.set();
         }
         // What only they showed is not shown any more.
-        let looked = dropped.values().filter_map(|unit| unit.looked.as_ref());
-        let mut files: BTreeSet<PathBuf> = looked.flat_map(|looked| findings::files(looked)).collect();
+        let checked = dropped.values().filter_map(|unit| unit.checked.as_ref());
+        let mut files: BTreeSet<PathBuf> = checked.flat_map(|checked| findings::files(checked)).collect();
         let notices = dropped.values().flat_map(|unit| &unit.notices);
         files.extend(notices.map(|notice| notice.path.clone()));
         for file in files {
@@ -393,7 +393,7 @@ impl Session {
     }
 
     /// The options for work that `stop` ends.
-    pub fn options_until(&self, stop: &Stop) -> Options {
+    pub fn options_until(&self, stop: &Cancellation) -> Options {
         self.options.with(None, stop)
     }
 
@@ -416,12 +416,12 @@ impl Session {
 
     pub fn on_done(&mut self, done: Done) {
         match done {
-            Done::Looked {
+            Done::FileReport {
                 unit,
                 stop,
-                looked,
+                checked,
                 notices,
-            } => self.on_looked(&unit, &stop, *looked, notices),
+            } => self.on_looked(&unit, &stop, *checked, notices),
             Done::Includers {
                 header,
                 stop,
@@ -456,8 +456,8 @@ impl Session {
     fn on_looked(
         &mut self,
         unit: &Path,
-        stop: &Stop,
-        looked: Result<(Looked, Reads), String>,
+        stop: &Cancellation,
+        checked: Result<(FileReport, Reads), String>,
         mut notices: Vec<Notice>,
     ) {
         let Some(state) = self.units.get_mut(unit) else {
@@ -471,14 +471,14 @@ impl Session {
         }
         state.seen = state.wanted;
         let is_news = std::mem::take(&mut state.is_news);
-        let (looked, error) = match looked {
-            Ok((looked, reads)) => {
+        let (checked, error) = match checked {
+            Ok((checked, reads)) => {
                 state.reads = reads;
-                (Arc::new(looked), None)
+                (Arc::new(checked), None)
             }
             Err(error) => (Arc::default(), Some(error)),
         };
-        let before = state.looked.replace(Arc::clone(&looked)).unwrap_or_default();
+        let before = state.checked.replace(Arc::clone(&checked)).unwrap_or_default();
         std::mem::swap(&mut state.notices, &mut notices);
         let mut files: BTreeSet<PathBuf> = BTreeSet::new();
         // That a header has nothing by itself is no news: it is seen in others.
@@ -498,15 +498,15 @@ impl Session {
             None => {}
         }
         files.extend(findings::files(&before));
-        files.extend(findings::files(&looked));
-        self.watch_included(looked.included.iter().map(|file| file.path.as_str()));
+        files.extend(findings::files(&checked));
+        self.watch_included(checked.included.iter().map(|file| file.path.as_str()));
         let differs = |file: &PathBuf| {
-            let brief = |looked| {
-                findings::of_file(looked, file)
+            let brief = |checked| {
+                findings::of_file(checked, file)
                     .map(findings::brief)
                     .collect::<Vec<_>>()
             };
-            (is_news || file != unit) && brief(&before) != brief(&looked)
+            (is_news || file != unit) && brief(&before) != brief(&checked)
         };
         let is_news = files.iter().any(differs);
         for file in files {

@@ -98,8 +98,8 @@ impl Session {
     /// Names of configurations and baselines, with as much of their paths as is known.
     fn configuring(&self) -> Vec<PathBuf> {
         let usual = NAMES.iter().chain(&[shadertools::NAME]).map(PathBuf::from);
-        let looked = self.units.values().filter_map(|unit| unit.looked.as_ref());
-        let baselines = looked.filter_map(|looked| looked.baseline.as_deref().map(here));
+        let checked = self.units.values().filter_map(|unit| unit.checked.as_ref());
+        let baselines = checked.filter_map(|checked| checked.baseline.as_deref().map(here));
         usual
             .chain(self.settings.config.clone())
             .chain(baselines)

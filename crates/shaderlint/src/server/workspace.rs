@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::settings::Settings;
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::check::lint;
 use crate::check::options::{Options, Target};
 use crate::check::readings::{DiskCache, Role};
 use crate::cli::{RuleArgs, SourceArgs};
-use crate::support::cancellation::Stop;
-use crate::support::config_error::Misconfigured;
+use crate::support::cancellation::Cancellation;
+use crate::support::config_error::ConfigError;
 use crate::support::paths::here;
 use crate::workspace::config::{Project, Projects};
 use crate::workspace::includes::{Files, Search};
 use crate::workspace::prefilter;
-use crate::workspace::walk::{self, Asked, Input};
+use crate::workspace::walk::{self, Input, InputOrigin};
 
 /// How many of the files that include a header show what is found in it.
 const MAX_INCLUDERS: usize = 8;
@@ -36,7 +36,7 @@ pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
         rules: RuleArgs::default(),
         fix: None,
         baseline: None,
-        stop: Stop::default(),
+        stop: Cancellation::default(),
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn target(
     let (project, error) = match Projects::within(&args, folders).of(path) {
         Ok(project) => (project, None),
         Err(error) => {
-            let file = error.downcast_ref().map(|error: &Misconfigured| &error.file.path);
+            let file = error.downcast_ref().map(|error: &ConfigError| &error.file.path);
             let before = file.and_then(|file| good.get(&here(Path::new(file))));
             let without = || {
                 let args = SourceArgs {
@@ -72,17 +72,17 @@ pub(super) fn target(
     };
     let input = Input {
         path: path.to_owned(),
-        asked: Asked::Named,
+        origin: InputOrigin::Named,
     };
     (Target { input, project }, error)
 }
 
 /// Looks at a file, unless it is excluded: nobody can do without opening what they only want to read.
-pub(super) fn look(target: &Target, options: &Options, role: Role) -> anyhow::Result<Looked> {
+pub(super) fn check(target: &Target, options: &Options, role: Role) -> anyhow::Result<FileReport> {
     if target.project.excludes(&target.input.path) {
-        return Ok(Looked::default());
+        return Ok(FileReport::default());
     }
-    lint::look(target, options, role)
+    lint::check_file(target, options, role)
 }
 
 /// The first files with entry points in these folders that include the header, directly or not.

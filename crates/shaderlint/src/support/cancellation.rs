@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Ends work early. Who has a copy can say so, and who works asks now and then.
 #[derive(Clone, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Cancellation(Arc<AtomicBool>);
 
-impl Stop {
+impl Cancellation {
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    pub fn is(&self, other: &Stop) -> bool {
+    pub fn is(&self, other: &Cancellation) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 

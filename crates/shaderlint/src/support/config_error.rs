@@ -1,4 +1,4 @@
-//! Mistakes in files that configure us.
+//! Errors in configuration files.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,15 +7,28 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use shaderlint_hlsl::SourceFile;
 
-/// Something wrong in a configuration file, or in a baseline, at its place.
+/// An error in a configuration file or a baseline, at its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Misconfigured {
+pub(crate) struct ConfigError {
     pub file: SourceFile,
     pub place: Range<usize>,
     pub message: String,
 }
 
-impl fmt::Display for Misconfigured {
+impl ConfigError {
+    pub fn new(path: &Path, text: &str, place: Range<usize>, message: impl Into<String>) -> ConfigError {
+        ConfigError {
+            file: SourceFile {
+                path: path.display().to_string(),
+                text: text.as_bytes().into(),
+            },
+            place,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let before = self.file.text.get(..self.place.start).unwrap_or_default();
         let line = before.split(|byte| *byte == b'\n').count();
@@ -23,7 +36,7 @@ impl fmt::Display for Misconfigured {
     }
 }
 
-impl std::error::Error for Misconfigured {}
+impl std::error::Error for ConfigError {}
 
 /// The text of a configuration file.
 pub(crate) fn text_of(path: &Path) -> Result<String> {
@@ -31,7 +44,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let from = error.utf8_error().valid_up_to();
         let length = error.utf8_error().error_len().unwrap_or(1);
-        anyhow::Error::new(Misconfigured {
+        anyhow::Error::new(ConfigError {
             file: SourceFile {
                 path: path.display().to_string(),
                 text: error.into_bytes().into(),
@@ -40,20 +53,4 @@ pub(crate) fn text_of(path: &Path) -> Result<String> {
             message: "this is not UTF-8".to_owned(),
         })
     })
-}
-
-pub(crate) fn misconfigured(
-    path: &Path,
-    text: &str,
-    place: Range<usize>,
-    message: impl Into<String>,
-) -> Misconfigured {
-    Misconfigured {
-        file: SourceFile {
-            path: path.display().to_string(),
-            text: text.as_bytes().into(),
-        },
-        place,
-        message: message.into(),
-    }
 }

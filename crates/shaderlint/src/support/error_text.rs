@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use crate::support::config_error::{Misconfigured, misconfigured};
+use crate::support::config_error::ConfigError;
 use crate::support::suggestions::{likeness, most_like};
 
 /// An error with what led to it, in a line.
@@ -47,7 +47,7 @@ pub(crate) fn mistake(
     text: &str,
     error: &toml::de::Error,
     tables: &[(&str, &[&str])],
-) -> Misconfigured {
+) -> ConfigError {
     let place = error.span().unwrap_or(0..0);
     let message = of_serde(error.message(), tables);
     let header = text.get(place.clone()).filter(|text| text.starts_with('['));
@@ -57,7 +57,7 @@ pub(crate) fn mistake(
         }
         _ => message,
     };
-    misconfigured(path, text, place, message)
+    ConfigError::new(path, text, place, message)
 }
 
 /// What serde says, in other words where these are known.

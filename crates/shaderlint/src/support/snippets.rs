@@ -6,7 +6,7 @@ use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
 use shaderlint_hlsl::{Cause, FileId, Problem, Sources};
 
-use crate::support::config_error::Misconfigured;
+use crate::support::config_error::ConfigError;
 use crate::support::source_text::SourceTexts;
 use crate::support::{error_text, terminal};
 
@@ -16,17 +16,17 @@ const MAX_LINE: usize = 400;
 /// Says on standard error why the job could not be done.
 pub(crate) fn failure(error: &anyhow::Error) {
     match error.downcast_ref() {
-        Some(misconfigured) => at_place(Snippet::error(), misconfigured),
+        Some(error) => at_place(Snippet::error(), error),
         None => terminal::complain(&error_text::of_error(error)),
     }
 }
 
 /// Says on standard error what is most likely a mistake in a configuration.
-pub(crate) fn doubt(doubt: &Misconfigured) {
+pub(crate) fn doubt(doubt: &ConfigError) {
     at_place(Snippet::warning(), doubt);
 }
 
-fn at_place(snippet: Snippet<FileId>, Misconfigured { file, place, message }: &Misconfigured) {
+fn at_place(snippet: Snippet<FileId>, ConfigError { file, place, message }: &ConfigError) {
     let sources = Sources {
         files: vec![file.clone()],
     };

@@ -22,7 +22,7 @@ const MAX_FILE_SIZE: usize = 256 << 20;
 
 /// A translation unit as read.
 #[cfg(feature = "gpu")]
-pub(crate) struct Unit {
+pub(crate) struct TranslationUnit {
     pub shader: Shader,
     pub problems: Vec<Problem>,
     /// Where one of several files was taken.
@@ -30,7 +30,7 @@ pub(crate) struct Unit {
 }
 
 #[cfg(feature = "gpu")]
-impl Unit {
+impl TranslationUnit {
     /// Says on standard error what could not be read.
     pub fn tell_problems(&self) {
         snippets::problems(&self.shader.sources, &self.problems);
@@ -44,16 +44,16 @@ impl Unit {
 }
 
 /// One file for a subcommand that works on a single one.
-pub(crate) struct OneFile {
+pub(crate) struct ProjectFile {
     pub path: PathBuf,
     pub text: Vec<u8>,
     pub project: Arc<Project>,
     files: Files,
 }
 
-impl OneFile {
+impl ProjectFile {
     pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
-        OneFile::read_in(Projects::new(source).of(path)?, path)
+        ProjectFile::read_in(Projects::new(source).of(path)?, path)
     }
 
     /// What holds for the file is known.
@@ -61,7 +61,7 @@ impl OneFile {
         let of_file = || std::iter::once((path, project.root.as_deref()));
         let files = Files::new(walk::trees(&[], of_file()), &walk::workspace(&[], of_file()));
         files.allow(project.header_folders());
-        Ok(OneFile {
+        Ok(ProjectFile {
             path: path.to_owned(),
             text: text_of(&read_file(&files, path)?).to_vec(),
             files,
@@ -72,7 +72,7 @@ impl OneFile {
     /// A file of this name and text, which is not on disk.
     #[cfg(feature = "gpu")]
     pub fn given(name: &str, text: &str, project: Arc<Project>) -> Self {
-        OneFile {
+        ProjectFile {
             path: name.into(),
             text: text.into(),
             files: Files::given(name, text.as_bytes()),
@@ -86,13 +86,13 @@ impl OneFile {
 
     /// The file as a translation unit, were `text` in it.
     #[cfg(feature = "gpu")]
-    pub fn unit(&self, text: &[u8]) -> Unit {
+    pub fn unit(&self, text: &[u8]) -> TranslationUnit {
         self.unit_under(text, &self.project.defines_of(text))
     }
 
     /// The same under other definitions.
     #[cfg(feature = "gpu")]
-    pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> Unit {
+    pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> TranslationUnit {
         let path = self.path.display().to_string();
         let search = self.search();
         let (mut unit, problems) = preprocess(&path, text, defines, &search);
@@ -100,7 +100,7 @@ impl OneFile {
         let (shader, mut problems) = read_preprocessed(unit, problems, None);
         let lookups = search.into_lookups();
         lookups.explain(&shader.sources, &mut problems);
-        Unit {
+        TranslationUnit {
             choices: lookups.choices(&shader.sources),
             shader,
             problems,
@@ -110,8 +110,8 @@ impl OneFile {
 
 /// Reads one file for a subcommand that needs it whole.
 #[cfg(feature = "gpu")]
-pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
-    let file = OneFile::read(path, source)?;
+pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<TranslationUnit> {
+    let file = ProjectFile::read(path, source)?;
     Ok(file.unit(&file.text))
 }
 

@@ -22,12 +22,12 @@ pub(crate) const SHARED_EXTENSIONS: [&str; 6] = ["comp", "task", "mesh", "amp", 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
     pub path: PathBuf,
-    pub asked: Asked,
+    pub origin: InputOrigin,
 }
 
 /// How a file comes to be looked at, the most explicit first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Asked {
+pub(crate) enum InputOrigin {
     /// Named by its path.
     Named,
     /// On a list, which may be a part of a tree: what includes it may be in another part.
@@ -41,20 +41,20 @@ pub(crate) enum Asked {
 /// The files that the arguments mean, each once and by path, whatever the order of the arguments; and what is wrong with
 /// the arguments. `is_shader` says what is looked at in folders.
 pub(crate) fn walk(
-    arguments: &[(PathBuf, Asked)],
+    arguments: &[(PathBuf, InputOrigin)],
     is_shader: &mut dyn FnMut(&Path) -> bool,
 ) -> (Vec<Input>, Vec<Failure>) {
     let mut inputs = Vec::new();
     let mut problems = Vec::new();
-    for (argument, asked) in arguments {
+    for (argument, origin) in arguments {
         if argument.is_dir() {
             folder(argument, is_shader, &mut inputs, &mut problems);
         } else if argument.exists() {
             inputs.push(Input {
                 path: argument.clone(),
-                asked: *asked,
+                origin: *origin,
             });
-        } else if is_pattern(argument) && *asked == Asked::Named {
+        } else if is_pattern(argument) && *origin == InputOrigin::Named {
             pattern(argument, &mut inputs, &mut problems);
         } else {
             problems.push(Failure::new(argument, "no such file or folder"));
@@ -64,7 +64,7 @@ pub(crate) fn walk(
     inputs.sort_by_cached_key(|input| {
         let name = &input.path;
         (
-            input.asked,
+            input.origin,
             paths::here(name),
             name.as_os_str().len(),
             name.clone(),
@@ -219,7 +219,7 @@ pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
 fn found(path: &Path) -> Input {
     Input {
         path: path.strip_prefix(".").unwrap_or(path).to_owned(),
-        asked: Asked::Found,
+        origin: InputOrigin::Found,
     }
 }
 

@@ -15,20 +15,20 @@ use crate::workspace::prefilter::words;
 /// one that defines a macro or declares something which they name, or one that calls the functions. Each such region is
 /// read in a build of its own: the fix stays if that build has it too.
 #[derive(Clone, Default)]
-pub(super) struct Repaired {
+pub(super) struct FixDependencies {
     /// By path, for other readings number their files otherwise.
     places: Vec<(String, FileSpan)>,
     functions: HashSet<Vec<u8>>,
     words: HashSet<Vec<u8>>,
 }
 
-impl Repaired {
+impl FixDependencies {
     pub fn of(shader: &Shader, report: &Report) -> Self {
         let fixes = report.findings.iter().filter_map(|finding| finding.fix.as_ref());
         let edits: Vec<FileSpan> = fixes
             .flat_map(|fix| fix.edits.iter().map(|edit| edit.place))
             .collect();
-        let mut repaired = Repaired::default();
+        let mut repaired = FixDependencies::default();
         if edits.is_empty() {
             return repaired;
         }

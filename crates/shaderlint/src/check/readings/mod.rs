@@ -26,7 +26,7 @@ use crate::support::definition::Definition;
 use crate::workspace::config::Project;
 use crate::workspace::prefilter::{self, MayBeFixed, is_part, words};
 pub(crate) use disk_cache::DiskCache;
-use fix_dependencies::Repaired;
+use fix_dependencies::FixDependencies;
 pub(crate) use reader::{Reader, ReadingCache, Root, UnitReadings};
 pub(crate) use stray_functions::leave_out_called;
 pub(crate) use union::{
@@ -87,7 +87,7 @@ pub(crate) struct Reading {
     alone: Vec<String>,
     /// What the fixes of defects depend on, for those who look for more readings.
     #[serde(skip)]
-    repaired: Repaired,
+    repaired: FixDependencies,
     /// The lines that it takes from included files that fixes may change.
     extracts: Vec<(FileId, Extracts)>,
 }
@@ -357,7 +357,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
     if !strays.is_empty() {
         stray_functions::suppose(&mut report, &strays);
     }
-    let repaired = Repaired::of(&shader, &report);
+    let repaired = FixDependencies::of(&shader, &report);
     let alone = strays.into_iter().filter(stray_functions::Stray::is_alone);
     Some(Reading {
         likeness,

@@ -12,7 +12,7 @@ use shaderlint_linter::{Rule, Settings};
 
 use super::{DiskCache, Reading, Role, readings};
 use crate::cli::RuleArgs;
-use crate::support::cancellation::Stop;
+use crate::support::cancellation::Cancellation;
 use crate::workspace::config::Project;
 use crate::workspace::includes::{Files, Lookups, Search, lock};
 
@@ -61,7 +61,7 @@ pub(crate) struct Reader<'a> {
     pub disk: &'a DiskCache,
     /// The rules that the command line asks for.
     pub rules: &'a RuleArgs,
-    pub stop: &'a Stop,
+    pub stop: &'a Cancellation,
 }
 
 impl Reader<'_> {

@@ -10,11 +10,11 @@ use shaderlint_verify::pipeline::{Computes, KernelName, Linked, Pipeline, Pipeli
 
 use crate::cli::SourceArgs;
 use crate::commands::kernel;
-use crate::support::config_error::{misconfigured, text_of};
+use crate::support::config_error::{ConfigError, text_of};
 use crate::support::error_text;
 use crate::support::source_text::{Place, SourceText, legible};
 use crate::workspace::config::Projects;
-use crate::workspace::project_file::{OneFile, Unit};
+use crate::workspace::project_file::{ProjectFile, TranslationUnit};
 use crate::workspace::walk;
 
 /// What a pipeline is written in.
@@ -120,7 +120,7 @@ fn from_program(built_in: &BuiltIn) -> Result<System> {
             ensure!(file == name, "{}: there is no {file}", built_in.folder);
             let path = format!("{}/{name}", built_in.folder);
             let (shader, problems) = shaderlint_hlsl::read(&path, text.as_bytes(), &[], &NoIncludes);
-            Ok(Unit {
+            Ok(TranslationUnit {
                 shader,
                 problems,
                 choices: Vec::new(),
@@ -193,7 +193,7 @@ fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
                 let file = path.with_file_name(file);
                 // What is wrong with a configuration has its own place.
                 let project = projects.of(&file)?;
-                let file = OneFile::read_in(project, &file).map_err(at_place)?;
+                let file = ProjectFile::read_in(project, &file).map_err(at_place)?;
                 Ok(file.unit(&file.text))
             },
         )?);
@@ -215,11 +215,11 @@ fn system(
     name: String,
     path: &Path,
     text: String,
-    unit: &mut dyn FnMut(&str, AtPlace<'_>) -> Result<Unit>,
+    unit: &mut dyn FnMut(&str, AtPlace<'_>) -> Result<TranslationUnit>,
 ) -> Result<System> {
     let wrong = |error: PipelineError| {
         let message = error_text::of_serde(&error.message, &[]);
-        misconfigured(path, &text, error.place, legible(&message))
+        ConfigError::new(path, &text, error.place, legible(&message))
     };
     let pipeline = Pipeline::parse(&text).map_err(wrong)?;
     let mut kernels: Vec<Lowered> = Vec::new();
@@ -231,7 +231,7 @@ fn system(
     } in &pipeline.kernels
     {
         let at = |place: &Range<usize>, error: anyhow::Error| {
-            anyhow!(misconfigured(
+            anyhow!(ConfigError::new(
                 path,
                 &text,
                 place.clone(),

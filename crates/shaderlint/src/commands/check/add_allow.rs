@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use shaderlint_hlsl::{SourceFile, decode};
 use shaderlint_linter::Verdict;
 
-use crate::check::file_report::Looked;
+use crate::check::file_report::FileReport;
 use crate::support::atomic_write;
 use crate::support::encoding::encoded_like;
 
@@ -24,9 +24,9 @@ pub(crate) struct Added {
 type Lines = BTreeMap<usize, BTreeSet<&'static str>>;
 
 /// Allows each finding by a comment on a line of its own, before the line in which the finding begins.
-pub(crate) fn add(looked: &[Looked], reason: &str) -> Result<Added> {
+pub(crate) fn add(checked: &[FileReport], reason: &str) -> Result<Added> {
     let mut files: BTreeMap<PathBuf, (&SourceFile, Lines)> = BTreeMap::new();
-    for one in looked {
+    for one in checked {
         for finding in &one.report.findings {
             let place = finding.primary.place;
             // A comment without need is taken out, and not allowed by another one.

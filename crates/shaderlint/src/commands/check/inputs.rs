@@ -15,7 +15,7 @@ use crate::support::failure::Failure;
 use crate::support::paths::{here, is_same, shown};
 use crate::workspace::config::Projects;
 use crate::workspace::git;
-use crate::workspace::walk::{self, Asked, Input};
+use crate::workspace::walk::{self, Input, InputOrigin};
 
 /// What standard input is called where nobody says.
 const STDIN: &str = "<stdin>";
@@ -26,7 +26,7 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
     let (found, failures) = if let Some(name) = stdin(args)? {
         let input = Input {
             path: name.to_owned(),
-            asked: Asked::Named,
+            origin: InputOrigin::Named,
         };
         (vec![input], Vec::new())
     } else {
@@ -44,7 +44,7 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
     for input in found {
         let project = projects.of(&input.path)?;
         // Who names a file wants it looked at.
-        let is_wanted = input.asked != Asked::Found && !args.files.force_exclude;
+        let is_wanted = input.origin != InputOrigin::Found && !args.files.force_exclude;
         if is_wanted || !project.excludes(&input.path) {
             inputs.push(Target { input, project });
         }
@@ -53,12 +53,12 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
 }
 
 /// What the command line names, and what is on the list that it names.
-fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, Asked)>> {
-    let named = args.paths.iter().map(|path| (path.clone(), Asked::Named));
-    let mut arguments: Vec<(PathBuf, Asked)> = named.collect();
+fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, InputOrigin)>> {
+    let named = args.paths.iter().map(|path| (path.clone(), InputOrigin::Named));
+    let mut arguments: Vec<(PathBuf, InputOrigin)> = named.collect();
     let Some(list) = &args.files_from else {
         if arguments.is_empty() {
-            arguments.push((PathBuf::from("."), Asked::Named));
+            arguments.push((PathBuf::from("."), InputOrigin::Named));
         }
         return Ok(arguments);
     };
@@ -78,7 +78,7 @@ fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, Asked)>> {
         .split(separator)
         .map(|line| line.strip_suffix('\r').unwrap_or(line));
     let listed = lines.filter(|line| !line.is_empty());
-    arguments.extend(listed.map(|line| (PathBuf::from(line), Asked::Listed)));
+    arguments.extend(listed.map(|line| (PathBuf::from(line), InputOrigin::Listed)));
     Ok(arguments)
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
             let target = Target {
                 input: Input {
                     path: shown(&path),
-                    asked: Asked::Includer,
+                    origin: InputOrigin::Includer,
                 },
                 project,
             };
@@ -139,7 +139,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
 
 /// A file that is named and has no kernel. On a list, what includes it may be on another one.
 pub(crate) fn is_named_header(target: &Target, options: &Options) -> bool {
-    target.input.asked == Asked::Named && !lint::may_have_entry(&options.files, &target.input.path)
+    target.input.origin == InputOrigin::Named && !lint::may_have_entry(&options.files, &target.input.path)
 }
 
 /// What standard input is called, if it is what to look at.

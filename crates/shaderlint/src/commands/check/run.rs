@@ -17,14 +17,14 @@ use shaderlint_rules::RULES;
 
 use super::{add_allow, inputs};
 use crate::check::baseline::Baselines;
-use crate::check::file_report::{Counted, Included, Looked};
+use crate::check::file_report::{Counted, FileReport, Included};
 use crate::check::options::{FixMode, Options, Target};
 use crate::check::readings::{DiskCache, Role};
 use crate::check::{baseline, lint};
 use crate::cli::{Args, CheckArgs, Denied, Outcome};
 use crate::report::{self, Results};
-use crate::support::cancellation::Stop;
-use crate::support::config_error::Misconfigured;
+use crate::support::cancellation::Cancellation;
+use crate::support::config_error::ConfigError;
 use crate::support::encoding::encoded_like;
 use crate::support::failure::Failure;
 use crate::support::paths::here;
@@ -34,7 +34,7 @@ use crate::support::terminal::Style;
 use crate::support::{snippets, terminal};
 use crate::workspace::config::Projects;
 use crate::workspace::includes::{Files, lock};
-use crate::workspace::walk::Asked;
+use crate::workspace::walk::InputOrigin;
 use crate::workspace::{prefilter, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
@@ -58,53 +58,53 @@ pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Res
     tell(&inputs);
     let inputs = inputs::with_includers(inputs, &options)?;
     let progress = Progress::of_files(inputs.len(), args.output.quiet);
-    let mut results = look_at_all(&inputs, &options, &progress);
+    let mut results = check_and_fix_all(&inputs, &options, &progress);
     progress.clear();
     keep_what_is_in_headers(&inputs, &mut results, &options);
-    let mut looked = Vec::new();
+    let mut checked = Vec::new();
     for (target, result) in inputs.iter().zip(results) {
         match result {
             Ok(mut one) => {
                 failures.extend(one.fixed.failure.take());
-                looked.push(one);
+                checked.push(one);
             }
             Err(error) => failures.push(Failure::of(&target.input.path, &error)),
         }
     }
-    let causes = report::causes(&looked);
-    say_once(&mut looked);
+    let causes = report::causes(&checked);
+    say_once(&mut checked);
     if args.baseline.write_baseline {
-        return write_baseline(args, &looked, &failures, &|rule, file| {
+        return write_baseline(args, &checked, &failures, &|rule, file| {
             is_on(&inputs, &options, rule, file)
         });
     }
-    let baselines = Baselines::read(&looked)?;
-    baselines.apply(&mut looked);
+    let baselines = Baselines::read(&checked)?;
+    baselines.apply(&mut checked);
     if !args.output.quiet {
         baselines.unknown().iter().for_each(snippets::doubt);
     }
     if let Some(reason) = &args.baseline.add_allow {
-        return add_allow(args, &looked, &failures, reason);
+        return add_allow(args, &checked, &failures, reason);
     }
-    let stale = baselines.stale(&looked, |rule, file| is_on(&inputs, &options, rule, file));
+    let stale = baselines.stale(&checked, |rule, file| is_on(&inputs, &options, rule, file));
     let fixed = stdin.filter(|_| args.fixes.is_made()).map(|(_, bytes)| bytes);
     if let Some(bytes) = &fixed {
-        pass_on(bytes, &looked)?;
+        pass_on(bytes, &checked)?;
     }
     let results = Results {
-        looked: &looked,
+        checked: &checked,
         failures: &failures,
     };
     show(args, results, (&stale, &causes), fixed.is_some())?;
     let count = |level: Level| {
-        let findings = looked.iter().flat_map(|one| &one.report.findings);
+        let findings = checked.iter().flat_map(|one| &one.report.findings);
         findings.filter(|finding| finding.level == level).count()
     };
     let matters = count(Level::Error) > 0
         || count(Level::Warn) > args.output.max_warnings.unwrap_or(0)
         || args.output.deny == Some(Denied::Notes) && count(Level::Info) > 0
-        || args.output.strict && looked.iter().any(|one| one.is_in_part)
-        || args.fixes.diff && looked.iter().any(|one| one.fixed.diff.is_some());
+        || args.output.strict && checked.iter().any(|one| one.is_in_part)
+        || args.fixes.diff && checked.iter().any(|one| one.fixed.diff.is_some());
     Ok(if !failures.is_empty() {
         Outcome::Failure
     } else if matters && !args.output.exit_zero && !args.fixes.fix_only {
@@ -170,7 +170,7 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
             in_place: args.fixes.is_made() && stdin.is_none(),
         }),
         baseline: args.baseline.baseline.clone(),
-        stop: Stop::default(),
+        stop: Cancellation::default(),
     };
     let inputs = match &args.files.changed_since {
         Some(revision) => inputs::changed(inputs, &options, revision)?,
@@ -200,7 +200,7 @@ fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool 
 /// Takes what is found for known.
 fn write_baseline(
     args: &CheckArgs,
-    looked: &[Looked],
+    checked: &[FileReport],
     failures: &[Failure],
     is_on: &dyn Fn(&str, &Path) -> bool,
 ) -> Result<Outcome> {
@@ -210,11 +210,11 @@ fn write_baseline(
     // A file that could not be looked at would lose what is known of it.
     ensure!(failures.is_empty(), "no baseline is written");
     ensure!(
-        looked.is_empty() || looked.iter().any(|one| one.baseline.is_some()),
+        checked.is_empty() || checked.iter().any(|one| one.baseline.is_some()),
         "no baseline to write: name it with --baseline, or as `baseline` in shaderlint.toml"
     );
-    let written = baseline::write(looked, is_on)?;
-    let count: usize = looked.iter().map(|one| one.report.findings.len()).sum();
+    let written = baseline::write(checked, is_on)?;
+    let count: usize = checked.iter().map(|one| one.report.findings.len()).sum();
     if !args.output.quiet {
         for path in written {
             terminal::print_error(format!("{} is written\n", path.display()).as_bytes());
@@ -226,11 +226,16 @@ fn write_baseline(
 }
 
 /// Allows what was found by comments.
-fn add_allow(args: &CheckArgs, looked: &[Looked], failures: &[Failure], reason: &str) -> Result<Outcome> {
+fn add_allow(
+    args: &CheckArgs,
+    checked: &[FileReport],
+    failures: &[Failure],
+    reason: &str,
+) -> Result<Outcome> {
     for failure in failures {
         terminal::complain(&failure.text);
     }
-    let added = add_allow::add(looked, reason)?;
+    let added = add_allow::add(checked, reason)?;
     if !args.output.quiet {
         let comments = report::counted(added.comments, "comment", "comments");
         let files = report::counted(added.files, "file", "files");
@@ -255,8 +260,8 @@ fn add_allow(args: &CheckArgs, looked: &[Looked], failures: &[Failure], reason: 
 }
 
 /// Prints what standard input becomes by its fixes; as it is where there are none.
-fn pass_on(bytes: &[u8], looked: &[Looked]) -> Result<()> {
-    let fixed = looked.iter().find_map(|one| one.fixed.diff.as_ref());
+fn pass_on(bytes: &[u8], checked: &[FileReport]) -> Result<()> {
+    let fixed = checked.iter().find_map(|one| one.fixed.diff.as_ref());
     match fixed {
         Some((old, new)) => terminal::print(&encoded_like(bytes, old, new)?),
         None => terminal::print(bytes),
@@ -268,12 +273,12 @@ fn pass_on(bytes: &[u8], looked: &[Looked]) -> Result<()> {
 /// A fix of a file is proved beside what it includes, and where it is included ([`crate::check::includers`]). So it changes
 /// what the fixes of others are proved of: files that have to do with others are fixed one after the other, each seeing
 /// what became of those before it, and in the end whoever includes one that is fixed is looked at again.
-fn look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<Looked>> {
-    let mut results = only_look_at_all(inputs, &options.with(None, &options.stop), progress);
+fn check_and_fix_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<FileReport>> {
+    let mut results = check_all(inputs, &options.with(None, &options.stop), progress);
     if options.fix.is_none() {
         return results;
     }
-    let has_fix = |one: &Looked| one.report.findings.iter().any(|finding| finding.fix.is_some());
+    let has_fix = |one: &FileReport| one.report.findings.iter().any(|finding| finding.fix.is_some());
     let fixable: HashSet<PathBuf> = results
         .iter()
         .flatten()
@@ -284,13 +289,13 @@ fn look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec
     let included = results.iter().flatten().filter(|one| !one.includers.is_empty());
     let included: HashSet<PathBuf> = included.map(|one| PathBuf::from(&one.path)).collect();
     let is_fixable = |file: &Included| fixable.contains(&here(Path::new(&file.path)));
-    let is_alone = |one: &Looked| one.includers.is_empty() && !one.included.iter().any(is_fixable);
-    let fix = |(target, result): (&Target, &mut Result<Looked>),
-               is_turn: &(dyn Fn(&Looked) -> bool + Sync)| {
-        let is_asked_for = target.input.asked != Asked::Includer;
+    let is_alone = |one: &FileReport| one.includers.is_empty() && !one.included.iter().any(is_fixable);
+    let fix = |(target, result): (&Target, &mut Result<FileReport>),
+               is_turn: &(dyn Fn(&FileReport) -> bool + Sync)| {
+        let is_asked_for = target.input.origin != InputOrigin::Includer;
         if is_asked_for && result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
             let role = lint::role_for_fixes(&options.files, &target.input.path);
-            let fixed = lint::look(target, options, role);
+            let fixed = lint::check_file(target, options, role);
             progress.done();
             match (fixed, result) {
                 (Ok(fixed), result) => *result = Ok(fixed),
@@ -329,7 +334,7 @@ fn look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec
         .map(|one| here(Path::new(&one.path)))
         .collect();
     let is_fixed = |file: &Included| fixed.contains(&here(Path::new(&file.path)));
-    let is_stale = |one: &Looked| one.included.iter().any(is_fixed);
+    let is_stale = |one: &FileReport| one.included.iter().any(is_fixed);
     inputs
         .par_iter()
         .zip(results.par_iter_mut())
@@ -344,23 +349,23 @@ fn look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec
                     Role::StrayHeader
                 };
                 let fixed = std::mem::take(&mut one.fixed);
-                *result = lint::look(target, &options.with(None, &options.stop), role)
-                    .map(|looked| Looked { fixed, ..looked });
+                *result = lint::check_file(target, &options.with(None, &options.stop), role)
+                    .map(|checked| FileReport { fixed, ..checked });
             }
         });
     results
 }
 
 /// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
-fn only_look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<Looked>> {
-    let mut results: Vec<Option<Result<Looked>>> = inputs
+fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<FileReport>> {
+    let mut results: Vec<Option<Result<FileReport>>> = inputs
         .par_iter()
         .map(|target| {
             let has_entry = lint::may_have_entry(&options.files, &target.input.path);
             has_entry.then(|| {
-                let looked = lint::look(target, options, Role::Unit);
+                let checked = lint::check_file(target, options, Role::Unit);
                 progress.done();
-                looked
+                checked
             })
         })
         .collect();
@@ -378,24 +383,24 @@ fn only_look_at_all(inputs: &[Target], options: &Options, progress: &Progress) -
         .zip(&mut results)
         .map(|(target, result)| {
             let is_done = result.is_some();
-            let looked = result.take().unwrap_or_else(|| {
+            let checked = result.take().unwrap_or_else(|| {
                 // What includes it, or needs what it allows, may be on another list.
-                if target.input.asked == Asked::Listed {
-                    return Ok(lint::look_at_included(target, options, None, None));
+                if target.input.origin == InputOrigin::Listed {
+                    return Ok(lint::check_header(target, options, None, None));
                 }
                 let path = target.input.path.canonicalize();
                 let Some(seen) = path.ok().and_then(|path| included.get(&path)) else {
-                    return lint::look(target, options, Role::StrayHeader);
+                    return lint::check_file(target, options, Role::StrayHeader);
                 };
                 let alone = seen.has_fix || seen.leaves_some_uncalled(target, options);
-                let alone = alone.then(|| lint::look(target, options, Role::Included));
+                let alone = alone.then(|| lint::check_file(target, options, Role::Included));
                 let (used, alone) = (seen.used.as_deref(), alone.transpose()?);
-                Ok(lint::look_at_included(target, options, used, alone))
+                Ok(lint::check_header(target, options, used, alone))
             });
             if !is_done {
                 progress.done();
             }
-            looked
+            checked
         })
         .collect()
 }
@@ -422,7 +427,7 @@ impl Default for Use {
 }
 
 impl Use {
-    fn add(&mut self, one: &Looked, header: &Included) {
+    fn add(&mut self, one: &FileReport, header: &Included) {
         let is_fixed_there = |finding: &Diagnostic| {
             let file = one.sources.get(finding.primary.place.file);
             let why = finding.no_fix.as_ref().map(|why| why.reason);
@@ -457,7 +462,7 @@ impl Use {
 }
 
 /// Of files that were looked at only for the headers that are named, what is in those is told.
-fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<Looked>], options: &Options) {
+fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<FileReport>], options: &Options) {
     let headers = inputs
         .iter()
         .filter(|target| inputs::is_named_header(target, options));
@@ -465,9 +470,9 @@ fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<Looked>], op
     let of_includers = inputs
         .iter()
         .zip(results)
-        .filter(|(target, _)| target.input.asked == Asked::Includer);
+        .filter(|(target, _)| target.input.origin == InputOrigin::Includer);
     for one in of_includers.filter_map(|(_, result)| result.as_mut().ok()) {
-        let Looked { report, sources, .. } = &mut *one;
+        let FileReport { report, sources, .. } = &mut *one;
         let is_in_header = |place: FileSpan| {
             let file = sources.get(place.file);
             file.is_some_and(|file| headers.contains(&here(Path::new(&file.path))))
@@ -495,8 +500,8 @@ fn said(path: &str, sources: &Sources, finding: &Diagnostic) -> Said {
 
 /// The findings of files in themselves: those to report as they are, and those to report as an includer sees them. An includer
 /// comes first if the file by itself lacks what the includer defines, or if all includers give the finding a lower level.
-fn own_findings(looked: &[Looked]) -> (HashSet<Said>, HashSet<Said>) {
-    let findings = looked
+fn own_findings(checked: &[FileReport]) -> (HashSet<Said>, HashSet<Said>) {
+    let findings = checked
         .iter()
         .flat_map(|one| one.report.findings.iter().map(move |finding| (one, finding)));
     let (own, others): (Vec<_>, Vec<_>) =
@@ -525,12 +530,12 @@ fn own_findings(looked: &[Looked]) -> (HashSet<Said>, HashSet<Said>) {
 
 /// Keeps one of the findings that several files have at one place of a file that they include: that of the file itself, where
 /// [`own_findings`] reports it, else that of the first includer.
-fn say_once(looked: &mut [Looked]) {
+fn say_once(checked: &mut [FileReport]) {
     let starts = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
-    let (own, better_elsewhere) = own_findings(looked);
+    let (own, better_elsewhere) = own_findings(checked);
     let mut seen = HashSet::new();
-    for one in looked {
-        let Looked {
+    for one in checked {
+        let FileReport {
             report,
             sources,
             problems,
@@ -574,13 +579,13 @@ fn say_once(looked: &mut [Looked]) {
 fn show(
     args: &CheckArgs,
     results: Results,
-    (stale, causes): (&[Misconfigured], &str),
+    (stale, causes): (&[ConfigError], &str),
     stdout_is_taken: bool,
 ) -> Result<()> {
     let output = &args.output;
     let detail = output.detail();
     let of_stderr = Style::of_stderr(output.color);
-    for one in results.looked {
+    for one in results.checked {
         terminal::print_error(report::problems_of(one, detail, of_stderr).as_bytes());
     }
     let output_file = output.output_file.as_ref().filter(|path| path.as_os_str() != "-");
@@ -596,7 +601,7 @@ fn show(
         .output_format
         .unwrap_or_else(|| report::default_format(to_person));
     let text = if args.fixes.diff {
-        let diffs = results.looked.iter().filter_map(|one| {
+        let diffs = results.checked.iter().filter_map(|one| {
             let (old, new) = one.fixed.diff.as_ref()?;
             Some(report::diff(&one.path, old, new, style))
         });
@@ -604,7 +609,7 @@ fn show(
     } else if args.fixes.fix_only {
         Vec::new()
     } else if output.statistics {
-        report::statistics(results.looked, format)?
+        report::statistics(results.checked, format)?
     } else {
         report::findings(results, format, style)?
     };
@@ -620,18 +625,18 @@ fn show(
         terminal::warn(&one.message);
     }
     // Where nothing could be looked at, "nothing found" would mislead.
-    let could_not_look = results.looked.is_empty() && !results.failures.is_empty();
+    let could_not_look = results.checked.is_empty() && !results.failures.is_empty();
     if args.fixes.show_fixes {
-        let made = results.looked.iter().filter_map(report::fixes_made);
+        let made = results.checked.iter().filter_map(report::fixes_made);
         terminal::print_error(made.collect::<String>().as_bytes());
     }
     if !output.quiet && !could_not_look {
-        let asked = report::Asked {
+        let asked = report::SummaryContext {
             changed_since: args.files.changed_since.as_deref(),
             makes_fixes: args.fixes.is_made(),
             detail: output.detail(),
         };
-        terminal::print_error(report::summary(asked, results.looked, causes).as_bytes());
+        terminal::print_error(report::summary(asked, results.checked, causes).as_bytes());
     }
     Ok(())
 }

@@ -52,9 +52,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         terminal::clear();
         let mut watching = Ok(());
         // What changes while it is looked at is looked at again.
-        let looked = run_with(args, &mut |inputs| watching = watch(read(args, inputs)));
+        let checked = run_with(args, &mut |inputs| watching = watch(read(args, inputs)));
         watching?;
-        if let Err(error) = looked {
+        if let Err(error) = checked {
             snippets::failure(&error);
         }
         if !args.output.quiet {

@@ -24,7 +24,7 @@ use crate::commands::kernel;
 use crate::support::error_text;
 use crate::support::progress::Progress;
 use crate::support::source_text::{Place, SourceTexts};
-use crate::workspace::project_file::Unit;
+use crate::workspace::project_file::TranslationUnit;
 
 /// Passes of the ladder in one run where the ladder, not the memory, is to be timed.
 pub(super) const PASSES: u32 = 64;
@@ -37,8 +37,8 @@ struct Runnable {
 
 /// The files of a pair.
 pub(super) struct Files<'a> {
-    pub flagged: &'a Unit,
-    pub fixed: &'a Unit,
+    pub flagged: &'a TranslationUnit,
+    pub fixed: &'a TranslationUnit,
     /// The texts of both.
     pub flagged_text: &'a [u8],
     pub fixed_text: &'a [u8],
@@ -84,7 +84,7 @@ pub(super) fn gather(
     }
     let wgsl = |kernel: &Lowered| shaderlint_verify::wgsl(kernel, true).ok();
     let lowered = trial.as_ref().map(|trial| (&trial.flagged, &trial.fixed));
-    let source = |unit: &Unit, text: &[u8], kernel: Option<&Lowered>| Source {
+    let source = |unit: &TranslationUnit, text: &[u8], kernel: Option<&Lowered>| Source {
         path: kernel::path(unit).to_owned(),
         hlsl: String::from_utf8_lossy(text).into_owned(),
         wgsl: kernel.and_then(wgsl),
@@ -127,7 +127,7 @@ fn runnable(
     proof: &Proof,
 ) -> Result<Runnable> {
     let Files { flagged, fixed, .. } = files;
-    let lowered = |unit: &Unit, entry| {
+    let lowered = |unit: &TranslationUnit, entry| {
         lower(&unit.shader, entry).map_err(|error| anyhow!("{}", at_place(unit, &error)))
     };
     let first = lowered(flagged, pair.flagged)?;
@@ -242,7 +242,7 @@ fn runnable(
 fn ladders(files: &Files<'_>, pair: &Pair) -> Result<(Lowered, Lowered), String> {
     let (slow, fast) = changed_statements(files.flagged, files.fixed, pair)
         .ok_or("which statements differ cannot be told")?;
-    let repeated = |unit: &Unit, entry, span| {
+    let repeated = |unit: &TranslationUnit, entry, span| {
         lower_repeated(&unit.shader, entry, span, PASSES).map_err(|error| error.to_string())
     };
     Ok((
@@ -259,7 +259,7 @@ fn flattened(name: &str, kernel: &Lowered) -> String {
 }
 
 /// What has no WGSL form, and where.
-fn at_place(unit: &Unit, LowerError { message, span }: &LowerError) -> String {
+fn at_place(unit: &TranslationUnit, LowerError { message, span }: &LowerError) -> String {
     let texts = SourceTexts::new(&unit.shader.sources);
     let place = unit.shader.origins.locate(*span).and_then(|place| {
         let text = texts.get(place.file)?;

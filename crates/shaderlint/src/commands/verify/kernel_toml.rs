@@ -9,7 +9,7 @@ use serde::Deserialize;
 use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Storage, Type};
 use toml::Spanned;
 
-use crate::support::config_error::{Misconfigured, misconfigured, text_of};
+use crate::support::config_error::{ConfigError, text_of};
 use crate::support::error_text::mistake;
 use crate::support::suggestions::most_like;
 use crate::workspace::config::is_meant;
@@ -104,7 +104,7 @@ impl Settings {
             file = parse(&beside, &text)?;
             let is_elsewhere = |name: &str| is_in_neighbour(path, name);
             if let Some((place, message)) = file.misfit(shader, &is_elsewhere) {
-                return Err(misconfigured(&beside, &text, place, message).into());
+                return Err(ConfigError::new(&beside, &text, place, message).into());
             }
         }
         Ok(Settings {
@@ -162,7 +162,7 @@ fn is_in_neighbour(path: &Path, word: &str) -> bool {
 
 /// What is in a file of this text.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
-    let wrong = |place: Range<usize>, message: String| misconfigured(path, text, place, message);
+    let wrong = |place: Range<usize>, message: String| ConfigError::new(path, text, place, message);
     let file: KernelToml = toml::from_str(text).map_err(|error| mistake(path, text, &error, &[]))?;
     for table in file.entry.values().chain([&file]) {
         check_ranges(table, &wrong)?;
@@ -175,8 +175,8 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
 
 fn check_ranges(
     table: &KernelToml,
-    wrong: &dyn Fn(Range<usize>, String) -> Misconfigured,
-) -> Result<(), Misconfigured> {
+    wrong: &dyn Fn(Range<usize>, String) -> ConfigError,
+) -> Result<(), ConfigError> {
     let is_out =
         |groups: &&Spanned<[u32; 3]>| !groups.get_ref().iter().all(|count| (1..=1024).contains(count));
     if let Some(groups) = table.groups.as_ref().filter(is_out) {
@@ -356,8 +356,6 @@ fn or_like(kind: &str, name: &str, known: &[&str]) -> String {
     format!("no {kind} is called `{name}`{instead}")
 }
 
-/// Parses `NAME=VALUE[,VALUE]…`.
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -446,7 +444,7 @@ RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_Group
     fn what_is_out_of_range_is_told_at_its_place() {
         let said = |text: &str| {
             let error = parse(Path::new("kernel.toml"), text).expect_err(text);
-            let wrong: &Misconfigured = error.downcast_ref().expect("a place");
+            let wrong: &ConfigError = error.downcast_ref().expect("a place");
             format!("{}: {}", &text[wrong.place.clone()], wrong.message)
         };
         assert_eq!(

@@ -38,8 +38,8 @@ use crate::support::terminal::{ColorChoice, Style};
 use crate::support::{atomic_write, error_text, snippets, terminal};
 use crate::workspace::config::Projects;
 use crate::workspace::includes::Files as Sources;
-use crate::workspace::project_file::{OneFile, Unit};
-use crate::workspace::walk::{self, Asked, Input, Workspace};
+use crate::workspace::project_file::{ProjectFile, TranslationUnit};
+use crate::workspace::walk::{self, Input, InputOrigin, Workspace};
 
 /// What is printed for other programs.
 #[derive(Serialize)]
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
 }
 
 /// What is known of the fixed kernels of a file without running them on a device, as the page of a report has it.
-pub(crate) fn on_page(file: &OneFile) -> Result<Vec<serde_json::Value>> {
+pub(crate) fn on_page(file: &ProjectFile) -> Result<Vec<serde_json::Value>> {
     let args = VerifyArgs {
         path: file.path.clone(),
         other: None,
@@ -107,8 +107,12 @@ fn nothing(mending: usize) -> String {
 }
 
 /// The kernel `name` of one file and `other` of the other, if either is there.
-fn one_pair_of((name, other): (&str, &str), flagged: &Unit, fixed: &Unit) -> Result<Option<Pair>> {
-    let has = |unit: &Unit, name: &str| kernel::entry(&unit.shader, "", Some(name)).is_ok();
+fn one_pair_of(
+    (name, other): (&str, &str),
+    flagged: &TranslationUnit,
+    fixed: &TranslationUnit,
+) -> Result<Option<Pair>> {
+    let has = |unit: &TranslationUnit, name: &str| kernel::entry(&unit.shader, "", Some(name)).is_ok();
     if !has(flagged, name) && !has(fixed, other) {
         return Ok(None);
     }
@@ -120,8 +124,8 @@ fn one_pair_of((name, other): (&str, &str), flagged: &Unit, fixed: &Unit) -> Res
 /// Both files in another configuration than the default one.
 struct Other {
     label: String,
-    flagged: Unit,
-    fixed: Unit,
+    flagged: TranslationUnit,
+    fixed: TranslationUnit,
     pairs: Vec<Pair>,
 }
 
@@ -206,7 +210,7 @@ impl Declared {
 }
 
 /// The definitions of a file by default, and the builds that it declares of all kernels.
-fn builds_of(file: &OneFile) -> (Vec<Definition>, BTreeSet<Vec<Definition>>) {
+fn builds_of(file: &ProjectFile) -> (Vec<Definition>, BTreeSet<Vec<Definition>>) {
     let (path, search) = (file.path.display().to_string(), file.search());
     let text = file.text[..].into();
     let (configurations, default) = Configurations::of(&path, &text, &file.project, &search);
@@ -278,7 +282,7 @@ impl<'a> Verification<'a> {
             return self.two_files(&args.path, other);
         }
         if !args.path.is_dir() {
-            return self.one_file(&OneFile::read(&args.path, &args.source)?);
+            return self.one_file(&ProjectFile::read(&args.path, &args.source)?);
         }
         let mut projects = Projects::new(&args.source);
         let mut is_shader = |path: &Path| match projects.of(path) {
@@ -286,7 +290,7 @@ impl<'a> Verification<'a> {
             // What is wrong with it is said when the file is read.
             Err(_) => walk::is_shader(path),
         };
-        let (inputs, problems) = walk::walk(&[(args.path.clone(), Asked::Found)], &mut is_shader);
+        let (inputs, problems) = walk::walk(&[(args.path.clone(), InputOrigin::Found)], &mut is_shader);
         let sources = Sources::new(Vec::new(), &Workspace::default());
         for problem in problems {
             terminal::complain(&problem.text);
@@ -302,7 +306,7 @@ impl<'a> Verification<'a> {
         // An adapter that there is not is told once.
         self.devices()?;
         for input in &inputs {
-            let file = OneFile::read(&input.path, &args.source);
+            let file = ProjectFile::read(&input.path, &args.source);
             if let Err(error) = file.and_then(|file| self.one_file(&file)) {
                 // The others are still looked at.
                 self.progress.aside(|| snippets::failure(&error));
@@ -331,7 +335,7 @@ impl<'a> Verification<'a> {
         Ok(self.devices.get_or_init(|| chosen))
     }
 
-    fn one_file(&mut self, file: &OneFile) -> Result<()> {
+    fn one_file(&mut self, file: &ProjectFile) -> Result<()> {
         let (args, path) = (self.args, &file.path);
         let flagged = file.unit(&file.text);
         let is_one = !args.path.is_dir();
@@ -410,7 +414,7 @@ impl<'a> Verification<'a> {
     }
 
     /// The entry point and the uniforms that the command line names are there.
-    fn is_as_asked(&self, unit: &Unit) -> Result<()> {
+    fn is_as_asked(&self, unit: &TranslationUnit) -> Result<()> {
         let path = kernel::path(unit);
         ensure!(
             unit.shader.entry_points().next().is_some(),
@@ -424,8 +428,8 @@ impl<'a> Verification<'a> {
 
     fn two_files(&mut self, first: &Path, second: &Path) -> Result<()> {
         let args = self.args;
-        let read = |path: &Path| -> Result<(OneFile, Unit)> {
-            let file = OneFile::read(path, &args.source)?;
+        let read = |path: &Path| -> Result<(ProjectFile, TranslationUnit)> {
+            let file = ProjectFile::read(path, &args.source)?;
             let unit = file.unit(&file.text);
             Ok((file, unit))
         };
@@ -467,7 +471,7 @@ impl<'a> Verification<'a> {
     }
 
     /// What is wrong with files as they were read. Where that was not in full, this is why, and is told first.
-    fn as_read(&self, units: &[&Unit], error: Error) -> Error {
+    fn as_read(&self, units: &[&TranslationUnit], error: Error) -> Error {
         let unread = units.iter().filter(|unit| !unit.problems.is_empty());
         let names: Vec<&str> = unread.map(|unit| kernel::path(unit)).collect();
         if names.is_empty() {
@@ -483,7 +487,7 @@ impl<'a> Verification<'a> {
 
     /// What could not be read of files that were asked for by name: at its place, if it may be why something is not
     /// proved.
-    fn tell_unread(&self, units: &[&Unit]) -> Result<()> {
+    fn tell_unread(&self, units: &[&TranslationUnit]) -> Result<()> {
         if self.is_all_proved() {
             let show = || units.iter().for_each(|unit| unit.tell_choices());
             self.progress.aside(show);
@@ -493,7 +497,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    fn show_problems(&self, units: &[&Unit]) {
+    fn show_problems(&self, units: &[&TranslationUnit]) {
         self.progress
             .aside(|| units.iter().for_each(|unit| unit.tell_problems()));
     }
@@ -503,7 +507,7 @@ impl<'a> Verification<'a> {
     }
 
     /// Whether what is set can be.
-    fn settings_are_of(&self, unit: &Unit) -> Result<()> {
+    fn settings_are_of(&self, unit: &TranslationUnit) -> Result<()> {
         for (name, numbers) in &self.args.set {
             if let Some(why) = kernel_toml::unsettable(&unit.shader, name, numbers) {
                 bail!("--set {name}: {}: {}", kernel::path(unit), why.message);
@@ -522,9 +526,9 @@ impl<'a> Verification<'a> {
     /// could not by default.
     fn in_other_configurations(
         &self,
-        file: &OneFile,
+        file: &ProjectFile,
         text: &[u8],
-        other: (&OneFile, &[u8]),
+        other: (&ProjectFile, &[u8]),
         names: Option<(&str, &str)>,
     ) -> Result<Others> {
         let entry = self.args.entry.as_deref();

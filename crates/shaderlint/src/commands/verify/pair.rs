@@ -11,7 +11,7 @@ use super::evidence::FindingLine;
 use crate::commands::kernel;
 use crate::support::definition::Definition;
 use crate::support::source_text::SourceTexts;
-use crate::workspace::project_file::{OneFile, Unit};
+use crate::workspace::project_file::{ProjectFile, TranslationUnit};
 
 /// Two kernels that should do the same.
 pub(super) struct Pair {
@@ -45,7 +45,11 @@ impl Pair {
 }
 
 /// The kernel of another file beside this one's.
-pub(super) fn other_file(entry: Option<&str>, flagged: &Unit, other: &Unit) -> Result<Pair> {
+pub(super) fn other_file(
+    entry: Option<&str>,
+    flagged: &TranslationUnit,
+    other: &TranslationUnit,
+) -> Result<Pair> {
     let path = kernel::path(flagged);
     let first = kernel::entry(&flagged.shader, path, entry)?;
     let other_path = kernel::path(other);
@@ -66,7 +70,7 @@ pub(super) fn other_file(entry: Option<&str>, flagged: &Unit, other: &Unit) -> R
 
 /// A file with the fixes made that leave results as they are.
 pub(super) struct FixedFile {
-    pub unit: Unit,
+    pub unit: TranslationUnit,
     pub text: Vec<u8>,
     /// The kernels that changed.
     pub pairs: Vec<Pair>,
@@ -77,8 +81,8 @@ pub(super) struct FixedFile {
 /// The file with its fixes, made and read under these definitions, under which `flagged` is what it is.
 pub(super) fn fixed_file(
     entry: Option<&str>,
-    file: &OneFile,
-    flagged: &Unit,
+    file: &ProjectFile,
+    flagged: &TranslationUnit,
     defines: &[Definition],
 ) -> FixedFile {
     let unit = |text: &[u8]| file.unit_under(text, defines);
@@ -125,9 +129,9 @@ pub(super) fn fixed_file(
 /// The kernels, or the one called `entry`, that are not the same in both. In `refined` the fixes are made that refine.
 pub(super) fn changed_kernels(
     entry: Option<&str>,
-    flagged: &Unit,
-    fixed: &Unit,
-    refined: Option<&Unit>,
+    flagged: &TranslationUnit,
+    fixed: &TranslationUnit,
+    refined: Option<&TranslationUnit>,
     found: &[Diagnostic],
 ) -> Vec<Pair> {
     let path = kernel::path(flagged);
@@ -181,7 +185,7 @@ fn group_size(shader: &Shader, id: FunctionId) -> [u32; 3] {
 }
 
 /// What was found, with a fix, in a kernel and in what it may call.
-fn findings_in(unit: &Unit, entry: FunctionId, found: &[Diagnostic]) -> Vec<FindingLine> {
+fn findings_in(unit: &TranslationUnit, entry: FunctionId, found: &[Diagnostic]) -> Vec<FindingLine> {
     let shader = &unit.shader;
     let places: Vec<FileSpan> = (reachable(shader, entry).into_iter())
         .filter_map(|id| {
@@ -236,8 +240,12 @@ pub(super) fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
 }
 
 /// The statements of the two kernels' bodies that are not alike: what lies between the first and the last difference.
-pub(super) fn changed_statements(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Option<(Span, Span)> {
-    let body = |unit: &'_ Unit, id: FunctionId| -> Option<Vec<(Span, Vec<u8>)>> {
+pub(super) fn changed_statements(
+    flagged: &TranslationUnit,
+    fixed: &TranslationUnit,
+    pair: &Pair,
+) -> Option<(Span, Span)> {
+    let body = |unit: &'_ TranslationUnit, id: FunctionId| -> Option<Vec<(Span, Vec<u8>)>> {
         let shader = &unit.shader;
         let body = shader.functions.get(id.0 as usize)?.body.as_ref()?;
         Some(

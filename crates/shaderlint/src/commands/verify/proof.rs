@@ -7,7 +7,7 @@ use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
 use super::evidence::{Cell, CellOutcome, MapRow, Proof};
 use super::pair::Pair;
 use crate::commands::kernel;
-use crate::workspace::project_file::Unit;
+use crate::workspace::project_file::TranslationUnit;
 
 /// The lane maps that are unlike in such a group: in one row, rows and quads are the linear map.
 pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {
@@ -18,7 +18,7 @@ pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {
 
 /// Runs both kernels at every wave size under every map. Where nobody knows which text is read, or where no compiler takes
 /// one of the two, nothing is proved of it.
-pub(super) fn prove([flagged, fixed]: [&Unit; 2], pair: &Pair) -> Proof {
+pub(super) fn prove([flagged, fixed]: [&TranslationUnit; 2], pair: &Pair) -> Proof {
     let mut problems = flagged.problems.iter().chain(&fixed.problems);
     let unread = problems.find(|problem| problem.cause.hides_text());
     let refused = [flagged, fixed].into_iter().find(|unit| unit.shader.is_refused);

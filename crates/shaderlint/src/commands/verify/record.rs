@@ -14,7 +14,7 @@ use super::pair::{FixedFile, fixed_file};
 use crate::cli::SourceArgs;
 use crate::commands::adapters::chosen;
 use crate::support::progress::Progress;
-use crate::workspace::project_file::OneFile;
+use crate::workspace::project_file::ProjectFile;
 
 /// What is written down.
 const FILE: &str = "evidence.json";
@@ -115,7 +115,7 @@ fn measure(
     adapters: &[Adapter],
     progress: &Progress,
 ) -> Result<Vec<Evidence>> {
-    let mut file = OneFile::read(path, source)?;
+    let mut file = ProjectFile::read(path, source)?;
     file.text = String::from_utf8_lossy(&file.text)
         .replace(SIZE, &group.to_string())
         .into_bytes();

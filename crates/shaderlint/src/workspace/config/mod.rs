@@ -19,7 +19,7 @@ use shaderlint_linter::{FixForm, GivenLevel, Rule, ShaderModel};
 pub(crate) use levels::LevelSettings;
 
 use crate::cli::{RuleArgs, SourceArgs};
-use crate::support::config_error::Misconfigured;
+use crate::support::config_error::ConfigError;
 use crate::support::definition::{Definition, overlaid};
 use crate::support::paths::{here, shown};
 use crate::support::{snippets, terminal};
@@ -54,7 +54,7 @@ pub(crate) struct Project {
     /// Which form of a fix comes first, where there are two.
     pub form: FixForm,
     /// What is most likely a mistake in them, though they can be read.
-    pub doubts: Vec<Misconfigured>,
+    pub doubts: Vec<ConfigError>,
 }
 
 /// A further reading of every file.

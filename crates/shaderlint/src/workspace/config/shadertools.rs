@@ -10,7 +10,7 @@ use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde::Deserialize;
 
 use super::{NO_FOLDER, Project, is_inside, upwards};
-use crate::support::config_error::{misconfigured, text_of};
+use crate::support::config_error::{ConfigError, text_of};
 use crate::support::definition::{is_name, overlaid};
 use crate::support::error_text;
 use crate::support::paths::{here, shown};
@@ -65,13 +65,13 @@ fn file(path: &Path, text: &str) -> Result<File> {
     // Editors allow comments and trailing commas in it.
     let value: serde_json::Value = parse_to_serde_value(text, &ParseOptions::default()).map_err(|error| {
         let range = error.range();
-        misconfigured(path, text, range.start..range.end, error.kind().to_string())
+        ConfigError::new(path, text, range.start..range.end, error.kind().to_string())
     })?;
     let file: File = serde_json::from_value(value)
-        .map_err(|error| misconfigured(path, text, 0..0, error_text::of_serde(&error.to_string(), &[])))?;
+        .map_err(|error| ConfigError::new(path, text, 0..0, error_text::of_serde(&error.to_string(), &[])))?;
     if let Some(name) = file.definitions.keys().find(|name| !is_name(name)) {
         let start = text.find(&format!("\"{name}\"")).unwrap_or(0);
-        return Err(misconfigured(
+        return Err(ConfigError::new(
             path,
             text,
             start..start + name.len() + 2,
@@ -90,7 +90,9 @@ fn add(project: &mut Project, path: &Path, text: &str, file: File) {
             let written = serde_json::Value::from(missing.to_string_lossy()).to_string();
             let start = text.find(&written);
             let place = start.map_or(0..0, |start| start..start + written.len());
-            project.doubts.push(misconfigured(path, text, place, NO_FOLDER));
+            project
+                .doubts
+                .push(ConfigError::new(path, text, place, NO_FOLDER));
         }
     }
     let definitions: Vec<_> = file

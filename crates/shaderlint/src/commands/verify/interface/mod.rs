@@ -17,7 +17,7 @@ use self::marks::{Declarations, is_of_word, shown, small_numbers, unlike_numbers
 
 use super::pair::{Pair, reachable, reachable_text};
 use crate::commands::kernel;
-use crate::workspace::project_file::Unit;
+use crate::workspace::project_file::TranslationUnit;
 
 /// A kernel, and what its file is called.
 struct Kernel<'a> {
@@ -33,7 +33,7 @@ struct Kernel<'a> {
 
 /// Fails with the first thing that the host would have to give the two in another way: threads, waves, buffers by their
 /// kind, element, layout and register, and members of constant buffers by their place.
-pub(super) fn check(flagged: &Unit, other: &Unit, pair: &Pair) -> Result<()> {
+pub(super) fn check(flagged: &TranslationUnit, other: &TranslationUnit, pair: &Pair) -> Result<()> {
     let first = Kernel::new(flagged, pair.flagged);
     let second = Kernel::new(other, pair.fixed);
     let kernels = [&first, &second];
@@ -322,7 +322,7 @@ fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
 }
 
 impl<'a> Kernel<'a> {
-    fn new(unit: &'a Unit, entry: FunctionId) -> Kernel<'a> {
+    fn new(unit: &'a TranslationUnit, entry: FunctionId) -> Kernel<'a> {
         let shader = &unit.shader;
         let texts = reachable_text(shader, entry);
         let names = |name: &str| {

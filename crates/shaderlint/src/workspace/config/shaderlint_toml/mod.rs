@@ -15,7 +15,7 @@ use toml::Spanned;
 use super::levels::{LevelSettings, Levels, Override};
 use super::{NO_FOLDER, Project, Variant};
 use crate::cli::rule_or_category;
-use crate::support::config_error::{misconfigured, text_of};
+use crate::support::config_error::{ConfigError, text_of};
 use crate::support::definition::{Definition, definition, is_name};
 use crate::support::error_text::mistake;
 use crate::support::paths::{here, shown};
@@ -159,7 +159,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
         for pattern in patterns {
             matcher
                 .add_line(None, pattern.get_ref())
-                .map_err(|error| misconfigured(path, text, pattern.span(), error.to_string()))?;
+                .map_err(|error| ConfigError::new(path, text, pattern.span(), error.to_string()))?;
         }
         Ok(matcher.build()?)
     };
@@ -175,7 +175,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
         let name = &variant.name;
         if file.variants.iter().take(index).any(|other| other.name == *name) {
             let message = format!("a second variant called `{}`", name.get_ref());
-            return Err(misconfigured(path, text, name.span(), message).into());
+            return Err(ConfigError::new(path, text, name.span(), message).into());
         }
     }
     let variants = file.variants.into_iter().map(|variant| Variant {
@@ -190,7 +190,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
     } = file.preprocess;
     let folders = include_dirs.iter().chain(virtual_dirs.values());
     let missing = folders.filter(|written| !folder.join(written.get_ref()).is_dir());
-    let doubts = missing.map(|written| misconfigured(path, text, written.span(), NO_FOLDER));
+    let doubts = missing.map(|written| ConfigError::new(path, text, written.span(), NO_FOLDER));
     Ok(Project {
         doubts: doubts.collect(),
         files: vec![path.to_owned()],
