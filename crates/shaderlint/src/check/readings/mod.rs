@@ -27,7 +27,7 @@ use crate::workspace::config::Project;
 use crate::workspace::prefilter::{self, MayBeFixed, is_part, words};
 pub(crate) use disk_cache::DiskCache;
 use fix_dependencies::FixDependencies;
-pub(crate) use reader::{Reader, ReadingCache, Root, UnitReadings};
+pub(crate) use reader::{Reader, ReadingCache, UnitReadings};
 pub(crate) use stray_functions::leave_out_called;
 pub(crate) use union::{
     Has, Includer, MAX_INCLUDERS, judge_by_includers, union, union_for_header, without_unread,
@@ -50,6 +50,16 @@ pub(crate) enum Role {
     StrayHeader,
     /// It has none, and is seen in files that include it, but for the functions that none of them calls.
     Included,
+}
+
+/// The file that a unit begins with.
+#[derive(Clone, Copy)]
+pub(crate) struct Root<'a> {
+    /// What it is called in findings.
+    pub name: &'a str,
+    pub text: &'a Text,
+    pub project: &'a Project,
+    pub role: Role,
 }
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.

@@ -10,21 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use shaderlint_hlsl::Text;
 use shaderlint_linter::{Rule, Settings};
 
-use super::{DiskCache, Reading, Role, readings};
+use super::{DiskCache, Reading, Role, Root, readings};
 use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
-use crate::workspace::config::Project;
 use crate::workspace::includes::{Files, Lookups, Search, lock};
-
-/// The file that a unit begins with.
-#[derive(Clone, Copy)]
-pub(crate) struct Root<'a> {
-    /// What it is called in findings.
-    pub name: &'a str,
-    pub text: &'a Text,
-    pub project: &'a Project,
-    pub role: Role,
-}
 
 /// What a unit was read to.
 #[derive(Clone)]
