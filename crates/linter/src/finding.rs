@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Deserializer, Serialize};
 use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
-use crate::rule::{Category, FixForm, Level};
+use crate::level::{Category, Level};
 
 /// A place and what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,6 +221,37 @@ pub struct Fix<E = Edit> {
     pub edits: Vec<E>,
     /// It may be had in another form as well, which has not been proved yet.
     pub other_form: Option<OtherForm>,
+}
+
+/// How a fix that takes more than a line is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FixForm {
+    /// A function of the file, and a call of it: short where it stands.
+    #[default]
+    Helper,
+    /// All in its place: often faster.
+    Inline,
+}
+
+impl FixForm {
+    pub const ALL: [FixForm; 2] = [FixForm::Helper, FixForm::Inline];
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FixForm::Helper => "helper",
+            FixForm::Inline => "inline",
+        }
+    }
+
+    #[must_use]
+    pub fn other(self) -> FixForm {
+        match self {
+            FixForm::Helper => FixForm::Inline,
+            FixForm::Inline => FixForm::Helper,
+        }
+    }
 }
 
 /// Another form of a fix.

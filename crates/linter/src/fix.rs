@@ -9,11 +9,11 @@ use crate::place::MAIN_FILE;
 /// How often [`settle`] looks again.
 pub const MAX_PASSES: usize = 100;
 
-/// The translation unit with edits made in its *expanded* text, and the entry point `entry` in it: what a proof of a
-/// fix is about. `None` where an edit lies outside the text, or the entry point is not there any more.
+/// The translation unit with edits in its *expanded* text, and the entry point `entry` in it: the subject of a proof
+/// of a fix. `None` where an edit is outside the text, or the entry point is gone.
 ///
-/// No more of it is read than the entry point needs: what else a file has costs a proof next to nothing. Where it calls
-/// what is not there, all is.
+/// It reads only what the entry point needs, so the rest of a file costs a proof next to nothing. An entry point that
+/// calls unknown functions needs everything.
 #[must_use]
 pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Option<(Shader, FunctionId)> {
     let edited = Edited::new(shader, edits.iter().map(Edit::splice).collect())?;
@@ -31,7 +31,7 @@ pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Optio
     Some((fixed, entry))
 }
 
-/// The translation unit, and the same with edits made in its *expanded* text, both read whole, with the entry point `entry`
+/// The translation unit without and with edits in its *expanded* text, both read whole, with the entry point `entry`
 /// in each.
 #[must_use]
 pub fn whole_shaders(
@@ -48,7 +48,7 @@ pub fn whole_shaders(
 }
 
 impl Edit {
-    /// What it does to the expanded text.
+    /// The edit of the expanded text.
     #[must_use]
     pub fn splice(&self) -> Splice {
         let text = self.expanded.as_ref().unwrap_or(&self.text);
@@ -64,8 +64,8 @@ impl Edit {
     }
 }
 
-/// The entry point of another reading that `entry` is in this one. Overloads may share the name, and are all read if one
-/// is: it is the one with as many entry points of that name before it.
+/// The counterpart of `entry` in another reading. Overloads may share the name, and a reading has all of them or
+/// none: the counterpart has as many entry points of that name before it.
 fn counterpart(shader: &Shader, entry: FunctionId, other: &Shader) -> Option<FunctionId> {
     let wanted = shader.functions.get(entry.0 as usize)?;
     let of_name = |shader: &Shader| -> Vec<FunctionId> {
@@ -83,11 +83,11 @@ fn counterpart(shader: &Shader, entry: FunctionId, other: &Shader) -> Option<Fun
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     pub text: Vec<u8>,
-    /// Number of fixes made; the others were in conflict with these.
+    /// The number of fixes made; the others conflict with these.
     pub count: usize,
 }
 
-/// Makes those fixes that do not touch the same text, the first of two in conflict.
+/// Makes the fixes that do not touch the same text; of two that conflict, the first.
 #[must_use]
 pub fn apply<'a>(text: &[u8], fixes: impl IntoIterator<Item = &'a Fix<FileEdit>>) -> Applied {
     let mut accepted: Vec<&FileEdit> = Vec::new();
@@ -131,23 +131,23 @@ fn in_conflict(a: &FileEdit, b: &FileEdit) -> bool {
     (a.start < b.end && b.start < a.end) || (a.start == b.start && (a.start == a.end || b.start == b.end))
 }
 
-/// A file's text once no fix is left to make, or after [`MAX_PASSES`].
+/// A file's text without remaining fixes, or after [`MAX_PASSES`].
 #[derive(Clone, Debug)]
 pub struct Settled<T> {
     pub text: Vec<u8>,
-    /// The rules whose fixes were made, in that order.
+    /// The rules whose fixes were made, in order.
     pub fixed: Vec<&'static str>,
-    /// What the last look at the text showed.
+    /// The result of the last look at the text.
     pub last: T,
 }
 
 /// Looks at the text, makes a fix, and looks again until none is left.
 ///
-/// Each fix was proved of the text as it was, and none of them together: a wave form may need a barrier that another
-/// one takes away, and where one barrier ends two races there would be two. So they are made one by one; only comments
-/// are taken away all at once.
+/// Each fix was proved for the text as it was, and no two of them together: a wave form may need a barrier that
+/// another one removes, and two fixes for two races may add two barriers where one suffices. So fixes are made one by
+/// one, except for those that remove comments.
 ///
-/// `look` reads a text, `diagnostics` gets at what it found.
+/// `look` reads a text, `diagnostics` returns its findings.
 pub fn settle<T>(
     text: &[u8],
     unsafe_too: bool,
@@ -168,7 +168,8 @@ pub fn settle<T>(
         let (of_atomics, of_others): (Vec<_>, Vec<_>) = of_code
             .into_iter()
             .partition(|(diagnostic, _)| diagnostic.verdict == Verdict::Refines);
-        // What decides by an atomic's old value is harder to follow behind its fix: the last one comes first.
+        // Code that depends on an atomic's old value is harder to follow behind the atomic's fix: the last one comes
+        // first.
         let mut of_code = of_others.into_iter().chain(of_atomics.into_iter().rev());
         let one = of_code.find(|(_, fix)| apply(&text, [*fix]).count > 0);
         let made: Vec<_> = one.into_iter().chain(of_comments).collect();
@@ -176,7 +177,7 @@ pub fn settle<T>(
         if applied.count == 0 || applied.text == text {
             break;
         }
-        // Those that could not be made beside others are of comments, the last ones.
+        // The fixes of comments that conflicted come last.
         let rules = made.iter().map(|(diagnostic, _)| diagnostic.rule);
         fixed.extend(rules.take(applied.count));
         text = applied.text;

@@ -1,10 +1,10 @@
-//! How a file writes parentheses and braces, and new text as it does.
+//! How a file writes parentheses and braces, so that new text does the same.
 //!
-//! All that changes is white space, and braces around one statement: the text means what it meant.
+//! Only white space changes, and braces around single statements: the meaning stays.
 
 use shaderlint_hlsl::blank_comments;
 
-/// What most places of a file do.
+/// The habits of most places of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Habits {
     /// `if(x)`.
@@ -23,7 +23,7 @@ pub(crate) struct Habits {
     hangs_functions: bool,
 }
 
-/// Places that do it, less places that do not.
+/// The places with a habit, minus those without.
 #[derive(Default)]
 struct Counts {
     tight_keywords: isize,
@@ -62,19 +62,19 @@ impl Habits {
             has_open_headers: counts.open_headers > 0,
             has_open_calls: counts.open_calls > 0,
             has_open_brackets: counts.open_brackets > 0,
-            // One is no habit.
+            // A single place is no habit.
             braces_single: counts.braced > 1,
             hangs_headers: counts.hanging_headers > 0,
             hangs_functions: counts.hanging_functions > 0,
         }
     }
 
-    /// A text whose lines go in by four spaces, as a file of these habits has it.
+    /// A text with four spaces for each step, rewritten to the habits of the file.
     pub fn applied(self, text: &str) -> String {
         let mut lines: Vec<String> = Vec::new();
         let mut rest = text.split('\n').peekable();
         while let Some(line) = rest.next() {
-            // What stands in comments is not told from code.
+            // This does not tell comments from code.
             if line.contains("//") || line.contains("/*") {
                 lines.push(line.to_owned());
                 continue;
@@ -109,10 +109,10 @@ impl Habits {
         lines.join("\n")
     }
 
-    /// A line with blanks in its pairs.
+    /// A line with blanks inside its pairs.
     fn spaced(self, line: &str) -> String {
         let mut spaced = String::with_capacity(line.len());
-        // Whether blanks go inside of each pair that is open.
+        // Whether blanks go inside each open pair.
         let mut pairs: Vec<bool> = Vec::new();
         let mut characters = line.char_indices().peekable();
         while let Some((at, character)) = characters.next() {
@@ -174,14 +174,14 @@ impl Counts {
                 let parts = |by: u8| block.split(|byte| *byte == by).count();
                 self.braced += isize::from(parts(b';') == 2 && parts(b'{') == 2);
             }
-            // That of a `do`.
+            // The `while` of a `do`.
             None | Some(b';') => {}
             Some(_) => self.braced -= 1,
         }
     }
 }
 
-/// Whether a blank begins what is in a pair that a text follows on.
+/// Whether a blank follows the opening of a pair.
 fn is_open(inner: &[u8]) -> isize {
     match inner.first() {
         None | Some(b')' | b']' | b'\r' | b'\n') => 0,
@@ -206,7 +206,7 @@ fn pair(text: &[u8], [opening, closing]: [u8; 2]) -> Option<usize> {
     Some(end + 1)
 }
 
-/// The word that a text ends with, be it before blanks.
+/// The last word of a text, before any blanks.
 fn last_word(text: &[u8]) -> &[u8] {
     let text = text.trim_ascii_end();
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -217,7 +217,7 @@ fn last_word(text: &[u8]) -> &[u8] {
     &text[start..]
 }
 
-/// Whether a line is the head of a statement, and nothing else.
+/// Whether a line is the head of a statement and nothing else.
 fn is_header(line: &str) -> bool {
     let line = line.trim();
     let starts = |word: &str| {
@@ -227,7 +227,7 @@ fn is_header(line: &str) -> bool {
     line == "else" || line.ends_with(')') && ["if", "for", "while", "else if"].into_iter().any(starts)
 }
 
-/// Whether a line is one statement, one step further in than this.
+/// Whether a line is a single statement, one step further in.
 fn is_single(line: &str, indent: usize) -> bool {
     let body = line.trim_start();
     line.len() - body.len() == indent + 4
@@ -281,7 +281,7 @@ mod tests {
             "uint Sum(uint value) {\n    // if (x)\n    if (WaveIsFirstLane()) {\n        InterlockedAdd(total, f(value));\n    }\n    \
              for (uint i = 0; i < 4; i++) {\n        a();\n        b();\n    }\n}"
         );
-        // Blocks of several statements say nothing of single ones.
+        // Blocks of several statements tell nothing about single ones.
         let file = "void f(uint a)\n{\n    if (a)\n    {\n        g(a);\n        h(a);\n    }\n    if (a)\n        h(a);\n}\n";
         assert_eq!(applied(file), FORM);
     }

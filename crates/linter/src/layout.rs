@@ -1,13 +1,13 @@
-//! How a file is laid out, and new text as it is.
+//! The layout of a file, so that new text has the same.
 
 use crate::habits::Habits;
 
-/// How the file writes its lines where an edit lands.
+/// The layout of lines at the place of an edit.
 pub(crate) struct Style<'a> {
     pub newline: &'static str,
-    /// The white space that the line starts with.
+    /// The white space at the start of the line.
     pub margin: &'a str,
-    /// What a line within a block has before it more than the block.
+    /// The further white space of a line in a block.
     step: String,
     file: &'a [u8],
 }
@@ -37,13 +37,14 @@ impl<'a> Style<'a> {
         })
     }
 
-    /// `text` with the file's habits, line endings and steps, which it has as four spaces; each line but the first behind the margin.
+    /// `text`, which has four spaces for each step, with the file's habits, line endings and steps; each line but the
+    /// first begins at the margin.
     pub fn lay_out(&self, text: &str) -> String {
         let mut laid_out = String::with_capacity(text.len());
         for (number, line) in Habits::of(self.file).applied(text).split('\n').enumerate() {
             if number > 0 {
                 laid_out.push_str(self.newline);
-                // The last, empty line of `Before` needs the margin too: the old text follows on it.
+                // The last, empty line of `Before` needs the margin too, since the old text follows on it.
                 laid_out.push_str(self.margin);
             }
             let body = line.trim_start_matches("    ");
@@ -55,8 +56,8 @@ impl<'a> Style<'a> {
     }
 }
 
-/// The step by which a file's lines go in: what most lines behind one that ends in `{` have more than that; `None` where there is no
-/// such line.
+/// The indentation step of a file: the further white space of most lines behind one that ends in `{`; `None` without
+/// such a line.
 fn step(text: &[u8]) -> Option<&str> {
     let mut counts: std::collections::BTreeMap<&[u8], usize> = std::collections::BTreeMap::new();
     let mut opening: Option<&[u8]> = None;

@@ -4,14 +4,11 @@
 //! `allow-file`, alone on its line, speaks for the whole file. Both name rules: there is no form for all of them, since
 //! that would silence what nobody has looked at.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
 
-use crate::finding::{Diagnostic, FileEdit, Fix, Label, Safety, Verdict};
 use crate::place::MAIN_FILE;
-use crate::rule::{Level, Rule};
 
 /// What a comment for the linter has in it.
 const MARK: &[u8] = b"shaderlint:";
@@ -26,21 +23,21 @@ pub struct Suppression {
     /// What is said after the colon; may be empty.
     pub reason: String,
     /// The offsets at which a finding that it silences begins.
-    reach: Range<usize>,
+    pub(crate) reach: Range<usize>,
     /// What to take out if it is not needed, and what stands there then.
     whole: (Range<usize>, &'static str),
 }
 
 impl Suppression {
-    /// Where it names `rule`, if it silences what `rule` finds at `offset`.
-    fn allows(&self, rule: &Rule, offset: u32) -> Option<&Range<usize>> {
+    /// Where it names a rule by one of its names, if it silences what that rule finds at `offset`.
+    fn allows(&self, names_rule: impl Fn(&str) -> bool, offset: u32) -> Option<&Range<usize>> {
         let reaches = self.reach.contains(&(offset as usize));
         let mut ids = self.ids.iter().filter(|_| reaches);
-        ids.find(|(_, id)| rule.is_named(id)).map(|(place, _)| place)
+        ids.find(|(_, id)| names_rule(id)).map(|(place, _)| place)
     }
 
     /// The edit after which it does not name its `number`th rule any more: a place, and what stands there then.
-    fn without(&self, number: usize) -> (Range<usize>, &'static str) {
+    pub(crate) fn without(&self, number: usize) -> (Range<usize>, &'static str) {
         let start = |number: usize| self.ids.get(number).map(|(place, _)| place.start);
         let end = |number: usize| self.ids.get(number).map(|(place, _)| place.end);
         match (start(number), start(number + 1)) {
@@ -269,7 +266,7 @@ fn problem(place: Range<usize>, message: String) -> Problem {
     Problem::new(message, Some(in_main_file(place)))
 }
 
-fn in_main_file(place: Range<usize>) -> FileSpan {
+pub(crate) fn in_main_file(place: Range<usize>) -> FileSpan {
     let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
     FileSpan {
         file: MAIN_FILE,
@@ -278,35 +275,25 @@ fn in_main_file(place: Range<usize>) -> FileSpan {
     }
 }
 
-/// What was found and silenced.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Allowed {
-    pub finding: Diagnostic,
-    /// Where the comment names the rule.
-    pub by: FileSpan,
-    /// Why, as the comment has it; may be empty.
-    pub reason: String,
-}
-
 /// The suppressions in the files of a unit.
-pub(crate) struct OfFiles(Vec<(FileId, Vec<Suppression>)>);
+pub(crate) struct SuppressionIndex(Vec<(FileId, Vec<Suppression>)>);
 
-impl OfFiles {
-    pub fn of(sources: &Sources) -> OfFiles {
+impl SuppressionIndex {
+    pub fn of(sources: &Sources) -> SuppressionIndex {
         let files = (0..).map(FileId).zip(&sources.files);
         let read = files.map(|(id, file)| (id, suppressions(&file.text).0));
-        OfFiles(read.filter(|(_, found)| !found.is_empty()).collect())
+        SuppressionIndex(read.filter(|(_, found)| !found.is_empty()).collect())
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Where, and why, a comment allows what `rule` found at `place`.
-    pub fn allowing(&self, rule: &Rule, place: FileSpan) -> Option<(FileSpan, String)> {
+    /// Where, and why, a comment allows what a rule of these names found at `place`.
+    pub fn allowing(&self, names_rule: impl Fn(&str) -> bool, place: FileSpan) -> Option<(FileSpan, String)> {
         let (_, of_file) = self.0.iter().find(|(id, _)| *id == place.file)?;
         of_file.iter().find_map(|suppression| {
-            let named = suppression.allows(rule, place.start)?.clone();
+            let named = suppression.allows(&names_rule, place.start)?.clone();
             let by = FileSpan {
                 file: place.file,
                 ..in_main_file(named)
@@ -314,67 +301,6 @@ impl OfFiles {
             Some((by, suppression.reason.clone()))
         })
     }
-}
-
-/// What `rule` says of comments of the main file that silence nothing. `used` are the places at which comments name a
-/// rule that finds something there; `is_judged` says whether rules of this name are to be judged.
-#[must_use]
-pub fn unused_suppressions(
-    rule: &Rule,
-    level: Level,
-    suppressions: &[Suppression],
-    used: &[FileSpan],
-    is_judged: impl Fn(&str) -> bool,
-) -> Vec<Diagnostic> {
-    let mut unused = Vec::new();
-    let used: HashSet<&FileSpan> = used.iter().collect();
-    // Those that silence what is said here.
-    let names_rule = |one: &&Suppression| one.ids.iter().any(|(_, id)| rule.is_named(id));
-    let own: Vec<&Suppression> = suppressions.iter().filter(names_rule).collect();
-    for suppression in suppressions {
-        for (number, (place, id)) in suppression.ids.iter().enumerate() {
-            let place = in_main_file(place.clone());
-            let is_allowed = own.iter().any(|one| one.reach.contains(&(place.start as usize)));
-            if used.contains(&place) || is_allowed || rule.is_named(id) || !is_judged(id) {
-                continue;
-            }
-            let (without, text) = suppression.without(number);
-            let title = if suppression.ids.len() < 2 {
-                "remove the comment".to_owned()
-            } else {
-                format!("remove `{id}`")
-            };
-            unused.push(Diagnostic {
-                rule: rule.id,
-                kernels: Vec::new(),
-                is_of_first: false,
-                category: rule.category,
-                level,
-                message: format!("`{id}` is allowed here but not found"),
-                shape: None,
-                verdict: Verdict::Unused,
-                primary: Label {
-                    place,
-                    text: String::new(),
-                },
-                secondary: Vec::new(),
-                notes: vec!["left here it would silence what comes later, unseen".to_owned()],
-                fix: Some(Fix {
-                    title,
-                    safety: Safety::Safe,
-                    proof: None,
-                    notes: Vec::new(),
-                    edits: vec![FileEdit {
-                        place: in_main_file(without),
-                        text: text.to_owned(),
-                    }],
-                    other_form: None,
-                }),
-                no_fix: None,
-            });
-        }
-    }
-    unused
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-use shaderlint_hlsl::{Expr, ExprKind, Function, NoIncludes, Stmt, StmtKind, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Function, NoIncludes, Span, Stmt, StmtKind, Type};
 
 use super::*;
 use crate::finding::{At, Edit, Fix, Label, Safety, Verdict};
 use crate::fix::settle;
-use crate::rule::Category;
 
 /// Finds every `old` and replaces it by `new;`, on two lines.
 const RULE: Rule = Rule {
@@ -196,31 +195,6 @@ fn a_fix_in_a_shared_function_needs_every_entry_point_to_agree() {
     assert!(is_fixed(&shader(helper), &[run(1, 64)]));
     let pixels = format!("{helper} float4 p() : SV_Target {{ h(); return 0; }}");
     assert!(!is_fixed(&shader(&pixels), &[run(1, 64)]));
-}
-
-#[test]
-fn a_fix_calls_no_intrinsic_whose_name_a_variable_has() {
-    let holder = [FunctionId(0)];
-    let sum = "x = WaveActiveSum(1);";
-    assert_eq!(
-        hidden(&shader("void a(uint WaveActiveSum) {}"), &holder, sum),
-        Some("WaveActiveSum")
-    );
-    assert_eq!(
-        hidden(&shader("static uint WaveActiveSum; void a() {}"), &holder, sum),
-        Some("WaveActiveSum")
-    );
-    assert_eq!(
-        hidden(
-            &shader("void a(uint sum) {} void b(uint WaveActiveSum) {}"),
-            &holder,
-            sum
-        ),
-        None
-    );
-    // A variable that the kernel has for itself, as `InterlockedAdd(Counter[0], 1, dst);` has.
-    let claim = "InterlockedAdd(Counter[0], waveTotal, dst);";
-    assert_eq!(hidden(&shader("void a(uint dst) {}"), &holder, claim), None);
 }
 
 #[test]

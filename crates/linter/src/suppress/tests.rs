@@ -4,7 +4,9 @@ use shaderlint_hlsl::SourceFile;
 
 use super::*;
 use crate::fix::apply;
-use crate::rule::Category;
+use crate::level::{Category, Level};
+use crate::rule::Rule;
+use crate::unused::unused_suppressions;
 
 const RULE: Rule = Rule {
     id: "a-rule",
@@ -24,8 +26,8 @@ fn reason(text: &str) -> Option<String> {
     };
     let sources = Sources { files: vec![file] };
     let place = in_main_file(start..start + 5);
-    OfFiles::of(&sources)
-        .allowing(&RULE, place)
+    SuppressionIndex::of(&sources)
+        .allowing(|id| RULE.is_named(id), place)
         .map(|(_, reason)| reason)
 }
 
