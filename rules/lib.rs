@@ -1,9 +1,16 @@
 //! The rules, one a file, and the only list of them.
 //!
-//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `scan` and the modules
-//! it uses.
+//! The rules stand on four floors, each on those before it: `source` reads the files of a unit, `describe` puts into words
+//! what a run showed, `fixes` writes fixes and proves them, `findings` has the findings that several rules report.
+//!
+//! **Invariants.** No I/O. A rule knows no other rule, and a floor none above it.
 
 #![forbid(unsafe_code)]
+
+mod describe;
+mod findings;
+mod fixes;
+mod source;
 
 mod correctness {
     pub(crate) mod divergent_barrier;
@@ -24,40 +31,6 @@ mod performance {
 mod suppression {
     pub(crate) mod unused_suppression;
 }
-
-mod advice;
-mod claim;
-mod configuration;
-mod declaring;
-mod element;
-mod expansion;
-mod form;
-mod group_helper;
-mod last_calls;
-mod lines;
-mod missing_barrier;
-mod moved;
-mod padding;
-mod proof;
-mod proved;
-mod races;
-mod refusal;
-mod repair;
-mod scan;
-mod several_barriers;
-mod shuffle;
-mod sole_use;
-mod statements;
-mod totals;
-mod unit;
-mod wave_atomic;
-mod wave_bins;
-mod wave_choice;
-mod wave_form;
-mod wave_reduction;
-mod wave_scan;
-mod witness;
-mod written;
 
 use shaderlint_linter::Rule;
 

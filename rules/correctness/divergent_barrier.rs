@@ -4,9 +4,9 @@ use shaderlint_hlsl::{Span, StmtKind};
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::{Around, Divergence, Point, uses_shared_memory};
 
-use crate::statements::statements_around;
-use crate::unit::words;
-use crate::witness;
+use crate::describe::witness;
+use crate::source::statements::statements_around;
+use crate::source::words::words;
 
 pub(crate) const RULE: Rule = Rule {
     id: "divergent-barrier",
@@ -26,8 +26,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let Divergence { here, away, .. } = divergence;
     let given = given(divergence);
     let pass = witness::pass(context, &divergence.around);
-    // Where there was no barrier before, this one is the first: that goes without saying.
-    // One that only some inputs lead to need not be passed for those that are named.
+    // A first barrier needs no mention. One that only some inputs reach need not be passed for the named ones.
     let is_passed = |since: &Point| {
         let calls = since.around.iter().filter_map(|around| match around {
             Around::Call(call) => Some(*call),
@@ -103,14 +102,14 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     }
 }
 
-/// Whether a statement stands under a condition.
+/// Whether a statement is under a condition.
 fn is_conditional(context: &Context<'_>, place: Span) -> bool {
     let around = statements_around(context.shader, place).unwrap_or_default();
     let mut around = around.iter();
     around.any(|statement| matches!(statement.kind, StmtKind::If { .. } | StmtKind::Switch { .. }))
 }
 
-/// For which values of the host it happens, in the first group.
+/// The values from the host for which it happens, in the first group.
 fn given(divergence: &Divergence) -> String {
     let values: Vec<String> = divergence.given.iter().map(ToString::to_string).collect();
     if values.is_empty() {

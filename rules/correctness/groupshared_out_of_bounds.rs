@@ -4,7 +4,7 @@ use shaderlint_hlsl::Type;
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::OutOfBounds;
 
-use crate::witness;
+use crate::describe::witness;
 
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-out-of-bounds",

@@ -3,8 +3,9 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Rule, Verdict};
 use shaderlint_simt::Race;
 
-use crate::races::{Told, verb};
-use crate::{races, repair, witness};
+use crate::describe::races::{self, Told, verb};
+use crate::describe::witness;
+use crate::fixes::barriers::repair;
 
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-race",

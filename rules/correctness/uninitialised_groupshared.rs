@@ -3,7 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::Uninitialised;
 
-use crate::witness;
+use crate::describe::witness;
 
 pub(crate) const RULE: Rule = Rule {
     id: "uninitialised-groupshared",

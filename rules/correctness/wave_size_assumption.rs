@@ -4,8 +4,9 @@ use shaderlint_hlsl::Span;
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
 
-use crate::unit::Unit;
-use crate::{lines, races, witness};
+use crate::describe::{races, witness};
+use crate::source::lines;
+use crate::source::unit::Unit;
 
 pub(crate) const RULE: Rule = Rule {
     id: "wave-size-assumption",
@@ -37,7 +38,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
             expected,
             got,
         } => (
-            // Which of the two is meant is not known.
+            // The author may mean either result.
             format!("the result in {waves} is not that in {elsewhere}"),
             name,
             format!("thread {thread} writes {got} to {place}; in {elsewhere} it gets {expected}"),
@@ -63,7 +64,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
             if dependence.is_in_part {
                 "what becomes of it in other waves was not proved: they have 4 to 128 lanes".to_owned()
             } else if dependence.map == LaneMap::Linear {
-                // Whoever asks for the size of waves knows that they are of several.
+                // A kernel that asks for the wave size knows that it varies.
                 let all = if Unit::of(context.shader).is_expanded(context.shader, b"WaveGetLaneCount") {
                     "make this right for all of them"
                 } else {
@@ -98,7 +99,7 @@ fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String,
 }
 
 fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, String) {
-    // In waves of other sizes another element may be the one.
+    // Waves of other sizes may race on other elements.
     let raced_on = match (race.wave_size, context.global(race.array)) {
         (Some(_), Some(array)) => array.name.clone(),
         _ => witness::element(context, race.array, race.index),
@@ -110,7 +111,7 @@ fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, Stri
     )
 }
 
-/// `waves of 4, 8 and 16 lanes`, and how they are packed where that is not the usual way.
+/// `waves of 4, 8 and 16 lanes`, with their packing where it is unusual.
 fn waves(dependence: &WaveDependence) -> String {
     let sizes: Vec<String> = dependence.sizes.iter().map(u32::to_string).collect();
     let sizes = lines::listed(&sizes);

@@ -3,7 +3,8 @@
 use shaderlint_linter::{Category, Context, Finding, Rule};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found};
 
-use crate::claim;
+use crate::describe::claim;
+use crate::findings::atomic;
 
 pub(crate) const RULE: Rule = Rule {
     id: "atomic-slot-claim",
@@ -23,7 +24,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             claim::threads(slot),
             claim::counter(context, slot)
         );
-        claim::finding(context, RULE.id, slot, message, advice(slot))
+        atomic::finding(context, RULE.id, slot, message, advice(slot))
     }));
 }
 

@@ -3,7 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Rule};
 use shaderlint_simt::Shape;
 
-use crate::scan;
+use crate::findings::scan;
 
 pub(crate) const RULE: Rule = Rule {
     id: "blelloch-scan",

@@ -3,8 +3,10 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
-use crate::refusal::{self, Refusal};
-use crate::{scan, shuffle, wave_form, wave_reduction};
+use crate::describe::collective;
+use crate::findings::{LEAST, lane_reads};
+use crate::fixes::waves::refusal::{self, Refusal};
+use crate::fixes::waves::{reduction, replacement};
 
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-reduction",
@@ -20,44 +22,44 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let collectives = context.analysis.collectives.iter();
-    let reductions = collectives.filter(|found| found.kind == Kind::Reduction && found.count >= scan::LEAST);
+    let reductions = collectives.filter(|found| found.kind == Kind::Reduction && found.count >= LEAST);
     findings.extend(reductions.filter_map(|reduction| finding(context, reduction)));
-    findings.extend(shuffle::reductions(context, RULE.id));
+    findings.extend(lane_reads::reductions(context, RULE.id));
 }
 
-/// `None` where the total is but a part of what the statements are for: a merge of two sorted halves leaves the least of
-/// all elements in the first.
+/// `None` where the total is only a part of the result: a merge of two sorted halves also leaves the least of all
+/// elements in the first.
 fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
-    // Whether more than these results is used shows in a run to the end alone.
+    // Only a run to the end shows whether other results are used.
     if reduction.may_be_of_sorted() && context.analysis.stopped.is_some() {
         return None;
     }
-    let (proved, why_not) = match wave_form::fix(context, reduction) {
+    let (proved, why_not) = match replacement::fix(context, reduction) {
         Ok(proved) => (Some(proved), None),
         Err(Refusal::HasOtherUses) => return None,
         Err(why_not) => (None, Some(why_not)),
     };
     let needed = ShaderModel::WAVES;
     let form = match &proved {
-        Some(proved) => wave_form::needs(reduction, proved, needed),
-        // By an atomic, whichever lanes the waves have.
-        None if wave_reduction::atomic(reduction).is_some() => {
-            format!("a wave form needs shader model {needed} and {}", wave_form::ANY)
+        Some(proved) => replacement::needs(reduction, proved, needed),
+        // An atomic combines the waves, whichever lanes they have.
+        None if reduction::atomic(reduction).is_some() => {
+            format!("a wave form needs shader model {needed} and {}", replacement::ANY)
         }
         None => format!("a wave form needs shader model {needed}"),
     };
     let worth = refusal::worth(why_not.as_ref());
     let fix = proved.map(|proved| proved.fix);
-    let mut notes = vec![scan::proof(context, reduction), form];
-    notes.extend(scan::beside(context, reduction));
-    notes.extend(scan::alone(context, reduction));
-    notes.extend(scan::of_macro(context, reduction));
-    notes.extend(wave_form::of_floats(reduction));
-    let lacks_atomic = wave_reduction::atomic(reduction).is_none() && context.has_rows();
+    let mut notes = vec![collective::proof(context, reduction), form];
+    notes.extend(collective::beside(context, reduction));
+    notes.extend(collective::alone(context, reduction));
+    notes.extend(collective::of_macro(context, reduction));
+    notes.extend(replacement::of_floats(reduction));
+    let lacks_atomic = reduction::atomic(reduction).is_none() && context.has_rows();
     let no_fix = why_not.map(|why_not| match why_not {
         Refusal::NoForm(why) if lacks_atomic && why.reason == refusal::NO_FORM => {
-            let (what, ty) = (scan::name(reduction.operator), reduction.element_name());
-            wave_form::no_packing(context, &format!("the {what} of {} {ty}s", reduction.count))
+            let (what, ty) = (collective::name(reduction.operator), reduction.element_name());
+            replacement::no_packing(context, &format!("the {what} of {} {ty}s", reduction.count))
         }
         why_not => why_not.no_fix(),
     });
@@ -66,17 +68,17 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         entry: context.entry,
         message: format!(
             "hand-rolled {} of {}",
-            scan::name(reduction.operator),
-            scan::elements(context, reduction)
+            collective::name(reduction.operator),
+            collective::elements(context, reduction)
         ),
-        shape: Some(scan::shape_id(reduction)),
-        verdict: scan::verdict(reduction),
+        shape: Some(collective::shape_id(reduction)),
+        verdict: collective::verdict(reduction),
         worth,
         primary: Label {
-            place: scan::head(context, reduction),
-            text: scan::effort(reduction),
+            place: collective::head(context, reduction),
+            text: collective::effort(reduction),
         },
-        secondary: scan::places(context, reduction),
+        secondary: collective::places(context, reduction),
         notes,
         fix,
         no_fix,

@@ -3,7 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Rule};
 use shaderlint_simt::Shape;
 
-use crate::{scan, shuffle};
+use crate::findings::{lane_reads, scan};
 
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-scan",
@@ -21,5 +21,5 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         Shape::Serial => Some("serial"),
         Shape::Other => Some("hand-rolled"),
     }));
-    findings.extend(shuffle::scans(context, RULE.id));
+    findings.extend(lane_reads::scans(context, RULE.id));
 }

@@ -3,7 +3,8 @@
 use shaderlint_linter::{Category, Context, Finding, Rule};
 use shaderlint_simt::{Atomic, Cells, Claim, Found};
 
-use crate::claim;
+use crate::describe::claim;
+use crate::findings::atomic;
 
 pub(crate) const RULE: Rule = Rule {
     id: "single-cell-atomic",
@@ -27,7 +28,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             claim::verb(sum),
             claim::counter(context, sum)
         );
-        claim::finding(context, RULE.id, sum, message, advice(sum))
+        atomic::finding(context, RULE.id, sum, message, advice(sum))
     }));
 }
 

@@ -4,7 +4,9 @@ use shaderlint_hlsl::calls;
 use shaderlint_linter::{Category, Context, Finding, Rule, ShaderModel};
 use shaderlint_simt::{Cells, Claim};
 
-use crate::{claim, wave_bins};
+use crate::describe::claim;
+use crate::findings::atomic;
+use crate::fixes::atomics::few_cells;
 
 pub(crate) const RULE: Rule = Rule {
     id: "small-bin-atomic",
@@ -23,7 +25,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             claim::threads(few),
             claim::counters(context, few)
         );
-        let mut finding = claim::finding(context, RULE.id, few, message, advice(context, few, bins))?;
+        let mut finding = atomic::finding(context, RULE.id, few, message, advice(context, few, bins))?;
         finding.notes.extend(of_one_call(context, few));
         Some(finding)
     }));
@@ -42,7 +44,7 @@ fn of_one_call(context: &Context<'_>, few: &Claim) -> Option<String> {
 }
 
 fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
-    if let Some((code, model)) = wave_bins::code(context, few) {
+    if let Some((code, model)) = few_cells::code(context, few) {
         let indented = code.replace('\n', "\n    ");
         return format!(
             "help: one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
@@ -53,7 +55,7 @@ fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
     } else {
         ("WaveActiveSum", "Sum")
     };
-    // What the atomic returns goes to each lane by its place among those of its cell.
+    // Each lane gets its part of the atomic's old value by its place among the lanes of its cell.
     let handed_out = |prefix: &str| {
         let is_unused = few.parts.as_ref().is_ok_and(|parts| parts.old.is_none());
         let part = format!(

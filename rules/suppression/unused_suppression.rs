@@ -2,8 +2,8 @@
 
 use shaderlint_linter::{Category, Rule};
 
-/// It looks at comments, once all other rules have said what they found: `unused_suppressions` of the linter. No run
-/// of a kernel shows it anything.
+/// It judges comments after all other rules: see `unused_suppressions` of the linter. No run of a kernel shows it
+/// anything.
 pub const RULE: Rule = Rule {
     id: "unused-suppression",
     category: Category::Suppression,

@@ -1,0 +1,64 @@
+//! The finding that the rules about atomics report.
+
+use shaderlint_linter::{Context, Finding, Fix, Label, Level, NoFix, Safety, ShaderModel, Verdict};
+use shaderlint_simt::{Cells, Claim};
+
+use crate::describe::claim as words;
+use crate::fixes::atomics::one_cell;
+
+/// The finding of a rule about an atomic. `None` where the target has no wave intrinsics.
+pub(crate) fn finding(
+    context: &Context<'_>,
+    rule: &'static str,
+    claim: &Claim,
+    message: String,
+    advice: String,
+) -> Option<Finding> {
+    if context.shader_model < ShaderModel::WAVES {
+        return None;
+    }
+    let mut notes = vec![words::proof(context, claim), advice];
+    notes.extend(words::measured(claim));
+    // With few cells the faster form depends on the keys: the message shows it, and no fix applies it.
+    let has_fix = claim.cells == Cells::One && context.wants_fixes;
+    let fix = has_fix.then(|| one_cell::fix(context, claim));
+    let mut no_fix = (claim.cells != Cells::One).then(|| {
+        let text = "which form is faster depends on how many threads of a wave meet";
+        NoFix::new("few-addresses", text)
+    });
+    let fix = match fix.transpose() {
+        // No measurement showed a gain, so nothing is applied unasked.
+        Ok(fix) => fix.map(|fix| Fix {
+            notes: one_cell::doubt(&fix).map(str::to_owned).into_iter().collect(),
+            safety: Safety::Unsafe,
+            ..fix
+        }),
+        Err(why) => {
+            no_fix = Some(why);
+            None
+        }
+    };
+    Some(Finding {
+        rule,
+        entry: context.entry,
+        message,
+        shape: Some(match claim.cells {
+            Cells::One => "one-address",
+            Cells::Few(_) => "few-addresses",
+        }),
+        verdict: Verdict::Refines,
+        // On the measured GPUs no wave form of an atomic was faster.
+        worth: Level::Info,
+        primary: Label {
+            place: claim.span,
+            text: match claim.cells {
+                Cells::One => "the threads of a wave may take turns at one address".to_owned(),
+                Cells::Few(bins) => format!("the threads of a wave may take turns at {bins} addresses"),
+            },
+        },
+        secondary: Vec::new(),
+        notes,
+        fix,
+        no_fix,
+    })
+}

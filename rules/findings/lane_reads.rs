@@ -1,0 +1,167 @@
+//! Findings about ladders that read other lanes.
+
+use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
+use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
+
+use crate::describe::collective;
+use crate::source::element;
+
+/// Scans for which there is an intrinsic. Minima and maxima have none: for them a ladder is the way.
+pub(crate) fn scans(context: &Context<'_>, rule: &'static str) -> Vec<Finding> {
+    let ladders = context.analysis.wave_ladders.iter();
+    let scans = ladders.filter(|ladder| {
+        ladder.kind != Kind::Reduction
+            && collective::has_prefix_intrinsic(ladder.operator)
+            && collective::needed_model(ladder.operator) <= context.shader_model
+    });
+    scans.map(|ladder| finding(context, rule, ladder)).collect()
+}
+
+pub(crate) fn reductions(context: &Context<'_>, rule: &'static str) -> Vec<Finding> {
+    let ladders = context.analysis.wave_ladders.iter();
+    let reductions =
+        ladders.filter(|ladder| ladder.kind == Kind::Reduction && context.shader_model >= ShaderModel::WAVES);
+    reductions.map(|ladder| finding(context, rule, ladder)).collect()
+}
+
+fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Finding {
+    let kind = match (ladder.kind, ladder.reversed) {
+        (Kind::InclusiveScan, false) => "inclusive scan",
+        (Kind::ExclusiveScan, false) => "exclusive scan",
+        (Kind::InclusiveScan, true) => "reversed inclusive scan",
+        (Kind::ExclusiveScan, true) => "reversed exclusive scan",
+        (Kind::Reduction, _) => collective::name(ladder.operator),
+    };
+    let reads = match ladder.reads {
+        (1, 1) => "1 read".to_owned(),
+        (least, most) if least == most => format!("{least} reads"),
+        (least, most) => format!("{least} to {most} reads"),
+    };
+    let mut notes = vec![proof(context, ladder), advice(ladder)];
+    if ladder.needs_both_arms {
+        notes.push(
+            "from HLSL 2021 on only the lanes that select an arm of `?:` evaluate it: the others are then not active, \
+             and reading them is undefined"
+                .to_owned(),
+        );
+    }
+    if !ladder.operator.is_exact() {
+        notes.push("floats are combined in another order: results differ in their last bits".to_owned());
+    }
+    Finding {
+        rule,
+        entry: context.entry,
+        message: format!(
+            "shuffle-ladder {kind} of a wave's {}s, in {}",
+            ladder.element.name(),
+            waves(&ladder.sizes)
+        ),
+        shape: Some("shuffle"),
+        verdict: if ladder.operator.is_exact() {
+            Verdict::Proved
+        } else {
+            Verdict::Reassociates
+        },
+        // In the measurements reads of other lanes were as fast.
+        worth: Level::Info,
+        primary: Label {
+            place: ladder.span,
+            text: format!("{reads} of other lanes one after the other"),
+        },
+        secondary: Vec::new(),
+        notes,
+        fix: None,
+        no_fix: Some(NoFix::new(
+            "lane-reads",
+            "none is written for ladders of lane reads",
+        )),
+    }
+}
+
+fn waves(sizes: &[u32]) -> String {
+    match sizes {
+        [only] => format!("waves of {only}"),
+        [least, .., most] => format!("waves of {least} to {most}"),
+        [] => "waves of no size".to_owned(),
+    }
+}
+
+/// The proved statement, as a formula.
+fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
+    let name = |elements: &Elements| element::register(context, ladder.function, elements);
+    let (input, output) = (name(&ladder.input), name(&ladder.output));
+    let (from, to) = match (ladder.kind, ladder.reversed) {
+        (Kind::Reduction, _) => ("the first lane", "the last lane"),
+        (Kind::InclusiveScan, false) => ("the first lane", "lane i"),
+        (Kind::ExclusiveScan, false) => ("the first lane", "lane i-1"),
+        (Kind::InclusiveScan, true) => ("lane i", "the last lane"),
+        (Kind::ExclusiveScan, true) => ("lane i+1", "the last lane"),
+    };
+    let combined = collective::combined(ladder.operator, &format!("{from}'s {input}"), &format!("{to}'s"));
+    let holder = match (ladder.kind, ladder.holders) {
+        (Kind::Reduction, Holders::AllLanes) => "all lanes'",
+        (Kind::Reduction, Holders::FirstLane) => "the first lane's",
+        _ => "lane i's",
+    };
+    let up_to = if ladder.operator.is_exact() {
+        ""
+    } else {
+        ", up to rounding"
+    };
+    let packing = if context.has_rows() {
+        "threads in order, row by row or in 2\u{d7}2 quads"
+    } else {
+        "consecutive threads"
+    };
+    let versions = if ladder.needs_both_arms {
+        ", before HLSL 2021"
+    } else {
+        ""
+    };
+    format!("proved: {holder} {output} ends as {combined}{up_to}, in waves that hold {packing}{versions}")
+}
+
+/// The intrinsics with the same result.
+fn advice(ladder: &WaveLadder) -> String {
+    let (function, sign) = match ladder.operator {
+        Operator::Add | Operator::FloatAdd => ("Sum", "+"),
+        Operator::Mul | Operator::FloatMul => ("Product", "\u{d7}"),
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => ("Min", ""),
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => ("Max", ""),
+        Operator::And => ("BitAnd", "&"),
+        Operator::Or => ("BitOr", "|"),
+        Operator::Xor => ("BitXor", "^"),
+    };
+    let needed = collective::needed_model(ladder.operator);
+    let prefix = if needed > ShaderModel::WAVES {
+        format!("WaveMultiPrefix{function}")
+    } else {
+        format!("WavePrefix{function}")
+    };
+    let has_inverse = matches!(ladder.operator, Operator::Add | Operator::Xor);
+    match (ladder.kind, ladder.reversed) {
+        (Kind::Reduction, _) => {
+            let waves = ShaderModel::WAVES;
+            format!("WaveActive{function} leaves it with every active lane; it needs shader model {waves}")
+        }
+        (Kind::InclusiveScan, false) => {
+            format!("{prefix} {sign} the lane's own element is the same; it needs shader model {needed}")
+        }
+        (Kind::ExclusiveScan, false) => format!("{prefix} is the same; it needs shader model {needed}"),
+        (_, true) if has_inverse => {
+            let own = if ladder.kind == Kind::ExclusiveScan {
+                " and the lane's own element"
+            } else {
+                ""
+            };
+            format!(
+                "WaveActive{function} is what the scan has in total; without {prefix}{own} it is the same; that needs \
+                 shader model {needed}"
+            )
+        }
+        (_, true) => format!(
+            "WaveActive{function} is what the scan has in total; {prefix} scans from the first lane on and needs shader \
+             model {needed}"
+        ),
+    }
+}

@@ -1,0 +1,110 @@
+//! The finding that the rules about scans report.
+
+use shaderlint_linter::{Context, Finding, Label, Level, NoFix};
+use shaderlint_simt::{Collective, Kind, Shape};
+
+use crate::describe::collective;
+use crate::findings::LEAST;
+use crate::fixes::waves::refusal::{self, Refusal};
+use crate::fixes::waves::{replacement, scan as forms};
+
+/// The findings of a rule about the scans whose shape has a `name`.
+pub(crate) fn findings(
+    context: &Context<'_>,
+    rule: &'static str,
+    name: impl Fn(Shape) -> Option<&'static str>,
+) -> Vec<Finding> {
+    let collectives = context.analysis.collectives.iter();
+    let scans = collectives.filter(|found| found.kind != Kind::Reduction && found.count >= LEAST);
+    // The reach of a ladder shows its shape only where it scans all elements from the first.
+    let shape = |scan: &Collective| match scan.shape {
+        Shape::Tree if scan.reversed || scan.segment != scan.count => Shape::Other,
+        shape => shape,
+    };
+    scans
+        .filter_map(|scan| finding(context, rule, name(shape(scan))?, scan))
+        .collect()
+}
+
+/// `None` where the target has no wave intrinsic for the scan.
+fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collective) -> Option<Finding> {
+    let needed = collective::needed_model(scan.operator);
+    if needed > context.shader_model {
+        return None;
+    }
+    let kind = match (scan.kind == Kind::InclusiveScan, scan.reversed) {
+        (true, false) => "inclusive",
+        (false, false) => "exclusive",
+        (true, true) => "reversed inclusive",
+        (false, true) => "reversed exclusive",
+    };
+    let (proved, why_not) = match replacement::fix(context, scan) {
+        Ok(proved) => (Some(proved), None),
+        Err(why_not) => (None, Some(why_not)),
+    };
+    let mut notes = vec![collective::proof(context, scan)];
+    notes.push(if !collective::has_prefix_intrinsic(scan.operator) {
+        format!(
+            "within a wave the same ladder can read its neighbours by WaveReadLaneAt, without a barrier; it needs shader \
+             model {needed}"
+        )
+    } else if let Some(proved) = &proved {
+        replacement::needs(scan, proved, needed)
+    } else {
+        let in_one_row = if context.has_rows() {
+            let lanes: u32 = context.analysis.group_size.iter().product();
+            format!(
+                ": make the group {lanes}\u{d7}1\u{d7}1 and work out its coordinates from SV_GroupIndex"
+            )
+        } else {
+            String::new()
+        };
+        format!(
+            "a wave form needs shader model {needed}; one in which each thread scans its own element also needs \
+             {}{in_one_row}",
+            replacement::LINEAR
+        )
+    });
+    let fix = proved.map(|proved| proved.fix);
+    let is_slower = context.has_rows() && scan.count >= forms::SLOWER_BY_ONE_WAVE;
+    if is_slower {
+        notes.push(
+            "a scan by one wave, which needs nothing of that, took longer than the ladder on an NVIDIA H200: 0.8 times as \
+             fast at 1024 elements"
+                .to_owned(),
+        );
+    }
+    notes.extend(collective::beside(context, scan));
+    notes.extend(collective::alone(context, scan));
+    notes.extend(collective::of_macro(context, scan));
+    notes.extend(replacement::of_floats(scan));
+    let no_fix = why_not.map(|why_not| match why_not {
+        Refusal::NoForm(_) if !collective::has_prefix_intrinsic(scan.operator) => {
+            let operator = collective::name(scan.operator);
+            let text = format!(
+                "no wave form is written for scans by {operator}: there is no prefix intrinsic for {operator}"
+            );
+            NoFix::new("no-prefix-intrinsic", text)
+        }
+        Refusal::NoForm(why) if context.has_rows() && why.reason == refusal::NO_FORM => {
+            replacement::no_packing(context, &format!("such a scan of {} elements", scan.count))
+        }
+        why_not => why_not.no_fix(),
+    });
+    Some(Finding {
+        rule,
+        entry: context.entry,
+        message: format!("{shape} {kind} scan of {}", collective::elements(context, scan)),
+        shape: Some(collective::shape_id(scan)),
+        verdict: collective::verdict(scan),
+        worth: if is_slower { Level::Info } else { Level::Error },
+        primary: Label {
+            place: collective::head(context, scan),
+            text: collective::effort(scan),
+        },
+        secondary: collective::places(context, scan),
+        notes,
+        fix,
+        no_fix,
+    })
+}

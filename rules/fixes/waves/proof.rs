@@ -1,0 +1,209 @@
+//! Proves that a fix keeps the kernel's results, and puts the proof into words.
+
+use shaderlint_linter::{Context, Edit, fixed_shader, whole_shaders};
+use shaderlint_simt::{
+    Doubt, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Outcome, WaveRun, compare_stretch, compare_with,
+    look_for_defects,
+};
+
+use crate::describe::collective::of_needs;
+use crate::fixes::too_long;
+use crate::fixes::waves::refusal::{Refusal, no_size_by_name, not_read};
+use crate::source::unit::Unit;
+
+/// The reason for having no fix where no proof of a form succeeded.
+pub(crate) const NOT_PROVED: &str = "not-proved";
+
+/// What a fix is proved for.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// The packings of threads into waves.
+    pub maps: &'a [LaneMap],
+    /// What has to hold of floats.
+    pub needs: Needs,
+}
+
+/// What is proved of a fix.
+pub(crate) struct Proof {
+    pub text: String,
+    /// Bit for bit.
+    pub is_exact: bool,
+    /// The kernel races without the fix, and does not with it.
+    pub ends_races: bool,
+    /// It covers the whole kernel, not only the statements.
+    pub is_whole: bool,
+    /// It covers the statements only, and not all threads may reach them.
+    pub may_part: bool,
+}
+
+/// Proves the edits. It stops at the first run that is not equal: most forms without a proof fail in the first run,
+/// and the forms with most runs would take longest in vain.
+///
+/// Where the whole kernel cannot be compared, the statements are compared alone: gaps elsewhere do not concern them
+/// ([`compare_stretch`]). A wrong kernel has no results to keep. If its only defects are races, such as on partial
+/// results that the next pass of a loop overwrites, a fix without any race computes what the author meant.
+///
+/// `uncalled` are edits that remove functions without remaining calls. A comparison of the statements alone needs
+/// texts that agree elsewhere, so there these functions stay.
+///
+/// Where the edits name the group's size, the compared text has the name: the proof is about its meaning there, not
+/// about the number in the declaration of the group.
+pub(crate) fn prove(
+    context: &Context<'_>,
+    edits: &[Edit],
+    uncalled: &[Edit],
+    scope: Scope<'_>,
+) -> Result<Proof, Refusal> {
+    let named = as_the_file_has_them(context, edits).ok_or_else(|| Refusal::NotProved(no_size_by_name()))?;
+    let proved = prove_texts(context, &named, uncalled, scope);
+    let is_refuted = match &proved {
+        Err(Refusal::HasOtherUses) => true,
+        Err(Refusal::NotProved(why)) => why.reason == NOT_PROVED,
+        _ => false,
+    };
+    // The name means something else, or nothing.
+    if is_refuted && named != edits && prove_texts(context, edits, uncalled, scope).is_ok() {
+        return Err(Refusal::NotProved(no_size_by_name()));
+    }
+    proved
+}
+
+fn prove_texts(
+    context: &Context<'_>,
+    edits: &[Edit],
+    uncalled: &[Edit],
+    scope: Scope<'_>,
+) -> Result<Proof, Refusal> {
+    let all = [edits, uncalled].concat();
+    let fixed = fixed_shader(context.shader, context.entry, &all);
+    let (fixed, entry) = fixed.ok_or_else(not_read)?;
+    let flagged = (context.shader, context.entry);
+    let floats = scope.needs.floats();
+    let whole = compare_with(floats, flagged, (&fixed, entry), scope.maps);
+    let refused = match proof_by(context, whole, scope) {
+        Err(Refusal::NotProved(why)) if why.reason == NOT_PROVED => why,
+        whole => {
+            return whole.map(|proof| Proof {
+                is_whole: true,
+                may_part: false,
+                ..proof
+            });
+        }
+    };
+    let in_place = || {
+        let ends_races = !context.analysis.races.is_empty();
+        let is_otherwise_right =
+            context.analysis.out_of_bounds.is_empty() && context.analysis.divergences.is_empty();
+        if !is_otherwise_right {
+            return None;
+        }
+        let [old, new] = whole_shaders(context.shader, context.entry, edits)?;
+        let runs = compare_stretch(floats, (&old.0, old.1), (&new.0, new.1), scope.maps)?;
+        let proof = proof_by(context, runs, scope).ok()?;
+        let ends = || {
+            let left = look_for_defects(&fixed, entry, None);
+            left.is_right() && left.stopped.is_none()
+        };
+        (!ends_races || ends()).then_some(Proof { ends_races, ..proof })
+    };
+    in_place().ok_or(Refusal::NotProved(refused))
+}
+
+/// Edits with the text of the file after its macros are expanded.
+fn as_the_file_has_them(context: &Context<'_>, edits: &[Edit]) -> Option<Vec<Edit>> {
+    let unit = Unit::of(context.shader);
+    let edits = edits.iter().map(|edit| {
+        let expanded = match edit.expanded {
+            None => None,
+            Some(_) => Some(unit.expanded(context.shader, &edit.text, edit.at.start())?),
+        };
+        Some(Edit {
+            expanded,
+            ..edit.clone()
+        })
+    });
+    edits.collect()
+}
+
+/// The proof by one kind of comparison.
+fn proof_by(
+    context: &Context<'_>,
+    compared: impl Iterator<Item = WaveRun>,
+    scope: Scope<'_>,
+) -> Result<Proof, Refusal> {
+    let mut runs = Vec::new();
+    for run in compared {
+        if (context.is_stopped)() {
+            return Err(Refusal::NotProved(too_long()));
+        }
+        match &run.outcome {
+            Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_) => runs.push(run),
+            Outcome::Differs(_) => return Err(Refusal::HasOtherUses),
+            outcome => {
+                let packed = match run.map {
+                    LaneMap::Linear => String::new(),
+                    map => format!(", {}", map.name()),
+                };
+                let text = match outcome {
+                    Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => {
+                        "the wave form could not be proved equal, though no inputs were found for which it differs"
+                            .to_owned()
+                    }
+                    outcome => format!(
+                        "the wave form could not be proved equal (waves of {}{packed}): {}",
+                        run.wave_size,
+                        outcome.reason()
+                    ),
+                };
+                return Err(Refusal::because(NOT_PROVED, text));
+            }
+        }
+    }
+    let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
+    Ok(Proof {
+        text: proof(&runs, scope.maps) + of_needs(scope.needs),
+        is_exact,
+        ends_races: false,
+        is_whole: false,
+        may_part: runs.iter().any(|run| run.presumes),
+    })
+}
+
+/// The proof in words, from runs that are equal.
+fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
+    let sizes = runs.iter().map(|run| run.wave_size);
+    let sizes = match (sizes.clone().min(), sizes.max()) {
+        (Some(least), Some(most)) if least < most => format!("wave sizes {least} to {most}"),
+        (least, _) => format!("wave size {}", least.unwrap_or_default()),
+    };
+    let names: Vec<&str> = maps.iter().map(|map| map.name()).collect();
+    let names = format!(
+        "lane map{}: {}",
+        if names.len() == 1 { "" } else { "s" },
+        names.join(", ")
+    );
+    let up_to = up_to(runs);
+    let presumes = runs.iter().any(|run| run.presumes);
+    let given = if presumes {
+        ", for inputs for which all threads reach its barriers"
+    } else {
+        ""
+    };
+    format!("proved of the fix: the kernel writes the same{up_to} at {sizes} ({names}){given}")
+}
+
+/// The differences that the proof allows.
+fn up_to(runs: &[WaveRun]) -> String {
+    let beyond = runs.iter().find_map(|run| match run.outcome {
+        Outcome::RoundsBeyond(doubt) => Some(doubt),
+        _ => None,
+    });
+    let what = match beyond {
+        Some(Doubt::Order) => "rounding",
+        Some(Doubt::Flush) => "denormals that are flushed",
+        Some(Doubt::Pick) => "which of two equal floats `min` or `max` gives",
+        None if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) => return String::new(),
+        None => return ", up to rounding,".to_owned(),
+    };
+    format!(", up to {what}, on which more than the value of a float may hang,")
+}

@@ -1,0 +1,65 @@
+//! How forms write the operator of a reduction.
+
+use shaderlint_hlsl::Scalar;
+use shaderlint_simt::Operator;
+
+/// The names for an operator in a form.
+pub(super) struct Names {
+    pub what: &'static str,
+    pub wave: &'static str,
+    pub atomic: Option<&'static str>,
+}
+
+pub(super) fn names(operator: Operator) -> Names {
+    let (what, wave, atomic) = match operator {
+        Operator::Add => ("Sum", "WaveActiveSum", Some("InterlockedAdd")),
+        Operator::FloatAdd => ("Sum", "WaveActiveSum", None),
+        Operator::Mul | Operator::FloatMul => ("Product", "WaveActiveProduct", None),
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => {
+            ("Minimum", "WaveActiveMin", Some("InterlockedMin"))
+        }
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => {
+            ("Maximum", "WaveActiveMax", Some("InterlockedMax"))
+        }
+        Operator::And => ("And", "WaveActiveBitAnd", Some("InterlockedAnd")),
+        Operator::Or => ("Or", "WaveActiveBitOr", Some("InterlockedOr")),
+        Operator::Xor => ("Xor", "WaveActiveBitXor", Some("InterlockedXor")),
+    };
+    Names { what, wave, atomic }
+}
+
+/// The statement that combines a variable with a value.
+pub(super) fn accumulated(operator: Operator, variable: &str, value: &str) -> String {
+    match operator {
+        Operator::Add | Operator::FloatAdd => format!("{variable} += {value}"),
+        Operator::Mul | Operator::FloatMul => format!("{variable} *= {value}"),
+        Operator::And => format!("{variable} &= {value}"),
+        Operator::Or => format!("{variable} |= {value}"),
+        Operator::Xor => format!("{variable} ^= {value}"),
+        _ => format!("{variable} = {}", combined(operator, variable, value)),
+    }
+}
+
+pub(super) fn combined(operator: Operator, a: &str, b: &str) -> String {
+    match operator {
+        Operator::Add | Operator::FloatAdd => format!("{a} + {b}"),
+        Operator::Mul | Operator::FloatMul => format!("{a} * {b}"),
+        Operator::And => format!("{a} & {b}"),
+        Operator::Or => format!("{a} | {b}"),
+        Operator::Xor => format!("{a} ^ {b}"),
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => format!("min({a}, {b})"),
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => format!("max({a}, {b})"),
+    }
+}
+
+/// The combination of the lanes of a wave, of one value each.
+pub(super) fn of_wave(operator: Operator, element: Scalar, ty: &str, value: &str) -> String {
+    let wave = names(operator).wave;
+    match (operator, element) {
+        // These take unsigned operands.
+        (Operator::And | Operator::Or | Operator::Xor, Scalar::Int) => {
+            format!("{ty}({wave}(u{ty}({value})))")
+        }
+        _ => format!("{wave}({value})"),
+    }
+}

@@ -1,0 +1,316 @@
+//! Why a ladder gets no wave form.
+
+use shaderlint_hlsl::{ExprKind, Local, LocalId, Shader, Type, expressions};
+use shaderlint_linter::{Context, Level, NoFix};
+use shaderlint_simt::{Amid, Collective, Elements, Instance, Kind, Obstacle, Rewrite};
+
+use crate::describe::witness;
+use crate::fixes::waves::totals::goes_with_size;
+use crate::source::element::{array_of_elements, element_name, row_of_elements};
+use crate::source::group_size::{has_literal_size, size_by_name};
+
+/// Why no form is offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// No form is written for the construct: for its elements, or its arrays.
+    NoForm(NoFix),
+    /// There is a form, and this is in its way.
+    NotProved(NoFix),
+    /// Later code was seen to depend on more than the result.
+    HasOtherUses,
+}
+
+impl Refusal {
+    pub fn because(reason: &'static str, text: impl AsRef<str>) -> Self {
+        Refusal::NotProved(NoFix::new(reason, text))
+    }
+
+    pub fn no_fix(self) -> NoFix {
+        match self {
+            Refusal::NoForm(why) | Refusal::NotProved(why) => why,
+            Refusal::HasOtherUses => NoFix::new(
+                "other-uses",
+                "what comes after it depends on more than its result",
+            ),
+        }
+    }
+}
+
+/// The highest level of a ladder by itself: `info` if no measurement showed a faster form.
+pub(crate) fn worth(refusal: Option<&Refusal>) -> Level {
+    match refusal {
+        Some(Refusal::NotProved(why)) if why.reason == SLOWER => Level::Info,
+        _ => Level::Error,
+    }
+}
+
+/// The reason for having no fix where the ladder was as fast.
+pub(crate) const SLOWER: &str = "slower";
+
+/// There is no place to declare the array of the waves' totals.
+pub(crate) fn no_place() -> Refusal {
+    let text = "there is no place in this file to declare an array for the per-wave totals";
+    Refusal::because("no-place", text)
+}
+
+/// The fixed text has no such kernel any more.
+pub(crate) fn not_read() -> Refusal {
+    Refusal::because(
+        "not-read",
+        "the text with the wave form in it is not read as the same kernel",
+    )
+}
+
+/// No variable holds the thread's index, and the name of the group's width means nothing here.
+pub(crate) fn no_index() -> Refusal {
+    Refusal::because("no-thread-index", NO_INDEX)
+}
+
+const NO_INDEX: &str = "no variable here holds the thread's number in its group";
+
+/// The form would leave out other results of the construct.
+pub(crate) fn other_results() -> Refusal {
+    let text = "the same statements make other results, which the wave form of one would leave out";
+    Refusal::because("other-results", text)
+}
+
+/// The reason for having no fix where nothing particular is in the way of a form.
+pub(crate) const NO_FORM: &str = "no-form";
+
+/// Why no form is written for the construct. A form that combines by an atomic does not need the size of the group.
+pub(crate) fn no_form(
+    context: &Context<'_>,
+    found: &Collective,
+    rewrite: &Rewrite,
+    is_by_atomic: bool,
+) -> Refusal {
+    let mut places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
+    let is_component = |place: &Elements| match place {
+        Elements::Array { component, .. }
+        | Elements::Cell { component, .. }
+        | Elements::Register { component, .. }
+        | Elements::OneRegister { component, .. } => component.is_some(),
+        _ => false,
+    };
+    let why = if places.clone().any(is_component) {
+        let text = "no wave form is written for components of vectors or structs";
+        NoFix::new("components", text)
+    } else if let Some(why) = places.find_map(|place| no_form_of_place(context.shader, found, place)) {
+        why
+    } else if element_name(context.shader, found).is_none() {
+        let text = format!("no wave form is written for {}s", found.element_name());
+        NoFix::new("element-type", text)
+    } else if !has_literal_size(context) {
+        no_form_of_name(context, found, rewrite, is_by_atomic)
+    } else {
+        NoFix::new(
+            NO_FORM,
+            "no wave form is written for elements and arrays like these",
+        )
+    };
+    Refusal::NoForm(why)
+}
+
+/// The same for one place of elements.
+fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Option<NoFix> {
+    let (global, is_spread) = match place {
+        Elements::Array { global, .. } | Elements::Cell { global, .. } => (*global, false),
+        Elements::Spread { global, .. } => (*global, true),
+        _ => return None,
+    };
+    let array = shader.globals.get(global.0 as usize)?;
+    let name = array.own_name();
+    let of_what = match &array.ty {
+        _ if found.kind != Kind::Reduction && row_of_elements(shader, found, place).is_some() => return None,
+        Type::Array(element, _) if matches!(**element, Type::Array(..)) => "an array of arrays",
+        _ if is_spread => "where others are between them",
+        _ if array_of_elements(shader, found, global).is_none() => "an array of another type",
+        _ => return None,
+    };
+    let text = match array.ty {
+        Type::Array(..) | Type::Resource(..) => {
+            format!("no wave form is written for elements in `{name}`, {of_what}")
+        }
+        _ => format!("no wave form is written that leaves its result in `{name}`, which is no array"),
+    };
+    Some(NoFix::new("array", text).named(name))
+}
+
+/// The same where the group's size has a name.
+fn no_form_of_name(
+    context: &Context<'_>,
+    found: &Collective,
+    rewrite: &Rewrite,
+    is_by_atomic: bool,
+) -> NoFix {
+    let function = context.function(found.function);
+    let settled = goes_with_size(rewrite).and_then(|local| {
+        let local = function?.locals.get(local.0 as usize)?;
+        Some(&*local.name)
+    });
+    if let Some(left) = settled {
+        let text = format!(
+            "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
+        );
+        return NoFix::new("named-size", text).named(left);
+    }
+    if size_by_name(context, found).is_none() && !is_by_atomic {
+        return no_size_by_name();
+    }
+    NoFix::new(
+        "named-size",
+        "the group's size has a name, for which no form of such a ladder is written",
+    )
+}
+
+/// Why a form that names the group's size is not offered.
+pub(crate) fn no_size_by_name() -> NoFix {
+    let text = "a wave form needs the group's size, whose name may mean something else here, or nothing";
+    NoFix::new("named-size", text)
+}
+
+/// Why no other statements can replace the construct.
+pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle) -> Refusal {
+    let (groups, loops): (Vec<&Instance>, Vec<&Instance>) = found
+        .instances
+        .iter()
+        .partition(|instance| instance.is_of_group());
+    let bounds: Vec<&str> = loops.into_iter().map(|instance| &*instance.bound).collect();
+    Refusal::NotProved(match (bounds.as_slice(), found.amid) {
+        _ if !found.windows.is_empty() => {
+            let text = "its elements pass through a buffer, which other groups may write meanwhile";
+            NoFix::new("in-buffer", text)
+        }
+        // There would be no form in any case.
+        ([], _) if is_of_no_form(obstacle) => of_obstacle(context.shader, found, obstacle),
+        ([], Some(amid)) => of_amid(context, found, amid),
+        ([], None) if !groups.is_empty() => {
+            let text = "it is proved of the first group only, whose SV_GroupID is 0";
+            NoFix::new("first-group", text)
+        }
+        ([], None) => match lives_on(context.shader, found) {
+            Some(local) => {
+                let text = format!(
+                    "after the loop, `{}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
+                     `hlsl` in shaderlint.toml",
+                    local.name
+                );
+                NoFix::new("language-version", text)
+                    .named(&*local.name)
+                    .at(local.span)
+            }
+            None => of_obstacle(context.shader, found, obstacle),
+        },
+        ([bound], _) => {
+            let text = format!("the loop's bound {bound} is known at run time only");
+            NoFix::new("unknown-bound", text).named(*bound)
+        }
+        (bounds, _) => {
+            let bounds = bounds.join(" and ");
+            let text = format!("the loops' bounds {bounds} are known at run time only");
+            NoFix::new("unknown-bound", text).named(bounds)
+        }
+    })
+}
+
+/// Whether no form is written for such constructs.
+fn is_of_no_form(obstacle: Obstacle) -> bool {
+    matches!(
+        obstacle,
+        Obstacle::Segmented(_) | Obstacle::Halves | Obstacle::Companions | Obstacle::ElementsPerThread
+    )
+}
+
+fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
+    let (text, place) = match amid {
+        Amid::Read(read) => (
+            format!(
+                "the read {} may come while its elements are stored: no barrier is known to be between",
+                witness::on_lines(context, &[read], found.span)
+            ),
+            read,
+        ),
+        Amid::Barrier(barrier) => (
+            format!(
+                "not all inputs are known to lead to {}",
+                witness::barrier(context, barrier, found.span)
+            ),
+            barrier,
+        ),
+    };
+    NoFix::new("unordered-reads", text).at(place)
+}
+
+fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix {
+    let function = shader.functions.get(found.function.0 as usize);
+    let of_local = |id: LocalId, reason: &'static str, text: &dyn Fn(&str) -> String| {
+        let local = function.and_then(|function| function.locals.get(id.0 as usize));
+        match local {
+            Some(local) => NoFix::new(reason, text(&format!("`{}`", local.name)))
+                .named(&*local.name)
+                .at(local.span),
+            None => NoFix::new(reason, text("a variable")),
+        }
+    };
+    match obstacle {
+        Obstacle::Segmented(length) => {
+            let text = format!("no wave form is written for scans that start anew every {length} elements");
+            NoFix::new("segmented", text)
+        }
+        Obstacle::Halves => NoFix::new("halves", "no wave form is written for sums in halves of words"),
+        Obstacle::Companions => {
+            let text = "no wave form is written where other values, such as an index, are chosen with it";
+            NoFix::new("companions", text)
+        }
+        Obstacle::ElementsPerThread => {
+            let text = "wave forms of a scan are written for one or two elements a thread only";
+            NoFix::new("elements-per-thread", text)
+        }
+        Obstacle::Declares(id) => of_local(id, "declares", &|name| {
+            format!("{name}, which these statements declare, is used after them")
+        }),
+        Obstacle::NoPlace => {
+            let text =
+                "its result is a part of an expression, which a wave form would have to be written into";
+            NoFix::new("result-in-expression", text)
+        }
+        Obstacle::Leaves(id) => of_local(id, "leaves", &|name| {
+            format!(
+                "{name}, which these statements leave, is used after them, and not one number in all threads"
+            )
+        }),
+        Obstacle::NoIndex => NoFix::new("no-thread-index", NO_INDEX),
+        Obstacle::MayLeave => NoFix::new("may-return", "threads may return from among these statements"),
+        Obstacle::Writes(id) => match shader.globals.get(id.0 as usize) {
+            Some(written) => {
+                let text = format!("these statements also write `{}`", written.name);
+                NoFix::new("writes", text).named(&*written.name)
+            }
+            None => NoFix::new("writes", "these statements also write a variable"),
+        },
+        Obstacle::WritesHandle => {
+            let text = "these statements also write a resource that a variable or parameter stands for";
+            NoFix::new("writes", text)
+        }
+        Obstacle::SharesMemory => {
+            let text = "these statements also make an atomic, or read a resource that can be written";
+            NoFix::new("shared-memory", text)
+        }
+        Obstacle::Unfollowed => NoFix::new("unfollowed", "one of these statements is not followed"),
+        Obstacle::SomeRuns => NoFix::new("some-runs", "it is proved of some of the kernel's runs only"),
+    }
+}
+
+/// A variable from the header of a loop in the construct that later code names: some versions of HLSL keep it, others
+/// do not.
+fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a Local> {
+    let function = shader.functions.get(found.function.0 as usize)?;
+    let body = function.body.as_deref().unwrap_or_default();
+    let leaked = expressions(body).filter_map(|expr| match shader.leaked(expr)?.kind {
+        ExprKind::Local(local) => function.locals.get(local.0 as usize),
+        _ => None,
+    });
+    let is_own = |local: &&Local| found.span.start <= local.span.start && local.span.end <= found.span.end;
+    let mut own = leaked.filter(is_own);
+    own.next()
+}
