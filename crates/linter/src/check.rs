@@ -1,4 +1,4 @@
-//! Every rule over every entry point, once a place.
+//! Runs every rule over every entry point, and keeps one finding for each place.
 
 use shaderlint_hlsl::{Cause, FileSpan, FunctionId, Problem, Shader};
 use shaderlint_simt::{Analysis, analyze};
@@ -12,35 +12,36 @@ use crate::shader_model::ShaderModel;
 use crate::shared_fixes::keep_fixes_all_entries_agree_on;
 use crate::suppress::SuppressionIndex;
 
-/// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
+/// The most threads in a group that D3D allows (D3D11.3 functional spec, 18.6).
 const MAX_THREADS: u128 = 1024;
 
-/// What the rules say of one translation unit.
+/// What the rules report about one translation unit.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Report {
-    /// In order of file and place; no two of one rule at one place.
+    /// In order of file and place; one for each rule and place.
     pub findings: Vec<Diagnostic>,
-    /// What comments silence, in no order.
+    /// The findings that comments silence, in no order.
     pub allowed: Vec<Allowed>,
-    /// Where comments name rules that find something there, under this shader model or another.
+    /// The places where comments name rules that find something there, under this shader model or another.
     pub used: Vec<FileSpan>,
-    /// What kept an entry point from being run at all.
+    /// Why an entry point was not run at all.
     pub problems: Vec<Problem>,
-    /// Where a run had to stop early. What was found before then is in `findings`.
+    /// Where a run stopped early. `findings` has what it found before.
     pub stops: Vec<Problem>,
-    /// Kernels with a run that stopped, or that did not follow all accesses to groupshared memory. There may be more to find.
+    /// The kernels with a run that stopped, or that did not follow all accesses to groupshared memory: there may be
+    /// more to find.
     pub in_part: Vec<String>,
-    /// What the runs took, as in [`Analysis`].
+    /// The cost of the runs, as in [`Analysis`].
     pub work: u64,
 }
 
-/// What was found and silenced.
+/// A silenced finding.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Allowed {
     pub finding: Diagnostic,
-    /// Where the comment names the rule.
+    /// The place where the comment names the rule.
     pub by: FileSpan,
-    /// Why, as the comment has it; may be empty.
+    /// The reason in the comment; may be empty.
     pub reason: String,
 }
 
@@ -79,7 +80,7 @@ fn bad_group_size(size: [u32; 3]) -> Option<String> {
     }
 }
 
-/// The part after the runs.
+/// Runs the rules after the kernels have run.
 fn check_analyses(
     shader: &Shader,
     analyses: &[(FunctionId, Analysis)],
@@ -101,7 +102,7 @@ fn check_analyses(
             suppressions: &suppressions,
             is_stopped: settings.is_stopped,
         };
-        // What no compiler takes as it is has no defects when it runs.
+        // Code that no compiler accepts has no defects at run time.
         let applies = |rule: &&Rule| !shader.is_refused || rule.category != Category::Correctness;
         let rules = rules.iter().filter(applies);
         for rule in rules.take_while(|_| !(settings.is_stopped)()) {
@@ -110,7 +111,7 @@ fn check_analyses(
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
         }
         report.work += analysis.work;
-        // What threads race on is not followed either: that is a defect of the kernel, and no gap.
+        // Racing accesses are not followed either: that is a defect of the kernel, not a gap.
         if analysis.is_right() && (analysis.has_gaps || analysis.stopped.is_some()) {
             report.in_part.extend(
                 shader
@@ -147,7 +148,7 @@ fn check_analyses(
         let place = diagnostic.primary.place;
         if let Some((by, reason)) = suppressions.allowing(|id| rule.is_named(id), place) {
             report.allowed.push(Allowed {
-                // Other readings of the text, which have their say in a fix, are asked of findings alone.
+                // Other readings of the text may withdraw a fix, but not a silenced finding.
                 finding: Diagnostic {
                     fix: None,
                     ..diagnostic
@@ -173,7 +174,8 @@ fn check_analyses(
     report
 }
 
-/// Says of a file that Unity compiles by FXC what it takes to have wave intrinsics there. No fix brings them in before.
+/// Notes on a file that Unity compiles by FXC how to get wave intrinsics there, and withdraws the fix: until then
+/// they do not compile.
 fn ask_for_dxc(finding: &mut Finding) {
     let text = "for Direct3D, Unity compiles this file by FXC, which has no wave intrinsics, unless `#pragma use_dxc`, a `#pragma require` or the project asks for DXC";
     finding.worth = finding.worth.min(Level::Info);
@@ -184,8 +186,8 @@ fn ask_for_dxc(finding: &mut Finding) {
     }
 }
 
-/// Where comments name rules that find something there. A comment for what is found only under a later shader model
-/// has its use, even if this run is about an earlier one.
+/// The places where comments name rules that find something there. A comment for a finding under a later shader model
+/// counts too.
 fn used(
     shader: &Shader,
     analyses: &[(FunctionId, Analysis)],

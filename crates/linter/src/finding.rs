@@ -1,4 +1,4 @@
-//! What rules say ([`Finding`]) and what becomes of it in files ([`Diagnostic`]).
+//! The findings of rules ([`Finding`]), and the same in files ([`Diagnostic`]).
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -8,39 +8,39 @@ use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
 use crate::level::{Category, Level};
 
-/// A place and what there is to say about it.
+/// A place with a text about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label<P = Span> {
     pub place: P,
-    /// May be empty: then the place is only underlined.
+    /// If empty, the place is only underlined.
     pub text: String,
 }
 
-/// Something a rule found, in places of the expanded text.
+/// A finding of a rule, in places of the expanded text.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule's id.
     pub rule: &'static str,
-    /// The kernel in whose run it was found.
+    /// The kernel whose run showed it.
     pub entry: FunctionId,
     /// One line without a full stop.
     pub message: String,
-    /// How the construct goes about it, in a word; `None` where that is no matter.
+    /// The algorithm of the construct, in a word, where that matters.
     pub shape: Option<&'static str>,
     pub verdict: Verdict,
-    /// It matters no more than this, unless the rule is given a level of its own.
+    /// Its highest level, unless the configuration names the rule.
     pub worth: Level,
     pub primary: Label,
     pub secondary: Vec<Label>,
-    /// The evidence, and what to do; a line each.
+    /// The evidence, and advice; a line each.
     pub notes: Vec<String>,
     pub fix: Option<Fix>,
-    /// Why there is no fix, where a reader might look for one.
+    /// Why there is no fix, where a reader might expect one.
     pub no_fix: Option<NoFix>,
 }
 
 impl Finding {
-    /// Takes back the fix, if there is one, and says why.
+    /// Removes the fix, if there is one, and says why.
     pub fn withdraw(&mut self, why: NoFix) {
         if self.fix.take().is_some() {
             self.no_fix = Some(why);
@@ -51,13 +51,13 @@ impl Finding {
 /// Why a finding has no fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoFix<P = Span> {
-    /// What kind of reason it is, for programs: `named-size`. Once released, a reason keeps its name.
+    /// The kind of reason, for programs: `named-size`. Once released, it keeps its name.
     #[serde(deserialize_with = "word")]
     pub reason: Word,
     note: String,
-    /// Where what is in the way stands.
+    /// The place of the obstacle.
     pub place: Option<P>,
-    /// What is in the way is called so: a variable, a macro, a kernel, a file.
+    /// The name of the obstacle: a variable, a macro, a kernel, a file.
     pub name: Option<String>,
 }
 
@@ -97,19 +97,19 @@ impl<P> NoFix<P> {
         &self.note
     }
 
-    /// What follows "no automatic fix: " in it.
+    /// The sentence without "no automatic fix: ".
     #[must_use]
     pub fn text(&self) -> &str {
         self.note.strip_prefix(Self::PREFIX).unwrap_or(&self.note)
     }
 
-    /// With the sentence and the name in other words.
+    /// Rewords the sentence and the name.
     pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
         self.note = reworded(&self.note);
         self.name = self.name.as_deref().map(reworded);
     }
 
-    /// With the place in another text, where it has one there.
+    /// The same with the place in another text, if it has one there.
     pub fn placed<Q>(self, place: impl FnOnce(P) -> Option<Q>) -> NoFix<Q> {
         NoFix {
             reason: self.reason,
@@ -126,9 +126,9 @@ pub struct Diagnostic {
     /// The rule's id.
     #[serde(deserialize_with = "word")]
     pub rule: Word,
-    /// The kernels in whose runs it was found.
+    /// The kernels whose runs showed it.
     pub kernels: Vec<String>,
-    /// The text describes the first of these kernels; another one has other numbers.
+    /// The text is about the first of these kernels; another one has other numbers.
     pub is_of_first: bool,
     pub category: Category,
     pub level: Level,
@@ -140,14 +140,14 @@ pub struct Diagnostic {
     pub primary: Label<FileSpan>,
     pub secondary: Vec<Label<FileSpan>>,
     pub notes: Vec<String>,
-    /// What would mend the text in the files that have it.
+    /// The fix in the files that have the text.
     pub fix: Option<Fix<FileEdit>>,
-    /// Why there is no fix. Beside a fix: why it is none of the file that was asked for.
+    /// Why there is no fix. Beside a fix: why the fix is not in the linted file.
     pub no_fix: Option<NoFix<FileSpan>>,
 }
 
 impl Diagnostic {
-    /// As [`Finding::withdraw`]. What mends a defect is still said.
+    /// As [`Finding::withdraw`]. The help on a defect stays.
     pub fn withdraw(&mut self, why: NoFix<FileSpan>) {
         if let Some(fix) = self.fix.take() {
             if self.category == Category::Correctness {
@@ -157,7 +157,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds the kernels of `other`, the same finding in their runs, and notes whether it says something else there.
+    /// Adds the kernels of `other`, which is the same finding in their runs, and notes whether its text differs.
     pub fn is_also_in(&mut self, other: Diagnostic) {
         self.is_of_first |= other.is_of_first
             || self.message != other.message
@@ -170,41 +170,41 @@ impl Diagnostic {
         }
     }
 
-    /// The notes on the finding and on its fix, and why it has none.
+    /// The notes on the finding and on its fix, and the reason for having none.
     pub fn all_notes(&self) -> impl Iterator<Item = &str> {
         let of_fix = self.fix.iter().flat_map(|fix| &fix.notes);
         let no_fix = self.no_fix.iter().map(NoFix::note);
         self.notes.iter().chain(of_fix).map(String::as_str).chain(no_fix)
     }
 
-    /// All notes, and the proof that the fix rests on.
+    /// All notes, and the proof of the fix.
     pub fn evidence(&self) -> impl Iterator<Item = &str> {
         let proof = self.fix.iter().filter_map(|fix| fix.proof.as_deref());
         self.all_notes().chain(proof)
     }
 }
 
-/// What was established of a finding's place.
+/// What is known about the place of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It computes what is said for every input, bit for bit.
+    /// It computes the stated result for every input, bit for bit.
     Proved,
-    /// It computes what is said up to the order of float operations.
+    /// It computes the stated result up to the order of float operations.
     Reassociates,
-    /// Its atomics leave what is said; which thread gets which old value is open.
+    /// Its atomics leave the stated result; which thread gets which old value is open.
     Refines,
     /// Two threads access one cell in one barrier interval, and one of them writes.
     Racy,
-    /// Threads of a group part ways at a barrier.
+    /// Threads of a group diverge at a barrier.
     Divergent,
     /// An access is outside its array.
     OutOfBounds,
-    /// A cell is read that no thread wrote.
+    /// A thread reads a cell that no thread wrote.
     Uninitialised,
     /// The result depends on the wave size, or on which threads share a wave.
     WaveDependent,
-    /// Nothing is found that the comment allows.
+    /// The comment silences no finding.
     Unused,
 }
 
@@ -214,23 +214,23 @@ pub struct Fix<E = Edit> {
     /// What the fix does, in the imperative.
     pub title: String,
     pub safety: Safety,
-    /// What was proved of it, and of which waves; `None` where there is nothing to prove.
+    /// The proof, and the waves that it covers; `None` where there is nothing to prove.
     pub proof: Option<String>,
-    /// What to know of the fix; a line each, read behind the finding's notes.
+    /// Notes on the fix; a line each, shown behind the finding's notes.
     pub notes: Vec<String>,
     pub edits: Vec<E>,
-    /// It may be had in another form as well, which has not been proved yet.
+    /// Another form of the fix, which is not proved yet.
     pub other_form: Option<OtherForm>,
 }
 
-/// How a fix that takes more than a line is written.
+/// How a fix of more than one line is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FixForm {
-    /// A function of the file, and a call of it: short where it stands.
+    /// A function of the file, and a call of it: short in its place.
     #[default]
     Helper,
-    /// All in its place: often faster.
+    /// Everything in its place: often faster.
     Inline,
 }
 
@@ -258,47 +258,47 @@ impl FixForm {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OtherForm {
     pub form: FixForm,
-    /// How it differs, to stand behind a title: "in place (2.0 times as fast on an NVIDIA H200)".
+    /// The difference, to follow a title: "in place (2.0 times as fast on an NVIDIA H200)".
     pub text: String,
 }
 
-/// Whether a fix may be applied without a look at it.
+/// Whether a fix may be applied without review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Safety {
-    /// Bit for bit the same results; where the order of atomics leaves several open, one of these.
+    /// The results are the same, bit for bit; where the order of atomics allows several, they are among these.
     Safe,
-    /// Results may differ: in their rounding, in another configuration, or because they were not defined.
+    /// The results may differ: in their rounding, in another configuration, or because they were undefined.
     Unsafe,
 }
 
 /// One edit, in a place of the expanded text.
 ///
-/// The text has `\n` between its lines and four spaces for an indentation step; its first line starts at the margin.
-/// The linter gives it the file's line endings and the indentation of where it lands.
+/// The text has `\n` between lines and four spaces for each indentation step; its first line begins at the margin.
+/// The linter gives it the line endings of the file and the indentation of its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     pub at: At,
     pub text: String,
-    /// What the text means, where it names macros: what is proved.
+    /// The expanded text, where the text names macros: the subject of the proof.
     pub expanded: Option<String>,
 }
 
 /// Where an edit goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// In place of this.
+    /// In the place of this span.
     Over(Span),
-    /// The same, and of each `#if` to its `#endif` that stands among it, if they leave out no code.
+    /// The same, and in the place of each `#if` to its `#endif` among it, if these leave out no code.
     OverChoices(Span),
-    /// On lines of its own before this.
+    /// On lines of its own before this span.
     Before(Span),
-    /// On lines of its own after this.
+    /// On lines of its own after this span.
     After(Span),
 }
 
 impl At {
-    /// What it is about.
+    /// The span.
     #[must_use]
     pub fn span(self) -> Span {
         match self {
@@ -306,7 +306,7 @@ impl At {
         }
     }
 
-    /// Behind which byte of the expanded text the edit's own text begins: no directive is between the two.
+    /// The offset in the expanded text behind which the edit's own text begins: no directive is between the two.
     #[must_use]
     pub fn start(self) -> u32 {
         match self {
@@ -323,10 +323,11 @@ pub struct FileEdit {
     pub text: String,
 }
 
-/// A word of the program's own, such as a rule's id. (Serde takes a `&'static str` for one that borrows from its input.)
+/// A word of the program itself, such as the id of a rule. (Serde takes a `&'static str` for one that borrows from
+/// its input.)
 pub type Word = &'static str;
 
-/// There are a few dozen words: each is kept once, for good.
+/// There are only a few dozen words: each is kept once, for ever.
 fn word<'de, D: Deserializer<'de>>(from: D) -> Result<Word, D::Error> {
     static KNOWN: Mutex<Option<HashSet<Word>>> = Mutex::new(None);
     let word = String::deserialize(from)?;

@@ -1,8 +1,8 @@
-//! What findings are about, and how much they matter.
+//! Categories and levels of findings.
 
 use std::fmt;
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
@@ -10,7 +10,7 @@ pub enum Category {
     Perf,
     /// The code is wrong.
     Correctness,
-    /// A comment for the linter says what is not so.
+    /// A comment for the linter is not true.
     Suppression,
 }
 
@@ -26,7 +26,7 @@ impl Category {
         }
     }
 
-    /// How much its findings matter where nobody says otherwise.
+    /// The default level of its findings.
     #[must_use]
     pub fn level(self) -> Level {
         match self {
@@ -48,7 +48,7 @@ impl fmt::Display for Category {
 pub enum Level {
     /// Not shown.
     Off,
-    /// Shown, and no reason to fail.
+    /// Shown, but no reason to fail.
     Info,
     Warn,
     Error,
@@ -68,14 +68,14 @@ impl fmt::Display for Level {
 /// The level that a configuration gives a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenLevel {
-    /// It names the rule: all that the rule finds has this level.
+    /// It names the rule: every finding of the rule has this level.
     OfRule(Level),
     /// It names the category, or says nothing: a finding may have a lower level.
     OfCategory(Level),
 }
 
 impl GivenLevel {
-    /// The rule's level, whichever finding it is.
+    /// The rule's level, for any finding.
     #[must_use]
     pub fn level(self) -> Level {
         match self {
@@ -83,7 +83,7 @@ impl GivenLevel {
         }
     }
 
-    /// The level of a finding that has at most the level `worth` by itself.
+    /// The level of a finding with the level `worth` by itself.
     #[must_use]
     pub fn of(self, worth: Level) -> Level {
         match self {

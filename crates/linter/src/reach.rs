@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{FunctionId, Shader, calls};
 
-/// By function: whether a run of one of `from` may get there, directly or through calls.
+/// For each function, whether a run of one of `from` may reach it, directly or through calls.
 pub(crate) fn reached(shader: &Shader, from: impl IntoIterator<Item = FunctionId>) -> Vec<bool> {
     let mut reached = vec![false; shader.functions.len()];
     let mut left: Vec<FunctionId> = from.into_iter().collect();

@@ -1,8 +1,8 @@
 //! Comments that silence findings: `// shaderlint: allow(rule-id, rule-id): reason`.
 //!
-//! `allow` speaks for its own line, and where it stands alone for the next line that holds code;
-//! `allow-file`, alone on its line, speaks for the whole file. Both name rules: there is no form for all of them, since
-//! that would silence what nobody has looked at.
+//! `allow` covers its own line, and where it is alone on its line, the next line with code; `allow-file`, alone on
+//! its line, covers the whole file. Both name rules. There is no form for all rules: it would silence findings that
+//! nobody has looked at.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
 
 use crate::place::MAIN_FILE;
 
-/// What a comment for the linter has in it.
+/// The mark of a comment for the linter.
 const MARK: &[u8] = b"shaderlint:";
 
 const FORM: &str = "write `allow(rule-id): reason` or `allow-file(rule-id): reason`";
@@ -18,25 +18,25 @@ const FORM: &str = "write `allow(rule-id): reason` or `allow-file(rule-id): reas
 /// A comment that silences findings. Ranges are in bytes of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// The rules, as named, each with where it is named.
+    /// The names of rules, each with its place.
     pub ids: Vec<(Range<usize>, String)>,
-    /// What is said after the colon; may be empty.
+    /// The text after the colon; may be empty.
     pub reason: String,
     /// The offsets at which a finding that it silences begins.
     pub(crate) reach: Range<usize>,
-    /// What to take out if it is not needed, and what stands there then.
+    /// The text to remove if the comment is not needed, and its replacement.
     whole: (Range<usize>, &'static str),
 }
 
 impl Suppression {
-    /// Where it names a rule by one of its names, if it silences what that rule finds at `offset`.
+    /// The place of the name by which it silences a rule at `offset`, if it does.
     fn allows(&self, names_rule: impl Fn(&str) -> bool, offset: u32) -> Option<&Range<usize>> {
         let reaches = self.reach.contains(&(offset as usize));
         let mut ids = self.ids.iter().filter(|_| reaches);
         ids.find(|(_, id)| names_rule(id)).map(|(place, _)| place)
     }
 
-    /// The edit after which it does not name its `number`th rule any more: a place, and what stands there then.
+    /// The edit that removes its `number`th name: a place, and the new text there.
     pub(crate) fn without(&self, number: usize) -> (Range<usize>, &'static str) {
         let start = |number: usize| self.ids.get(number).map(|(place, _)| place.start);
         let end = |number: usize| self.ids.get(number).map(|(place, _)| place.end);
@@ -51,17 +51,17 @@ impl Suppression {
     }
 }
 
-/// What the comments of a text say to the linter, and what is wrong in them, as if the text were the main file's.
+/// The suppressions in a text, and the problems in its comments for the linter, with places as in the main file.
 #[must_use]
 pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
-    // Most files say nothing.
+    // Most files have no such comment.
     if memchr::memmem::find(text, MARK).is_none() {
         return (found, problems);
     }
     let lines = lines(text);
     let comments: Vec<Option<Comment>> = lines.iter().map(|line| comment(text, line)).collect();
-    // For each line the end of the next one, itself included, that holds code.
+    // For each line, the end of the first line with code from it on.
     let mut spoken_for = vec![None; lines.len()];
     let mut next = None;
     for ((line, comment), end) in lines.iter().zip(&comments).zip(&mut spoken_for).rev() {
@@ -121,17 +121,17 @@ fn lines(text: &[u8]) -> Vec<Range<usize>> {
 
 /// A line's comment.
 struct Comment {
-    /// With what begins and ends it.
+    /// With its delimiters.
     place: Range<usize>,
-    /// What it says.
+    /// Its text.
     content: Range<usize>,
     /// Nothing else is on its line.
     is_alone: bool,
-    /// It goes on where the line ends.
+    /// It continues on the next line.
     goes_on: bool,
 }
 
-/// What a comment asks for.
+/// The request in a comment.
 struct Directive {
     ids: Vec<(Range<usize>, String)>,
     reason: String,
@@ -165,7 +165,7 @@ fn comment(text: &[u8], line: &Range<usize>) -> Option<Comment> {
 }
 
 impl Comment {
-    /// What it asks for, if it speaks to the linter; the error says where it is not understood, and why.
+    /// Its request, if it is for the linter; the error has the place and the reason where it is not understood.
     fn directive(&self, text: &[u8]) -> Option<Result<Directive, (Range<usize>, String)>> {
         let said = text.get(self.content.clone())?;
         let before = memchr::memmem::find(said, MARK)?;
@@ -175,7 +175,7 @@ impl Comment {
             return Some(Err((self.place.clone(), message)));
         }
         let parsed = self.parsed(text, start);
-        // A sentence may mention the linter; a comment that begins with its name is meant for it.
+        // A sentence may mention the linter; a comment that begins with its name is for it.
         let is_meant = said
             .get(..before)
             .is_some_and(|before| before.trim_ascii().is_empty());
@@ -240,8 +240,9 @@ impl Comment {
         })
     }
 
-    /// What to take out of the line so that nothing is left of a directive that begins at `start`, and what stands there then: a
-    /// comment is a blank between words. Its line stays where that ends a macro, or where `__LINE__` counts it.
+    /// The text to remove from the line so that nothing is left of a request that begins at `start`, and the new text
+    /// there: a comment is a blank between words. The line itself stays where it ends a macro, or where `__LINE__`
+    /// counts it.
     fn without(&self, text: &[u8], line: &Range<usize>, start: usize) -> (Range<usize>, &'static str) {
         let blank_before = |end: usize, from: usize| {
             let before = text.get(from..end).unwrap_or_default();
@@ -289,7 +290,7 @@ impl SuppressionIndex {
         self.0.is_empty()
     }
 
-    /// Where, and why, a comment allows what a rule of these names found at `place`.
+    /// The place and the reason of a comment that silences a rule with these names at `place`.
     pub fn allowing(&self, names_rule: impl Fn(&str) -> bool, place: FileSpan) -> Option<(FileSpan, String)> {
         let (_, of_file) = self.0.iter().find(|(id, _)| *id == place.file)?;
         of_file.iter().find_map(|suppression| {
