@@ -5,8 +5,8 @@ use std::fmt::Write;
 use shaderlint_linter::{Context, FixForm, OtherForm};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap};
 
-use super::{Barriers, Names, Text, last, without_padding};
-use crate::fixes::waves::form::WaveForm;
+use super::text::{Names, Text, last, without_padding};
+use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
 use crate::fixes::waves::sole_use::{Left, SoleUse, Taken};
 use crate::source::names::inner_name;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use shaderlint_simt::LaneMap;
 
-use super::{Barriers, Names, Text, in_words, last};
-use crate::fixes::waves::form::WaveForm;
+use super::text::{Names, Text, in_words, last};
+use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::source::group_size::has_literal_size;
 use crate::source::text::indented;
 use crate::source::words::words;

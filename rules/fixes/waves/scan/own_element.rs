@@ -1,0 +1,94 @@
+//! The linear form with one element for each thread.
+
+use std::fmt::Write;
+
+use shaderlint_simt::LaneMap;
+
+use super::text::{Names, Text, block};
+use crate::fixes::waves::form::{Barriers, WaveForm};
+use crate::source::text::indented;
+
+/// The names of an element and a result of each of several scans. None is another one with a number: a taken name
+/// gets a number.
+const OF_RESULTS: [(&str, &str); 3] = [
+    ("waveElement", "waveScan"),
+    ("waveSecond", "waveSecondScan"),
+    ("waveThird", "waveThirdScan"),
+];
+
+impl Text<'_> {
+    /// The linear form with one element for each thread.
+    pub(super) fn of_one(&self, barriers: Barriers) -> Option<WaveForm> {
+        if self.scan.count > self.lanes {
+            return None;
+        }
+        let (block, expanded) = self.written(|text| text.of_own(barriers))?;
+        let totals = self.totals(self.lanes.div_ceil(4))?;
+        Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
+    }
+
+    fn of_own(&self, barriers: Barriers) -> Option<String> {
+        let names = self.names();
+        let Names { wave, lane, .. } = &names;
+        let texts: Vec<&Text<'_>> = std::iter::once(self).chain(&self.others).collect();
+        // The names for each result.
+        let variables: Vec<(String, String)> = { OF_RESULTS.iter().take(texts.len()) }
+            .map(|(element, result)| (self.name(element), self.name(result)))
+            .collect();
+        let all = || texts.iter().zip(&variables);
+        let totals_of = |of: &Text<'_>, element: &str, result: &str| {
+            if of.is_inclusive {
+                result.to_owned()
+            } else {
+                format!("{result} {} {element}", of.sign)
+            }
+        };
+        let what = if texts.len() > 1 { "scans" } else { "scan" };
+        let mut text = format!(
+            "{{\n    // {} {what} by waves; assumes a 1-D group packed into waves in order.\n",
+            self.kind()
+        );
+        if barriers.first {
+            let _ = writeln!(text, "    {}();", self.barrier);
+        }
+        for (of, (element, _)) in all() {
+            let _ = writeln!(text, "    {} {element} = {};", of.ty, of.own(&of.scan.input)?);
+        }
+        for (of, (element, result)) in all() {
+            let own = if of.is_inclusive {
+                format!(" {} {element}", of.sign)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(text, "    {} {result} = {}({element}){own};", of.ty, of.prefix);
+        }
+        let stores = all().map(|(of, (element, result))| {
+            let total = totals_of(of, element, result);
+            format!("{}[{wave}] = {total};\n", of.totals)
+        });
+        let results: Vec<(&str, &Text<'_>)> = all().map(|(of, (_, result))| (&**result, *of)).collect();
+        let _ = write!(
+            text,
+            "    uint {wave} = {index} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   if ({lane} + 1 == WaveGetLaneCount())\n{}\
+             \x20   {}();\n{}",
+            indented(&block(stores), 1),
+            self.barrier,
+            indented(&self.add_totals(&names, &results, self.lanes), 1),
+            index = self.rewrite.lane,
+        );
+        for (of, (_, result)) in all() {
+            for output in of.outputs() {
+                let _ = writeln!(text, "    {} = {result};", of.own(output)?);
+            }
+        }
+        if let Some((element, result)) = variables.first() {
+            let is_last = format!("{} == {}", self.rewrite.lane, self.lanes - 1);
+            let total = totals_of(self, element, result);
+            text.push_str(&indented(&self.store_total(&is_last, &total), 1));
+        }
+        self.end(&mut text, barriers)?;
+        Some(text)
+    }
+}
