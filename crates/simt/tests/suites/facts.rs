@@ -1,0 +1,87 @@
+//! What is found in a kernel, or by comparing two, as lines; and whether these are the lines that a case states.
+//!
+//! A fact has parts between commas. A case may leave parts out, but no fact: of each topic that it speaks of, it states all.
+
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::cases::Case;
+use crate::{kernel, pair};
+
+/// Something that facts are about.
+pub(crate) struct Topic<T: ?Sized> {
+    /// What its facts begin with.
+    pub starts: &'static [&'static str],
+    /// All its facts.
+    pub facts: fn(&T) -> Vec<String>,
+}
+
+/// Compares the facts of a case with what is found.
+pub(crate) fn check(case: &Case) -> Result<(), String> {
+    match &case.kernels[..] {
+        [kernel] => check_topics(&case.facts, kernel::TOPICS, &kernel::Read::of(kernel)?),
+        pair => check_topics(&case.facts, pair::TOPICS, pair),
+    }
+}
+
+fn check_topics<T: ?Sized>(stated: &[String], topics: &[Topic<T>], of: &T) -> Result<(), String> {
+    let topic_of = |fact: &str| {
+        let begins = |topic: &&Topic<T>| topic.starts.iter().any(|start| fact.starts_with(start));
+        topics.iter().rposition(|topic| begins(&topic))
+    };
+    let mut of_topics: Vec<Vec<&str>> = vec![Vec::new(); topics.len()];
+    for fact in stated {
+        let topic = topic_of(fact).ok_or_else(|| format!("  `{fact}` is no fact"))?;
+        of_topics[topic].push(fact);
+    }
+    let mut wrong = Vec::new();
+    for (topic, stated) in topics.iter().zip(of_topics) {
+        if stated.is_empty() {
+            continue;
+        }
+        let found = (topic.facts)(of);
+        let same = found.len() == stated.len()
+            && stated
+                .iter()
+                .zip(&found)
+                .all(|(stated, found)| states(stated, found));
+        if !same {
+            wrong.extend(stated.iter().map(|fact| format!("  stated: {fact}")));
+            wrong.extend(found.iter().map(|fact| format!("  found:  {fact}")));
+        }
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
+}
+
+/// Whether a stated fact is what was found, without some of its parts. What stands behind a colon may be left out too.
+fn states(stated: &str, found: &str) -> bool {
+    let is_part = |stated: &str, found: &str| {
+        let rest = found.strip_prefix(stated);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    let (mut stated, mut found) = (stated.split(", "), found.split(", "));
+    let first = stated.next().zip(found.next());
+    first.is_some_and(|(stated, found)| is_part(stated, found))
+        && stated.all(|stated| found.any(|found| is_part(stated, found)))
+}
+
+/// The parts of a fact.
+pub(crate) fn joined(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn numbers(numbers: &[u32]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    numbers.join(" ")
+}
+
+/// The kernel of a case.
+pub(crate) fn entry_of(shader: &Shader) -> Result<FunctionId, String> {
+    let entry = shader.entry_points().next();
+    entry
+        .map(|(entry, _)| entry)
+        .ok_or_else(|| "  no entry point".to_owned())
+}
