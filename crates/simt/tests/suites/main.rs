@@ -25,6 +25,9 @@ macro_rules! suites {
 
 suites! {
     claims
+    soundness
+    soundness_of_defects
+    unknown_names
 }
 
 fn folder() -> PathBuf {
