@@ -1,28 +1,45 @@
-//! Calls: of constructors, of functions with their overloads, of methods of structs.
+//! Calls of constructors, functions and methods of structs.
 
 use std::cmp::Ordering;
 
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, distance, opaque, preference};
 use super::names::packed;
+use super::operands::{as_value, as_values, opaque};
 use super::parts::{Part, part};
+use super::relations::{Given, distance, preference};
 use super::scoping::{A_LOOPS, Variable};
 use super::unmodelled::UNMODELLED;
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
-use crate::types::{Scalar, Type};
+use crate::types::{Scalar, StructId, Type};
 
-/// Whether the language has a function of this name. DXC 3.7 takes it before a template that the file declares, be its
-/// arguments in `<>` or not.
+/// What the name in a call means, among what the file declares.
+enum Callee {
+    Methods {
+        object: Expr,
+        overloads: Vec<FunctionId>,
+    },
+    /// Methods of the struct at hand, where there is no object.
+    StaticMethods(Vec<FunctionId>),
+    Object(Expr),
+    Function(FunctionId),
+    /// Compilers may differ in which function they call. It returns this type.
+    Open(Type),
+    /// A loop's variable under one version of the language, something else under another.
+    LoopVariable,
+}
+
+/// Whether the language has a function of this name. DXC 3.7 prefers it to a template that the file declares, with or without
+/// arguments in `<>`.
 fn is_of_language(name: &[u8]) -> bool {
     let own = name.rsplit(|byte| *byte == b':').next().unwrap_or_default();
     Intrinsic::from_name(&String::from_utf8_lossy(own)).is_some() || pure_function(own, None).is_some()
 }
 
-/// Functions without a variant of [`Intrinsic`] that only read their arguments, and what they give back.
+/// The return type of functions that only read their arguments and have no variant of [`Intrinsic`].
 fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
     let of = |scalar| Some(argument.map_or(Type::Unknown, |ty| ty.with_scalar(scalar)));
     match name {
@@ -109,7 +126,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// `object(arguments)`, or of something that cannot be called.
+    /// `object(arguments)`. It is opaque if the object cannot be called.
     fn call_object(&mut self, object: Expr, arguments: Vec<Expr>, span: Span) -> Expr {
         if let Some((object, found)) = self.methods_of_held(&object, b"operator()") {
             return self.call_method(&found, object, arguments, span);
@@ -126,90 +143,18 @@ impl<'a> Lowering<'a> {
         Some(self.type_at(self.span(first)))
     }
 
+    /// A call by name: of what the file declares, else of a type, else of what the language has.
     fn named_call(&mut self, name: &'a [u8], name_span: Span, arguments: Vec<Expr>, span: Span) -> Expr {
-        // A method called from another one.
-        let this = self.body.this.map(|(this, id)| {
-            let object = Expr {
-                kind: ExprKind::Local(this),
-                ty: Type::Struct(id),
-                span: name_span,
-            };
-            (object, id)
-        });
-        if let Some((this, id)) = &this
-            && let Some((object, found)) = self.methods_of(this, *id, name)
-        {
-            return self.call_method(&found, object, arguments, span);
-        }
-        if this.is_none()
-            && let Some(id) = self.body.owner
-            && let object = opaque(Vec::new(), Type::Struct(id), name_span)
-            && let Some((_, found)) = self.methods_of(&object, id, name)
-        {
-            return self.call_static(&found, arguments, span);
-        }
-        let packed = packed(name);
-        let key = &*packed;
-        let variable = self.variable(key);
-        // What is called is an object of such a variable, or a function.
-        if let Variable::Either(_, local) = variable
-            && matches!(self.local_type(local), Type::Struct(_))
-        {
-            return self.neither(A_LOOPS, span);
-        }
-        if let Variable::One(local) | Variable::Either(Some(local), _) = variable {
-            let object = Expr {
-                kind: self.local(local),
-                ty: self.local_type(local),
-                span: name_span,
-            };
-            // One of another type hides the function, and cannot be called (FXC: X3005).
-            return self.call_object(object, arguments, span);
-        }
-        // A member hides what has its name outside of the struct.
-        if let Some((this, id)) = &this
-            && let Some(field) = self.field_of(this, *id, key, name_span)
-        {
-            return self.call_object(field, arguments, span);
-        }
-        if let Some(overloads) = self.resolve(&self.functions, key) {
-            if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
-                // In a namespace or a function a type may hide the function: then it is a conversion.
-                let is_type = self.resolve(&self.types, key).is_some();
-                return if is_type || self.has_rivals(key) || self.is_of_intrinsic(key, &arguments, span) {
-                    opaque(arguments, self.shared_return(&overloads), span)
-                } else {
-                    self.call_function(id, arguments, span)
-                };
+        match self.declared_callee(name, name_span, &arguments, span) {
+            Some(Callee::Methods { object, overloads }) => {
+                return self.call_method(&overloads, object, arguments, span);
             }
-            return match self.instantiate(key, &[], &arguments) {
-                Some(id) => self.call_function(id, arguments, span),
-                None => opaque(arguments, self.shared_return(&overloads), span),
-            };
-        }
-        if let Some(id) = self.instantiate(key, &[], &arguments) {
-            return if is_of_language(key) {
-                opaque(arguments, Type::Unknown, span)
-            } else {
-                self.call_function(id, arguments, span)
-            };
-        }
-        // `S::f(…)`, a static method or that of a base.
-        if let Some((Type::Struct(id), method)) = self.qualified(name_span)
-            && !self.lexed.member_templates.contains(method)
-            && let Some(found) = self.methods.get(&(id, method)).cloned()
-        {
-            // `Base::f(…)` in a method.
-            if let Some((this, own)) = &this
-                && let Some(object) = self.as_base(this, *own, id)
-            {
-                return self.call_method(&found, object, arguments, span);
-            }
-            if let Some(best) = self.best_overload(&found, &arguments, 0)
-                && self.static_methods.contains(&best)
-            {
-                return self.call_function(best, arguments, span);
-            }
+            Some(Callee::StaticMethods(overloads)) => return self.call_static(&overloads, arguments, span),
+            Some(Callee::Object(object)) => return self.call_object(object, arguments, span),
+            Some(Callee::Function(id)) => return self.call_function(id, arguments, span),
+            Some(Callee::Open(returns)) => return opaque(arguments, returns, span),
+            Some(Callee::LoopVariable) => return self.neither(A_LOOPS, span),
+            None => {}
         }
         let ty = self.type_at(name_span);
         if ty.scalar().is_some() {
@@ -226,7 +171,7 @@ impl<'a> Lowering<'a> {
         if name == b"NonUniformResourceIndex"
             && let Ok([index]) = <[Expr; 1]>::try_from(arguments.clone())
         {
-            // With the mark, which an index has to have that differs between threads.
+            // The span includes the mark, which an index that differs between threads needs.
             return Expr {
                 span,
                 ..as_value(index)
@@ -234,7 +179,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some(ty) = pure_function(name, arguments.first().map(|argument| &argument.ty)) {
             self.told.insert(span);
-            return opaque(arguments.into_iter().map(as_value).collect(), ty, span);
+            return opaque(as_values(arguments), ty, span);
         }
         if UNMODELLED.contains(&name) {
             self.problem(&format!("what `{text}` does is not followed"), span);
@@ -248,7 +193,108 @@ impl<'a> Lowering<'a> {
         opaque(arguments, Type::Unknown, span)
     }
 
-    /// The type all overloads return, if they agree.
+    /// What a name calls with these arguments, if the file declares it.
+    fn declared_callee(
+        &mut self,
+        name: &'a [u8],
+        name_span: Span,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Option<Callee> {
+        // A method called from another one.
+        let this = self.body.this.map(|(this, id)| {
+            let object = Expr {
+                kind: ExprKind::Local(this),
+                ty: Type::Struct(id),
+                span: name_span,
+            };
+            (object, id)
+        });
+        if let Some((this, id)) = &this
+            && let Some((object, overloads)) = self.methods_of(this, *id, name)
+        {
+            return Some(Callee::Methods { object, overloads });
+        }
+        if this.is_none()
+            && let Some(id) = self.body.owner
+            && let object = opaque(Vec::new(), Type::Struct(id), name_span)
+            && let Some((_, overloads)) = self.methods_of(&object, id, name)
+        {
+            return Some(Callee::StaticMethods(overloads));
+        }
+        let packed = packed(name);
+        let key = &*packed;
+        let variable = self.variable(key);
+        // It names an object in one version, and maybe a function in another one.
+        if let Variable::Either(_, local) = variable
+            && matches!(self.local_type(local), Type::Struct(_))
+        {
+            return Some(Callee::LoopVariable);
+        }
+        if let Variable::One(local) | Variable::Either(Some(local), _) = variable {
+            // A variable that cannot be called hides the function all the same (FXC: X3005).
+            return Some(Callee::Object(Expr {
+                kind: self.local(local),
+                ty: self.local_type(local),
+                span: name_span,
+            }));
+        }
+        // A member hides a function outside of the struct.
+        if let Some((this, id)) = &this
+            && let Some(field) = self.field_of(this, *id, key, name_span)
+        {
+            return Some(Callee::Object(field));
+        }
+        if let Some(overloads) = self.resolve(&self.functions, key) {
+            let Some(id) = self.best_overload(&overloads, arguments, 0) else {
+                let instance = self.instantiate(key, &[], arguments).map(Callee::Function);
+                return Some(instance.unwrap_or_else(|| Callee::Open(self.shared_return(&overloads))));
+            };
+            // In a namespace or a function a type may hide the function. Then this is a conversion.
+            let is_type = self.resolve(&self.types, key).is_some();
+            return Some(
+                if is_type || self.has_rivals(key) || self.is_of_intrinsic(key, arguments, span) {
+                    Callee::Open(self.shared_return(&overloads))
+                } else {
+                    Callee::Function(id)
+                },
+            );
+        }
+        if let Some(id) = self.instantiate(key, &[], arguments) {
+            return Some(if is_of_language(key) {
+                Callee::Open(Type::Unknown)
+            } else {
+                Callee::Function(id)
+            });
+        }
+        self.qualified_callee(name_span, this.as_ref(), arguments)
+    }
+
+    /// The method that `S::f` names: a static one, or that of a base of `this`.
+    fn qualified_callee(
+        &mut self,
+        name_span: Span,
+        this: Option<&(Expr, StructId)>,
+        arguments: &[Expr],
+    ) -> Option<Callee> {
+        let (Type::Struct(id), method) = self.qualified(name_span)? else {
+            return None;
+        };
+        if self.lexed.member_templates.contains(method) {
+            return None;
+        }
+        let overloads = self.methods.get(&(id, method)).cloned()?;
+        if let Some((this, own)) = this
+            && let Some(object) = self.as_base(this, *own, id)
+        {
+            return Some(Callee::Methods { object, overloads });
+        }
+        let best = self.best_overload(&overloads, arguments, 0)?;
+        let is_static = self.static_methods.contains(&best);
+        is_static.then_some(Callee::Function(best))
+    }
+
+    /// The type that all overloads return, if they agree.
     fn shared_return(&self, overloads: &[FunctionId]) -> Type {
         let mut types = overloads
             .iter()
@@ -290,20 +336,20 @@ impl<'a> Lowering<'a> {
         self.construct(arguments, ty, span)
     }
 
-    /// Whether another function or template may be meant than the overload that was found.
+    /// Whether a compiler may choose another function or template than the overload that was found.
     fn has_rivals(&self, name: &[u8]) -> bool {
-        // One of an inner scope hides the function. Of one scope C++ prefers the function, if that takes the arguments as they
-        // are, and DXC 3.7 the template.
+        // A template of an inner scope hides the function. In one scope C++ prefers the function if it takes the arguments without
+        // conversion, and DXC 3.7 prefers the template.
         let template = self.depth_of(&self.templates.functions, name);
         let by_template = template.is_some() && template >= self.depth_of(&self.functions, name);
-        // Functions of namespaces that are used are overloads beside those of the scope itself.
+        // `using namespace` adds overloads to those of the scope itself.
         let used = self.used.iter();
         let spread = used.filter(|(_, used)| self.functions.contains_key([used, name].concat().as_slice()));
         let is_here = self.functions.contains_key(name);
         by_template || spread.count() + usize::from(is_here) > 1
     }
 
-    /// Whether an intrinsic of this name takes these arguments as well. Which of the two a compiler calls then is left open.
+    /// Whether an intrinsic of this name takes these arguments, too. Then compilers may call either.
     fn is_of_intrinsic(&mut self, name: &[u8], arguments: &[Expr], span: Span) -> bool {
         let Some(intrinsic) = Intrinsic::from_name(&String::from_utf8_lossy(name)) else {
             return false;
@@ -314,8 +360,8 @@ impl<'a> Lowering<'a> {
 
     /// The overload that every compiler calls; `skip` parameters are implicit. `None` where compilers may differ.
     ///
-    /// It is the only one that takes the arguments, or it takes each argument at least as well as every other one does, and one
-    /// argument better ([`preference`]). C++ asks for that. DXC adds the costs of the conversions up (`ScoreFunction` in
+    /// Either it is the only one that takes the arguments, or it takes each argument at least as well as every other one, and one
+    /// argument better ([`preference`]). This is the rule of C++. DXC sums the costs of the conversions (`ScoreFunction` in
     /// SemaHLSL.cpp), and such an overload has the least sum.
     pub(super) fn best_overload(
         &self,
@@ -333,8 +379,8 @@ impl<'a> Lowering<'a> {
         (!self.has_open_matrix(best, overloads, arguments, skip)).then_some(best)
     }
 
-    /// Whether matrices have a part in the choice that is not known: compilers cut and reshape vectors and matrices to others.
-    /// One is taken as it is, and where all overloads have one type there is no choice.
+    /// Whether the choice may depend on how compilers cut and reshape vectors and matrices. It does not if a parameter has the
+    /// argument's own type, or if all overloads have the same type there.
     fn has_open_matrix(
         &self,
         best: FunctionId,
@@ -353,7 +399,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// What a function takes in this place: which way it goes, and its type.
+    /// The direction and the type of a function's parameter.
     fn taken_by(&self, id: FunctionId, at: usize) -> Option<(Direction, &Type)> {
         let function = self.shader.functions.get(id.0 as usize)?;
         let parameter = function.parameters.get(at)?;
@@ -365,8 +411,12 @@ impl<'a> Lowering<'a> {
         let orders = arguments.iter().enumerate().map(|(at, argument)| {
             let ((way, one), (other_way, other)) =
                 (self.taken_by(one, skip + at)?, self.taken_by(other, skip + at)?);
-            let order = preference((&argument.ty, self.is_of_literals(argument)), one, other)?;
-            // What comes back is converted, too.
+            let given = Given {
+                ty: &argument.ty,
+                is_literal: self.is_of_literals(argument),
+            };
+            let order = preference(given, one, other)?;
+            // An `out` argument is converted when it is written back.
             let is_given = way == Direction::In && other_way == Direction::In;
             let is_told = is_given || one == other || *one == argument.ty || *other == argument.ty;
             is_told.then_some(order)
@@ -392,14 +442,14 @@ impl<'a> Lowering<'a> {
                 let Some(local) = function.locals.get(parameter.local.0 as usize) else {
                     return true;
                 };
-                // What comes back into a struct that the parameter is a base of is that base.
+                // An argument derived from the parameter's struct gets its base written back, without a conversion.
                 let comes_back = parameter.direction != Direction::In && !matches!(local.ty, Type::Struct(_));
                 self.distance(&argument.ty, &local.ty).is_some()
                     && (!comes_back || distance(&local.ty, &argument.ty).is_some())
             })
     }
 
-    /// A call of a known function: arguments converted, defaults filled in.
+    /// A call of a known function, with its arguments converted and its defaults filled in.
     fn call_function(&mut self, id: FunctionId, arguments: Vec<Expr>, span: Span) -> Expr {
         let Some(function) = self.shader.functions.get(id.0 as usize) else {
             return opaque(arguments, Type::Unknown, span);

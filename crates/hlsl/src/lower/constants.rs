@@ -1,7 +1,6 @@
 //! Constant expressions: array lengths, group sizes, enumerators.
 
 use super::Lowering;
-use super::wide::are_opposite_zeros;
 use crate::Intrinsic;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
@@ -62,8 +61,8 @@ impl Constant {
         })
     }
 
-    /// HLSL's conversion to a word type. It does not say what a float becomes that is outside of an integer's range: not even
-    /// one compiler has one number for it.
+    /// HLSL's conversion to a word type. `None` for a float outside of the integer's range: not even one compiler always gives the same
+    /// number.
     pub(super) fn convert(self, to: Scalar) -> Option<Self> {
         Some(match to {
             Scalar::Bool => Constant::Bool(match self {
@@ -125,6 +124,11 @@ pub(super) fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> Option<bool>
     })
 }
 
+/// Whether these are 0 and -0. Devices differ in which of the two is the smaller one.
+pub(super) fn are_opposite_zeros(a: f64, b: f64) -> bool {
+    a.abs().to_bits() == 0 && b.abs().to_bits() == 0 && a.to_bits() != b.to_bits()
+}
+
 fn binary(op: BinaryOp, a: Constant, b: Constant) -> Option<Constant> {
     match (a, b) {
         (Constant::Int(a), Constant::Int(b)) => match op {
@@ -184,8 +188,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The whole number that a function of constants gives, as a literal. What a compiler works out is exact there; a
-    /// device may be off by a bit or two, and so may be what is no whole number.
+    /// The result of a function of constants as a literal, if it is a whole number. Compilers compute whole numbers exactly. A device,
+    /// or any other result, may be off by a bit or two.
     pub(super) fn folded(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<ExprKind> {
         match self.evaluate_intrinsic(intrinsic, arguments)? {
             Constant::Float(value) if value.fract() == 0.0 && value.abs() < 16_777_216.0 => {
@@ -198,7 +202,7 @@ impl Lowering<'_> {
     fn evaluate_intrinsic(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<Constant> {
         let value = |index: usize| arguments.get(index).and_then(|expr| self.evaluate(expr));
         let less = |a, b| Some(binary(BinaryOp::Less, a, b)? == Constant::Bool(true));
-        // Devices differ in which of two zeros they take.
+        // Devices differ in which of two zeros they choose.
         let is_open = |a: Constant, b: Constant| match (a, b) {
             (Constant::Float(a), Constant::Float(b)) => are_opposite_zeros(f64::from(a), f64::from(b)),
             _ => false,
@@ -210,7 +214,7 @@ impl Lowering<'_> {
             Intrinsic::Max => max(value(0)?, value(1)?),
             Intrinsic::Clamp => {
                 let (low, high) = (value(1)?, value(2)?);
-                // Compilers differ where the lower bound is the larger one.
+                // Compilers differ if the lower bound is the larger one.
                 let is_known = !less(high, low)?;
                 min(max(value(0)?, low)?, high).filter(|_| is_known)
             }

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::Lowering;
 use super::constants::Constant;
-use super::conversions::opaque;
+use super::operands::opaque;
 use super::parts::{Part, part};
 use super::scoping::Variable;
 use super::typing::array_of;
@@ -19,12 +19,12 @@ pub(super) struct Declarator<'a, 't> {
     pub name_span: Span,
     pub ty: Type,
     pub init: Option<Node<'t>>,
-    /// The first length is left out: the initialiser tells it.
+    /// The first length is left out: the initialiser determines it.
     pub unsized_array: bool,
 }
 
 impl<'a> Lowering<'a> {
-    /// A declaration at the top level. The function it defines or declares, if it does.
+    /// Reads a declaration at the top level. Returns the function that it declares, if any.
     pub(super) fn declaration(&mut self, item: &'a Item, node: Node) -> Option<FunctionId> {
         match node.kind() {
             "function_definition" => return self.function(item, node, None),
@@ -77,7 +77,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether `static` and `const` stand in a declaration.
+    /// Whether a declaration has `static`, and whether it has `const`.
     pub(super) fn specifiers(&self, node: Node) -> (bool, bool) {
         let (mut is_static, mut is_const) = (false, false);
         let mut cursor = node.walk();
@@ -135,7 +135,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The declarator's type, with the length its initialiser tells, and the initialiser itself.
+    /// The declarator's type, with the length from its initialiser, and the initialiser itself.
     fn initialized(&mut self, declared: &Declarator<'a, '_>) -> (Type, Option<Expr>) {
         let mut ty = declared.ty.clone();
         let Some(init) = declared.init else {
@@ -171,10 +171,10 @@ impl<'a> Lowering<'a> {
         for declarator in declarators {
             if declarator.kind() == "function_declarator" {
                 if base == Type::Unknown {
-                    // No prototype: a macro that is not known, and a call.
+                    // This is no prototype, but an unknown macro and a call.
                     return false;
                 }
-                // A prototype inside a function: nothing happens here.
+                // A prototype inside a function does nothing.
                 continue;
             }
             let value = part(declarator, Part::Value);
@@ -186,7 +186,7 @@ impl<'a> Lowering<'a> {
                 return false;
             };
             if base == Type::Unknown && self.is_variable(declared.name) {
-                // No declaration: a macro that is not known, and an assignment.
+                // This is no declaration, but an unknown macro and an assignment.
                 return false;
             }
             let (ty, init) = self.initialized(&declared);
@@ -221,7 +221,7 @@ impl<'a> Lowering<'a> {
             return;
         };
         let base = self.type_of_node(written);
-        // What could not be read may say it, and a type that is not known may be a macro that says more than a type.
+        // The unread text may say it, and an unknown type may be a macro that says more than a type.
         let may_hide_storage = item.after_macros.is_some()
             || self.is_broken
             || base == Type::Unknown && !item.in_buffer && is_macro_like(self.node_source(written));
@@ -247,7 +247,7 @@ impl<'a> Lowering<'a> {
             while let Type::Array(element, _) = inner {
                 inner = element;
             }
-            // A resource that is assigned has no value before.
+            // A resource that is assigned later has no value before.
             let is_elsewhere = node.kind() == "field_declaration" || matches!(inner, Type::Resource(..));
             if is_static && init.is_none() && is_elsewhere {
                 init = Some(self.value_elsewhere(&ty, declared.name_span));
@@ -255,7 +255,7 @@ impl<'a> Lowering<'a> {
             let storage = if matches!(inner, Type::Resource(..)) && !item.groupshared {
                 Storage::Resource
             } else if item.groupshared && item.in_braces_of_buffer {
-                // DXC takes it for groupshared, and crashes on an atomic on it; its SPIR-V has no such variable.
+                // DXC makes it groupshared, and crashes on an atomic on it; its SPIR-V has no such variable.
                 Storage::Unknown
             } else if item.groupshared {
                 Storage::Groupshared
@@ -286,7 +286,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A global with its value, if that is known; no name leads to it yet.
+    /// Adds a global with its value, if that is known. No name refers to it yet.
     pub(super) fn add_global(&mut self, global: Global, value: Option<Constant>) -> GlobalId {
         let id = GlobalId(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX));
         self.shader.globals.push(global);
@@ -294,8 +294,8 @@ impl<'a> Lowering<'a> {
         id
     }
 
-    /// What a static member holds whose value its struct does not tell. Opaque until [`Self::member_outside`] meets it,
-    /// which it may not, as where a template gives it. The number of the member tells it from others of the same text.
+    /// The value of a static member that its struct does not give. It is opaque until [`Self::member_outside`] finds one, which it may
+    /// never do, as for a member of a template. The member's number tells it from others with the same text.
     fn value_elsewhere(&mut self, ty: &Type, span: Span) -> Expr {
         let number = Expr {
             kind: ExprKind::Literal(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX)),
@@ -374,7 +374,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Notes that a place is written: a method that writes to its own fields takes `this` by reference.
+    /// Notes a write to a place: a method that writes to its own fields takes `this` by reference.
     pub(super) fn note_write(&mut self, place: &Expr) {
         let Some((this, _)) = self.body.this else { return };
         let mut place = place;
@@ -405,7 +405,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The initialiser of a static member, which the grammar has beside its declarator.
+/// The initialiser of a static member, which the grammar puts beside its declarator.
 fn value_of_member<'t>(declaration: Node<'t>, declarator: Node<'t>) -> Option<Node<'t>> {
     let mut cursor = declaration.walk();
     let mut values = declaration.children_by_field_name("default_value", &mut cursor);

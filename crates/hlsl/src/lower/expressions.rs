@@ -3,16 +3,17 @@
 use tree_sitter::Node;
 
 use super::constants::Constant;
-use super::conversions::{arithmetic, as_value, opaque, shape, skippable};
 use super::names::packed;
+use super::operands::{as_value, opaque, skippable};
 use super::parts::{Part, part};
+use super::relations::{arithmetic, shape};
 use super::scoping::{ITS_OWN, Variable};
 use super::{Lowering, literals, rays};
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, LocalId, UnaryOp};
 use crate::types::{Scalar, Type};
 
-/// Whether the result depends on whether the operands have a sign, and that is not settled.
+/// Whether the result depends on the operands' sign, and that is not known.
 fn is_open(op: BinaryOp, operands: &Type) -> bool {
     use BinaryOp as B;
     let asks_for_sign = matches!(
@@ -46,7 +47,7 @@ fn binary_op(text: &[u8]) -> Option<BinaryOp> {
     })
 }
 
-/// The name of the method that overloads an operator of two operands.
+/// The name of the method that overloads a binary operator.
 fn operator_name(op: BinaryOp) -> &'static [u8] {
     match op {
         BinaryOp::Add => b"operator+",
@@ -70,11 +71,11 @@ fn operator_name(op: BinaryOp) -> &'static [u8] {
     }
 }
 
-/// Operators before a variable with `++` behind it that are looked through; more are too deep for the rest anyway.
+/// How many operators before `x++` are looked through. More are too deep for the rest anyway.
 const MAX_OPERATORS: usize = 64;
 
 impl<'a> Lowering<'a> {
-    /// Lowers an expression. What is not understood is `Opaque` with what is.
+    /// Lowers an expression. A part that is not understood is `Opaque`, with the parts that are understood inside.
     pub(super) fn expression(&mut self, node: Node) -> Expr {
         let span = self.span(node);
         if !self.enter() {
@@ -133,7 +134,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A node that is not understood: its parts may be.
+    /// A node that is not understood, with its parts lowered.
     fn children(&mut self, node: Node, span: Span) -> Expr {
         let mut operands = Vec::new();
         let mut cursor = node.walk();
@@ -150,7 +151,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A name or a literal; the lexical pass makes names of some literals.
+    /// A name or a literal: the lexical pass turns some literals into names.
     fn name(&mut self, span: Span) -> Expr {
         let text = self.source(span);
         let expr = |kind: ExprKind, ty: Type| Expr { kind, ty, span };
@@ -163,7 +164,7 @@ impl<'a> Lowering<'a> {
             return match literals::literal(text) {
                 (ty, Some(bits)) => expr(ExprKind::Literal(bits), ty),
                 (ty, None) => {
-                    // Wider than the tree's literals are.
+                    // The tree's literals are not that wide.
                     self.told.insert(span);
                     opaque(Vec::new(), ty, span)
                 }
@@ -196,7 +197,7 @@ impl<'a> Lowering<'a> {
         opaque(Vec::new(), Type::Unknown, span)
     }
 
-    /// What a name means where it is no function's variable: a field of the object at hand, a global, a constant.
+    /// The meaning of a name that is no variable of the function: a field of the object at hand, a global, a constant.
     pub(super) fn outer_name(&mut self, text: &'a [u8], span: Span) -> Option<Expr> {
         let expr = |kind: ExprKind, ty: Type| Some(Expr { kind, ty, span });
         if let Some((this, id)) = self.body.this
@@ -207,7 +208,7 @@ impl<'a> Lowering<'a> {
         }
         let key = packed(text);
         let member = self.qualified(span);
-        // Members and what is inherited come before all else.
+        // Own and inherited members come before all else.
         let own = self.body.this.as_ref().map(|(_, id)| Type::Struct(*id));
         let own = own.and_then(|own| self.resolve_member(&self.globals, &own, &key));
         let found = own.or_else(|| self.resolve(&self.globals, &key)).or_else(|| {
@@ -219,7 +220,7 @@ impl<'a> Lowering<'a> {
             self.resolve_member(&self.enumerators, holder, own)
         });
         if found.is_some() && enumerator.is_some() {
-            // One of them hides the other; which one is not looked into.
+            // One of them hides the other, but which one is not worked out.
             self.problem("a variable and a constant of this name", span);
             self.told.insert(span);
             return Some(opaque(Vec::new(), Type::Unknown, span));
@@ -282,7 +283,7 @@ impl<'a> Lowering<'a> {
             let ty = arithmetic(&left.ty);
             let count = self.evaluate(&right).map(Constant::bits);
             if count.is_some_and(|count| count > 31) && self.evaluate(&left).is_some() {
-                // A device looks at five bits of the count; DXC shifts all out where it works constants out.
+                // A device uses five bits of the count. DXC shifts all bits out when it folds constants.
                 return opaque(vec![left, right], ty, span);
             }
             let scalar = ty.scalar().filter(|scalar| !scalar.is_enum());
@@ -309,7 +310,7 @@ impl<'a> Lowering<'a> {
             common => (left, right, common),
         };
         let Some(common) = common else {
-            // The result has the operands' shape.
+            // The result has the shape of the operands.
             let ty = match shape(&left.ty, &right.ty) {
                 Some(shape) if op.is_comparison() && shape.scalar().is_some() => {
                     shape.with_scalar(Scalar::Bool)
@@ -349,7 +350,7 @@ impl<'a> Lowering<'a> {
             b"-" => UnaryOp::Negate,
             b"!" | b"not" => UnaryOp::Not,
             b"~" => UnaryOp::Complement,
-            // Of a `bool` it is an `int`, as of all operators.
+            // As with all operators, a `bool` operand becomes an `int`.
             b"+" => {
                 let ty = arithmetic(&operand.ty);
                 return if ty == operand.ty {
@@ -429,7 +430,7 @@ impl<'a> Lowering<'a> {
         let is_made_of_literals = self.is_literal_int(&operand) || self.is_free_literal(&operand);
         let mut expr = self.fit(operand, &ty);
         if is_made_of_literals && !matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Cast(_)) {
-            // It has this type already, but from here on it does not take that of what it meets.
+            // It has this type already, but it no longer takes the type of the other operand.
             let kind = ExprKind::Cast(Box::new(expr));
             return Expr { kind, ty, span };
         }
@@ -443,7 +444,7 @@ impl<'a> Lowering<'a> {
         };
         let increment = self.node_source(step) == b"++";
         let prefix = step.start_byte() < target.start_byte();
-        // The grammar takes `-x++` for `(-x)++`, but `++` behind a variable comes first.
+        // The grammar reads `-x++` as `(-x)++`, but the postfix `++` binds tighter.
         let mut operators = Vec::new();
         while !prefix
             && operators.len() < MAX_OPERATORS
@@ -535,7 +536,7 @@ impl<'a> Lowering<'a> {
         self.select(condition, yes, no, span)
     }
 
-    /// `condition ? yes : no`, the arms converted to their common type.
+    /// `condition ? yes : no`, with its arms converted to their common type.
     fn select(&mut self, condition: Expr, yes: Expr, no: Expr, span: Span) -> Expr {
         let common = self.common_of_large_literals(&yes, &no);
         let Some(mut ty) = common.or_else(|| self.common_of(&yes, &no)) else {
@@ -545,7 +546,7 @@ impl<'a> Lowering<'a> {
                 span,
             );
         };
-        // Of two enumerators DXC makes an `int`, but of those of an `enum class`.
+        // DXC converts two enumerators to `int`, unless they are those of an `enum class`.
         if let Some(Scalar::Enum(id) | Scalar::UintEnum(id)) = ty.scalar()
             && !self.scoped_enumerations.contains(&id)
         {
@@ -605,7 +606,7 @@ impl<'a> Lowering<'a> {
                 span,
             },
             _ => {
-                // Of a type whose size is the target's business.
+                // The size of this type depends on the target.
                 self.told.insert(span);
                 opaque(Vec::new(), Type::UINT, span)
             }

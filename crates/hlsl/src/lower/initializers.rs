@@ -3,13 +3,13 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, opaque};
+use super::operands::{as_values, opaque};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
 use crate::types::Type;
 
 impl Lowering<'_> {
-    /// An expression, or a `{…}` that becomes a value of the type.
+    /// An expression, or the value of a type that a `{…}` initialises.
     pub(super) fn initializer(&mut self, node: Node, ty: &Type) -> Expr {
         if node.kind() != "initializer_list" {
             return self.expression(node);
@@ -23,7 +23,7 @@ impl Lowering<'_> {
         self.construct(leaves, ty, span)
     }
 
-    /// The leaves of nested lists, which HLSL sees as one.
+    /// The leaves of nested lists. HLSL flattens them into one list.
     fn flatten(&mut self, node: Node, leaves: &mut Vec<Expr>) {
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
@@ -52,12 +52,12 @@ impl Lowering<'_> {
             .sum()
     }
 
-    /// A value of a type from values that hold its components in order.
+    /// A value of a type, from values that have its components in order.
     pub(super) fn construct(&mut self, values: Vec<Expr>, ty: &Type, span: Span) -> Expr {
         let wanted = self.shader.components(ty);
         let mut position = 0usize;
         let mut arguments = Vec::with_capacity(values.len());
-        // Which value is whose follows from the types of all.
+        // The types of all values decide which value is for which component.
         let mut fits = wanted > 0 && self.shader.is_known(ty);
         for value in values {
             fits &= self.shader.is_known(&value.ty);
@@ -65,7 +65,7 @@ impl Lowering<'_> {
             let count = self.shader.components(&value.ty).max(1);
             let given = |component| self.component_scalar(&value.ty, component);
             let takes = |component| self.component_scalar(ty, position.saturating_add(component));
-            // Each component becomes of the type that it is for: one conversion does that for those of one type.
+            // Each component converts to the type that it initialises. One conversion does that for components of one type.
             let (is_one, is_same) = (
                 (1..count).all(|component| takes(component) == takes(0)),
                 (0..count).all(|component| takes(component) == given(component)),
@@ -87,7 +87,7 @@ impl Lowering<'_> {
                 span,
             }
         } else {
-            opaque(arguments.into_iter().map(as_value).collect(), ty.clone(), span)
+            opaque(as_values(arguments), ty.clone(), span)
         }
     }
 }

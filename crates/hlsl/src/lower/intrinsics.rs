@@ -1,213 +1,18 @@
-//! The types of intrinsic functions.
+//! Calls of intrinsic functions: their arguments converted, and their types.
 
 use super::Lowering;
-use super::conversions::{arithmetic, as_value, opaque, shape};
+use super::operands::{as_value, as_values, opaque};
+use super::relations::{arithmetic, common, shape};
+use super::signatures::{
+    Signature, UINT4, converts_scalars, counts_in_floats, is_of_floats, is_of_width, signature,
+};
 use super::wide::exceeds_32_bits;
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
 use crate::types::{Scalar, Type};
 
-/// How an intrinsic treats its arguments.
-enum Signature {
-    /// No argument; this result.
-    Nullary(Type),
-    /// So many floating-point arguments of a common type; the result has it.
-    Floats(usize),
-    /// So many floating-point vectors of a common type; the result is their scalar.
-    FloatsToScalar(usize),
-    /// So many numbers of a common type; the result has it.
-    Numbers(usize),
-    /// One argument converted to this scalar type; this result, of the argument's shape.
-    Map(Option<Scalar>, Scalar),
-    /// One argument converted to a scalar bool; this result.
-    Condition(Type),
-    /// Arguments of these types; this result.
-    Fixed(&'static [Type], Type),
-    /// A value of any type, then these; the result is the value's type.
-    Same(&'static [Type]),
-    /// Barriers and everything that is treated by hand.
-    Special,
-}
-
-const UINT4: Type = Type::Vector(Scalar::Uint, 4);
-
-fn signature(intrinsic: Intrinsic) -> Signature {
-    use Intrinsic as I;
-    match intrinsic {
-        I::AllMemoryBarrier
-        | I::AllMemoryBarrierWithGroupSync
-        | I::DeviceMemoryBarrier
-        | I::DeviceMemoryBarrierWithGroupSync
-        | I::GroupMemoryBarrier
-        | I::GroupMemoryBarrierWithGroupSync => Signature::Nullary(Type::Void),
-        I::WaveGetLaneCount | I::WaveGetLaneIndex => Signature::Nullary(Type::UINT),
-        I::WaveIsFirstLane => Signature::Nullary(Type::BOOL),
-        I::WaveActiveAllTrue | I::WaveActiveAnyTrue | I::QuadAll | I::QuadAny => {
-            Signature::Condition(Type::BOOL)
-        }
-        I::WaveActiveBallot => Signature::Condition(UINT4),
-        I::WaveActiveCountBits | I::WavePrefixCountBits => Signature::Condition(Type::UINT),
-        I::WaveActiveAllEqual | I::IsFinite | I::IsInf | I::IsNan => Signature::Map(None, Scalar::Bool),
-        I::WaveActiveBitAnd
-        | I::WaveActiveBitOr
-        | I::WaveActiveBitXor
-        | I::WaveActiveMax
-        | I::WaveActiveMin
-        | I::WaveActiveProduct
-        | I::WaveActiveSum
-        | I::WavePrefixProduct
-        | I::WavePrefixSum
-        | I::Abs => Signature::Numbers(1),
-        I::WaveMultiPrefixBitAnd
-        | I::WaveMultiPrefixBitOr
-        | I::WaveMultiPrefixBitXor
-        | I::WaveMultiPrefixProduct
-        | I::WaveMultiPrefixSum => Signature::Same(&[UINT4]),
-        I::WaveReadLaneFirst | I::QuadReadAcrossDiagonal | I::QuadReadAcrossX | I::QuadReadAcrossY => {
-            Signature::Same(&[])
-        }
-        I::WaveReadLaneAt | I::QuadReadLaneAt => Signature::Same(&[Type::UINT]),
-        I::Acos
-        | I::Asin
-        | I::Atan
-        | I::Ceil
-        | I::Cos
-        | I::Cosh
-        | I::Degrees
-        | I::Exp
-        | I::Exp2
-        | I::Floor
-        | I::Frac
-        | I::Log
-        | I::Log10
-        | I::Log2
-        | I::Normalize
-        | I::Radians
-        | I::Rcp
-        | I::Round
-        | I::Rsqrt
-        | I::Saturate
-        | I::Sin
-        | I::Sinh
-        | I::Sqrt
-        | I::Tan
-        | I::Tanh
-        | I::Trunc => Signature::Floats(1),
-        I::Atan2 | I::Cross | I::Dst | I::Fmod | I::Ldexp | I::Pow | I::Reflect | I::Step => {
-            Signature::Floats(2)
-        }
-        I::FaceForward | I::Lerp | I::Smoothstep => Signature::Floats(3),
-        I::Determinant | I::Length => Signature::FloatsToScalar(1),
-        I::Distance => Signature::FloatsToScalar(2),
-        I::Max | I::Min => Signature::Numbers(2),
-        I::Clamp | I::Fma | I::Mad => Signature::Numbers(3),
-        I::AsDouble => Signature::Fixed(&[Type::UINT, Type::UINT], Type::Scalar(Scalar::Double)),
-        I::Dot4AddI8Packed => Signature::Fixed(&[Type::UINT, Type::UINT, Type::INT], Type::INT),
-        I::Dot4AddU8Packed => Signature::Fixed(&[Type::UINT; 3], Type::UINT),
-        I::Lit => Signature::Fixed(&[Type::FLOAT; 3], Type::Vector(Scalar::Float, 4)),
-        I::Msad4 => Signature::Fixed(&[Type::UINT, Type::Vector(Scalar::Uint, 2), UINT4], UINT4),
-        I::CountBits | I::ReverseBits => Signature::Map(Some(Scalar::Uint), Scalar::Uint),
-        I::F16ToF32 => Signature::Map(Some(Scalar::Uint), Scalar::Float),
-        I::F32ToF16 => Signature::Map(Some(Scalar::Float), Scalar::Uint),
-        I::AsFloat => Signature::Map(None, Scalar::Float),
-        I::AsInt | I::Sign => Signature::Map(None, Scalar::Int),
-        I::InterlockedAdd
-        | I::InterlockedAnd
-        | I::InterlockedCompareExchange
-        | I::InterlockedCompareStore
-        | I::InterlockedExchange
-        | I::InterlockedMax
-        | I::InterlockedMin
-        | I::InterlockedOr
-        | I::InterlockedXor
-        | I::WaveMatch
-        | I::WaveMultiPrefixCountBits
-        | I::AsUint
-        | I::Clip
-        | I::Frexp
-        | I::Modf
-        | I::Refract
-        | I::SinCos
-        | I::All
-        | I::Any
-        | I::Dot
-        | I::FirstBitHigh
-        | I::FirstBitLow
-        | I::Mul
-        | I::Transpose
-        | I::And
-        | I::Or
-        | I::Select => Signature::Special,
-    }
-}
-
-/// Whether it has floats alone, and its result is one.
-pub(super) fn is_of_floats(intrinsic: Intrinsic) -> bool {
-    matches!(
-        signature(intrinsic),
-        Signature::Floats(_) | Signature::FloatsToScalar(_)
-    )
-}
-
-/// Whether the result has a type that the arguments do not tell: of literals it is no literal.
-pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
-    use Intrinsic as I;
-    matches!(
-        intrinsic,
-        I::All | I::And | I::Any | I::AsUint | I::FirstBitHigh | I::FirstBitLow | I::Or
-    ) || !matches!(
-        signature(intrinsic),
-        Signature::Floats(_)
-            | Signature::FloatsToScalar(_)
-            | Signature::Numbers(_)
-            | Signature::Same(_)
-            | Signature::Special
-    )
-}
-
-/// Whether the lowering converts its arguments' components. It would make a scalar of an argument of unknown type.
-fn converts_scalars(intrinsic: Intrinsic) -> bool {
-    use Intrinsic as I;
-    matches!(signature(intrinsic), Signature::Map(Some(_), _))
-        || matches!(
-            intrinsic,
-            I::And | I::FirstBitHigh | I::FirstBitLow | I::Or | I::Select
-        )
-}
-
-/// Whether it counts or moves bits: of other integers than those of 32 bits DXC has overloads, whose results are others than
-/// those of the value as a `uint`.
-fn is_of_width(intrinsic: Intrinsic) -> bool {
-    use Intrinsic as I;
-    matches!(
-        intrinsic,
-        I::CountBits | I::FirstBitHigh | I::FirstBitLow | I::ReverseBits
-    )
-}
-
-/// Whether DXC takes a `bool` for a float here, and the result is at most the number of lanes. A float holds such a number
-/// exactly, in whichever order it is summed: the tree has the `uint`, converted.
-pub(super) fn counts_in_floats(intrinsic: Intrinsic) -> bool {
-    use Intrinsic as I;
-    matches!(
-        intrinsic,
-        I::WaveActiveMax
-            | I::WaveActiveMin
-            | I::WaveActiveProduct
-            | I::WaveActiveSum
-            | I::WavePrefixProduct
-            | I::WavePrefixSum
-            | I::WaveMultiPrefixProduct
-            | I::WaveMultiPrefixSum
-            | I::QuadReadAcrossDiagonal
-            | I::QuadReadAcrossX
-            | I::QuadReadAcrossY
-            | I::QuadReadLaneAt
-    )
-}
-
-/// Whether a vector or a matrix of one component meets a longer one: operators spread it, intrinsics cut the other (DXC 1.7).
+/// Whether a vector or a matrix of one component stands beside a longer one. Operators spread it; intrinsics cut the other (DXC 1.7).
 fn has_one_beside_more(arguments: &[Expr]) -> bool {
     let length = |value: &Expr| match value.ty {
         Type::Vector(_, count) => Some(count),
@@ -218,10 +23,11 @@ fn has_one_beside_more(arguments: &[Expr]) -> bool {
     lengths.clone().any(|length| length == 1) && lengths.any(|length| length > 1)
 }
 
-/// The arguments as the numbers that DXC takes enumerations and literals for; as they are where that is not settled.
+/// The arguments, with enumerations and literals as the numbers that DXC converts them to. An error returns them unchanged where
+/// that conversion is not known.
 ///
-/// No intrinsic has an overload for enumerations: where there is nothing else to go by, it takes that of floats; beside an
-/// `int` or a `bool` they are `int`s. Of literals alone it takes one of 64 bits.
+/// No intrinsic has an overload for enumerations. DXC takes the float overload where all arguments are enumerations, and the
+/// `int` overload beside an `int` or a `bool`. For literals alone it takes a 64-bit overload.
 fn settled(
     lowering: &Lowering<'_>,
     intrinsic: Intrinsic,
@@ -233,14 +39,14 @@ fn settled(
         return Err(arguments);
     }
     let is_bool = |value: &Expr| value.ty.scalar() == Some(Scalar::Bool);
-    // Of other operands than `bool`s DXC combines the bits of some, and of some it makes no valid code.
+    // For operands that are no `bool`s, DXC combines their bits or generates invalid code.
     if matches!(intrinsic, I::And | I::Or) && !arguments.iter().all(is_bool) {
         return Err(arguments);
     }
     if is_literal {
         let is_small = |value: &Expr| matches!(value.kind, ExprKind::Literal(bits) if bits < 1 << 16);
         let is_settled = match intrinsic {
-            // DXC takes the overload without a sign for an expression.
+            // DXC takes the unsigned overload for an expression.
             I::FirstBitHigh | I::Sign => arguments.iter().all(is_small),
             I::ReverseBits | I::WaveActiveProduct | I::WavePrefixProduct | I::WaveMultiPrefixProduct => false,
             I::WaveActiveSum | I::WavePrefixSum | I::WaveMultiPrefixSum | I::Mul | I::Dot | I::Mad => {
@@ -250,7 +56,7 @@ fn settled(
         };
         return if is_settled { Ok(arguments) } else { Err(arguments) };
     }
-    // DXC has these for `float` alone, and bits are reversed of an `int` that a float becomes.
+    // DXC has these only for `float`, and `reversebits` converts a float to an `int`.
     let is_double = |value: &Expr| value.ty.scalar() == Some(Scalar::Double);
     let of_float = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_float);
     if is_of_floats(intrinsic) && arguments.iter().any(is_double)
@@ -288,25 +94,48 @@ fn is_numeric(expr: &Expr) -> bool {
     expr.ty.scalar().is_some()
 }
 
+/// A call in the text: which intrinsic, and where.
+#[derive(Clone, Copy)]
+struct Call {
+    intrinsic: Intrinsic,
+    span: Span,
+}
+
+impl Call {
+    fn with(self, arguments: Vec<Expr>, ty: Type) -> Expr {
+        Expr {
+            kind: ExprKind::Intrinsic(self.intrinsic, arguments),
+            ty,
+            span: self.span,
+        }
+    }
+
+    /// A call that reads its arguments, and whose value is not known.
+    fn opaque(self, arguments: Vec<Expr>, ty: Type) -> Expr {
+        opaque(as_values(arguments), ty, self.span)
+    }
+}
+
 impl Lowering<'_> {
-    /// A call of an intrinsic, its arguments converted; its value, if that is known for certain.
+    /// A call of an intrinsic with its arguments converted, or its value where that is certain.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
-        let call = self.settled_intrinsic(intrinsic, arguments, span);
+        let call = self.settled_call(Call { intrinsic, span }, arguments);
         self.note_unsettled(&call);
         call
     }
 
-    fn settled_intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+    fn settled_call(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
+        let Call { intrinsic, .. } = call;
         if converts_scalars(intrinsic) && arguments.iter().any(|argument| self.is_unsettled(argument)) {
-            return opaque(Self::values(arguments), Type::Unknown, span);
+            return call.opaque(arguments, Type::Unknown);
         }
         let is_literal =
             !arguments.is_empty() && { arguments.iter() }.all(|value| self.is_literal_int(value));
-        // Of literals alone it is computed in 64 bits.
+        // Compilers compute a call with literals alone in 64 bits.
         if is_literal && arguments.iter().any(exceeds_32_bits) {
-            return opaque(Self::values(arguments), Type::Unknown, span);
+            return call.opaque(arguments, Type::Unknown);
         }
-        // Between lanes literals are passed in 64 bits.
+        // Lanes pass literals in 64 bits.
         let may_grow = intrinsic == Intrinsic::WaveMultiPrefixProduct;
         let is_wide = |value: &Expr| {
             let is_of_literals = || self.is_of_literals(value);
@@ -319,39 +148,35 @@ impl Lowering<'_> {
             }
         };
         if intrinsic.is_wave() && arguments.iter().any(is_wide) {
-            return opaque(Self::values(arguments), Type::Unknown, span);
+            return call.opaque(arguments, Type::Unknown);
         }
         let arguments = match settled(self, intrinsic, arguments, is_literal) {
             Ok(arguments) => arguments,
-            Err(arguments) => return opaque(Self::values(arguments), Type::Unknown, span),
+            Err(arguments) => return call.opaque(arguments, Type::Unknown),
         };
-        // The documentation has it of a `uint`, DXC of whatever it is given (`reversebits` in gen_intrin_main.txt).
+        // The documentation gives `reversebits` a `uint`, DXC the argument's own type (`reversebits` in gen_intrin_main.txt).
         let is_signed = |value: &Expr| matches!(value.ty.scalar(), Some(Scalar::Bool | Scalar::Int));
         if intrinsic == Intrinsic::ReverseBits && arguments.iter().all(is_signed) {
-            let call = self.typed_intrinsic(intrinsic, arguments, span);
-            return self.convert_scalar(call, Scalar::Int);
+            let reversed = self.typed_call(call, arguments);
+            return self.convert_scalar(reversed, Scalar::Int);
         }
-        let call = self.typed_intrinsic(intrinsic, arguments, span);
-        let mut call = self.of_literals_alone(call);
-        if let ExprKind::Intrinsic(intrinsic, arguments) = &call.kind
-            && call.ty == Type::FLOAT
+        let typed = self.typed_call(call, arguments);
+        let mut whole = self.of_literals_alone(typed);
+        if let ExprKind::Intrinsic(intrinsic, arguments) = &whole.kind
+            && whole.ty == Type::FLOAT
             && let Some(value) = self.folded(*intrinsic, arguments)
         {
-            call.kind = value;
+            whole.kind = value;
         }
-        call
+        whole
     }
 
-    fn typed_intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
-        let make = |arguments: Vec<Expr>, ty: Type| Expr {
-            kind: ExprKind::Intrinsic(intrinsic, arguments),
-            ty,
-            span,
-        };
+    /// A call whose arguments are settled. The overloads that DXC has beside the [`Signature`] come first.
+    fn typed_call(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
+        let Call { intrinsic, span } = call;
         if intrinsic.is_atomic() {
-            return self.atomic(intrinsic, arguments, span);
+            return self.atomic(call, arguments);
         }
-        let fail = |arguments: Vec<Expr>, ty: Type| opaque(Self::values(arguments), ty, span);
         if counts_in_floats(intrinsic)
             && let Some(value) = arguments.first()
             && value.ty.scalar() == Some(Scalar::Bool)
@@ -361,8 +186,8 @@ impl Lowering<'_> {
                 let truth = std::mem::replace(value, opaque(Vec::new(), Type::Unknown, span));
                 *value = self.convert_scalar(truth, Scalar::Uint);
             }
-            let call = self.typed_intrinsic(intrinsic, arguments, span);
-            return self.convert_scalar(call, Scalar::Float);
+            let count = self.typed_call(call, arguments);
+            return self.convert_scalar(count, Scalar::Float);
         }
         if let (true, [value]) = (is_of_width(intrinsic), arguments.as_slice())
             && let Some(scalar) = value.ty.scalar()
@@ -372,83 +197,89 @@ impl Lowering<'_> {
                     Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64
                 ))
         {
-            // Of a float DXC makes an `int` for some of them and a `uint` for others.
+            // DXC converts a float to an `int` for some of these and to a `uint` for others.
             let ty = match intrinsic {
                 Intrinsic::ReverseBits => value.ty.clone(),
                 _ => value.ty.with_scalar(Scalar::Uint),
             };
-            return fail(arguments, ty);
+            return call.opaque(arguments, ty);
         }
-        match signature(intrinsic) {
-            Signature::Nullary(ty) if arguments.is_empty() => make(arguments, ty),
+        self.call_by_signature(call, arguments)
+    }
+
+    fn call_by_signature(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
+        match signature(call.intrinsic) {
+            Signature::Nullary(ty) if arguments.is_empty() => call.with(arguments, ty),
             Signature::Floats(count) if arguments.len() == count => {
                 match self.convert_to_common(arguments, true) {
-                    Ok((arguments, ty)) => make(arguments, ty),
-                    Err(arguments) => fail(arguments, Type::Unknown),
+                    Ok((arguments, ty)) => call.with(arguments, ty),
+                    Err(arguments) => call.opaque(arguments, Type::Unknown),
                 }
             }
             Signature::FloatsToScalar(count) if arguments.len() == count => {
                 match self.convert_to_common(arguments, true) {
                     Ok((arguments, ty)) => {
                         let scalar = ty.scalar().unwrap_or(Scalar::Float);
-                        make(arguments, Type::Scalar(scalar))
+                        call.with(arguments, Type::Scalar(scalar))
                     }
-                    Err(arguments) => fail(arguments, Type::FLOAT),
+                    Err(arguments) => call.opaque(arguments, Type::FLOAT),
                 }
             }
             Signature::Numbers(count) if arguments.len() == count => {
                 match self.convert_to_common(arguments, false) {
-                    Ok((arguments, ty)) => make(arguments, ty),
-                    Err(arguments) => fail(arguments, Type::Unknown),
+                    Ok((arguments, ty)) => call.with(arguments, ty),
+                    Err(arguments) => call.opaque(arguments, Type::Unknown),
                 }
             }
             Signature::Map(argument, result) if arguments.len() == 1 => {
-                let arguments: Vec<Expr> = arguments
-                    .into_iter()
-                    .map(|value| match argument {
-                        Some(scalar) => self.convert_scalar(value, scalar),
-                        None => value,
-                    })
-                    .collect();
+                let arguments = match argument {
+                    Some(scalar) => self.convert_scalars(arguments, scalar),
+                    None => arguments,
+                };
                 let ty = match arguments.first() {
                     Some(value) if is_numeric(value) => value.ty.with_scalar(result),
                     Some(value)
-                        if intrinsic == Intrinsic::WaveActiveAllEqual && value.ty != Type::Unknown =>
+                        if call.intrinsic == Intrinsic::WaveActiveAllEqual && value.ty != Type::Unknown =>
                     {
                         Type::BOOL
                     }
                     _ => Type::Unknown,
                 };
-                make(arguments, ty)
+                call.with(arguments, ty)
             }
             Signature::Condition(ty) if arguments.len() == 1 => {
-                let arguments = arguments
-                    .into_iter()
-                    .map(|value| self.to_condition(value))
-                    .collect();
-                make(arguments, ty)
+                call.with(self.convert_each(arguments, &[Type::BOOL]), ty)
             }
             Signature::Fixed(types, ty) if arguments.len() == types.len() => {
-                let arguments = arguments.into_iter().zip(types);
-                make(arguments.map(|(value, ty)| self.convert(value, ty)).collect(), ty)
+                call.with(self.convert_each(arguments, types), ty)
             }
             Signature::Same(rest) if arguments.len() == rest.len() + 1 => {
                 let ty = arguments.first().map_or(Type::Unknown, |value| value.ty.clone());
                 let types = std::iter::once(&ty).chain(rest);
-                let converted = arguments
-                    .into_iter()
-                    .zip(types)
-                    .map(|(value, ty)| self.convert(value, ty))
-                    .collect();
-                make(converted, ty)
+                let converted = self.convert_each(arguments, types);
+                call.with(converted, ty)
             }
-            Signature::Special => self.special(intrinsic, arguments, span),
-            _ => fail(arguments, Type::Unknown),
+            Signature::Special => self.special(call, arguments),
+            _ => call.opaque(arguments, Type::Unknown),
         }
     }
 
-    /// Arguments converted to their common type, which is a floating-point one if `floats`, and where all are `bool`s:
-    /// functions of numbers have no overload for these, and DXC takes the first it has.
+    /// Converts the component type of each argument.
+    fn convert_scalars(&self, arguments: Vec<Expr>, scalar: Scalar) -> Vec<Expr> {
+        let converted = arguments.into_iter();
+        converted
+            .map(|value| self.convert_scalar(value, scalar))
+            .collect()
+    }
+
+    /// Converts each argument to its own type.
+    fn convert_each<'t>(&self, arguments: Vec<Expr>, types: impl IntoIterator<Item = &'t Type>) -> Vec<Expr> {
+        let converted = arguments.into_iter().zip(types);
+        converted.map(|(value, ty)| self.convert(value, ty)).collect()
+    }
+
+    /// Arguments converted to their common type. It is a floating-point type if `floats`, and also where all arguments are
+    /// `bool`: functions of numbers have no overload for these, and DXC takes its first one.
     fn convert_to_common(
         &mut self,
         arguments: Vec<Expr>,
@@ -460,17 +291,15 @@ impl Lowering<'_> {
         };
         let mut ty = widest.ty.clone();
         for argument in rest {
-            let common = self.common_of(widest, argument);
-            match common {
-                Some(common) => {
-                    let whole =
-                        super::conversions::common(&ty, &argument.ty).and_then(|all| shape(&all, &common));
-                    if argument.ty.scalar() == common.scalar() && widest.ty.scalar() != common.scalar() {
+            match self.common_of(widest, argument) {
+                Some(of_two) => {
+                    let whole = common(&ty, &argument.ty).and_then(|all| shape(&all, &of_two));
+                    if argument.ty.scalar() == of_two.scalar() && widest.ty.scalar() != of_two.scalar() {
                         widest = argument;
                     }
-                    ty = match (whole, common.scalar()) {
+                    ty = match (whole, of_two.scalar()) {
                         (Some(shape), Some(scalar)) => shape.with_scalar(scalar),
-                        _ => common,
+                        _ => of_two,
                     };
                 }
                 None => return Err(arguments),
@@ -484,18 +313,13 @@ impl Lowering<'_> {
         } else {
             arithmetic(&ty)
         };
-        Ok((
-            arguments
-                .into_iter()
-                .map(|value| self.convert(value, &ty))
-                .collect(),
-            ty,
-        ))
+        let types = std::iter::repeat(&ty);
+        Ok((self.convert_each(arguments, types), ty))
     }
 
     /// `Interlocked…(place, values…[, out original])`.
-    fn atomic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
-        let values = match intrinsic {
+    fn atomic(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
+        let values = match call.intrinsic {
             Intrinsic::InterlockedCompareExchange | Intrinsic::InterlockedCompareStore => 2,
             _ => 1,
         };
@@ -508,10 +332,10 @@ impl Lowering<'_> {
             self.note_write(place);
         }
         let Some(ty) = arguments.first().map(|place| place.ty.clone()) else {
-            return opaque(arguments, Type::Void, span);
+            return opaque(arguments, Type::Void, call.span);
         };
         if arguments.len() <= values || arguments.len() > values + 2 {
-            return opaque(arguments, Type::Void, span);
+            return opaque(arguments, Type::Void, call.span);
         }
         let arguments = arguments
             .into_iter()
@@ -524,15 +348,12 @@ impl Lowering<'_> {
                 }
             })
             .collect();
-        Expr {
-            kind: ExprKind::Intrinsic(intrinsic, arguments),
-            ty: Type::Void,
-            span,
-        }
+        call.with(arguments, Type::Void)
     }
 
-    /// A function of its first argument that leaves results in the others.
-    fn with_results(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+    /// A function of its first argument that writes its results to the others.
+    fn with_results(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
+        let Call { intrinsic, span } = call;
         for (index, argument) in arguments.iter().enumerate() {
             if intrinsic.may_write(index) {
                 self.note_write(argument);
@@ -554,144 +375,115 @@ impl Lowering<'_> {
             Intrinsic::SinCos | Intrinsic::AsUint => Type::Void,
             _ => argument.unwrap_or(Type::Unknown),
         };
-        Expr {
-            kind: ExprKind::Intrinsic(intrinsic, arguments),
-            ty,
-            span,
-        }
+        call.with(arguments, ty)
     }
 
-    fn special(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+    /// A call of an intrinsic that has rules of its own.
+    fn special(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
         use Intrinsic as I;
-        let make = |arguments: Vec<Expr>, ty: Type| Expr {
-            kind: ExprKind::Intrinsic(intrinsic, arguments),
-            ty,
-            span,
-        };
-        let fail = |arguments: Vec<Expr>| opaque(Self::values(arguments), Type::Unknown, span);
-        match (intrinsic, arguments.len()) {
+        match (call.intrinsic, arguments.len()) {
             (I::AsUint, 1) => {
                 let of = arguments.first().filter(|value| is_numeric(value));
                 let ty = of.map_or(Type::Unknown, |value| value.ty.with_scalar(Scalar::Uint));
-                make(arguments, ty)
+                call.with(arguments, ty)
             }
-            (I::AsUint | I::SinCos, 3) | (I::Frexp | I::Modf, 2) => {
-                self.with_results(intrinsic, arguments, span)
-            }
-            (I::Clip, 1) => make(arguments, Type::Void),
-            (I::Refract, 3) => {
-                let mut arguments = arguments;
-                let ratio = arguments.split_off(2);
-                match self.convert_to_common(arguments, true) {
-                    Ok((mut arguments, ty)) => {
-                        let scalar = Type::Scalar(ty.scalar().unwrap_or(Scalar::Float));
-                        arguments.extend(ratio.into_iter().map(|ratio| self.convert(ratio, &scalar)));
-                        make(arguments, ty)
-                    }
-                    Err(arguments) => fail(arguments.into_iter().chain(ratio).collect()),
-                }
-            }
-            (I::WaveMatch, 1) => make(arguments, UINT4),
+            (I::AsUint | I::SinCos, 3) | (I::Frexp | I::Modf, 2) => self.with_results(call, arguments),
+            (I::Clip, 1) => call.with(arguments, Type::Void),
+            (I::Refract, 3) => self.refract(call, arguments),
+            (I::WaveMatch, 1) => call.with(arguments, UINT4),
             (I::WaveMultiPrefixCountBits, 2) => {
-                let types = [Type::BOOL, UINT4];
-                let arguments = arguments
-                    .into_iter()
-                    .zip(&types)
-                    .map(|(value, ty)| self.convert(value, ty))
-                    .collect();
-                make(arguments, Type::UINT)
+                call.with(self.convert_each(arguments, &[Type::BOOL, UINT4]), Type::UINT)
             }
-            (I::All | I::Any, 1) => {
-                let arguments = arguments
-                    .into_iter()
-                    .map(|value| self.convert_scalar(value, Scalar::Bool))
-                    .collect();
-                make(arguments, Type::BOOL)
-            }
+            (I::All | I::Any, 1) => call.with(self.convert_scalars(arguments, Scalar::Bool), Type::BOOL),
             (I::Dot, 2) => match self.convert_to_common(arguments, false) {
                 Ok((arguments, ty)) => {
                     let scalar = ty.scalar().unwrap_or(Scalar::Float);
-                    make(arguments, Type::Scalar(scalar))
+                    call.with(arguments, Type::Scalar(scalar))
                 }
-                Err(arguments) => fail(arguments),
+                Err(arguments) => call.opaque(arguments, Type::Unknown),
             },
-            (I::FirstBitHigh | I::FirstBitLow, 1) => {
-                let arguments: Vec<Expr> = arguments
-                    .into_iter()
-                    .map(|value| match value.ty.scalar() {
-                        Some(Scalar::Int | Scalar::Uint) => value,
-                        _ => self.convert_scalar(value, Scalar::Uint),
-                    })
-                    .collect();
-                let ty = arguments
-                    .first()
-                    .map_or(Type::UINT, |value| value.ty.with_scalar(Scalar::Uint));
-                make(arguments, ty)
-            }
+            (I::FirstBitHigh | I::FirstBitLow, 1) => self.first_bit(call, arguments),
             (I::Transpose, 1) => match arguments.first().map(|value| value.ty.clone()) {
                 Some(Type::Matrix(scalar, rows, columns)) => {
-                    make(arguments, Type::Matrix(scalar, columns, rows))
+                    call.with(arguments, Type::Matrix(scalar, columns, rows))
                 }
-                _ => fail(arguments),
+                _ => call.opaque(arguments, Type::Unknown),
             },
-            (I::Mul, 2) => self.multiply(arguments, span),
-            (I::And | I::Or, 2) => {
-                let arguments: Vec<Expr> = arguments
-                    .into_iter()
-                    .map(|value| self.convert_scalar(value, Scalar::Bool))
-                    .collect();
-                let ty = match arguments.as_slice() {
-                    [a, b] => shape(&a.ty, &b.ty),
-                    _ => None,
-                };
-                match ty {
-                    Some(ty) => make(
-                        arguments
-                            .into_iter()
-                            .map(|value| self.convert(value, &ty))
-                            .collect(),
-                        ty,
-                    ),
-                    None => fail(arguments),
-                }
-            }
-            (I::Select, 3) => {
-                let mut arguments = arguments.into_iter();
-                let (Some(condition), Some(yes), Some(no)) =
-                    (arguments.next(), arguments.next(), arguments.next())
-                else {
-                    return opaque(Vec::new(), Type::Unknown, span);
-                };
-                let condition = self.convert_scalar(condition, Scalar::Bool);
-                let Some(common) = self.common_of(&yes, &no) else {
-                    return fail(vec![condition, yes, no]);
-                };
-                let ty = match (common.scalar(), shape(&condition.ty, &common)) {
-                    (Some(scalar), Some(shape)) if matches!(condition.ty, Type::Vector(..)) => {
-                        shape.with_scalar(scalar)
-                    }
-                    _ => common,
-                };
-                let (yes, no) = (self.convert(yes, &ty), self.convert(no, &ty));
-                make(vec![condition, yes, no], ty)
-            }
-            _ => fail(arguments),
+            (I::Mul, 2) => self.multiply(call, arguments),
+            (I::And | I::Or, 2) => self.logical(call, arguments),
+            (I::Select, 3) => self.select_call(call, arguments),
+            _ => call.opaque(arguments, Type::Unknown),
         }
     }
 
-    /// `mul`: a product of scalars, vectors and matrices in every combination.
-    fn multiply(&mut self, arguments: Vec<Expr>, span: Span) -> Expr {
+    /// `refract(ray, normal, ratio)`: two vectors of a common type, and a scalar of its component type.
+    fn refract(&mut self, call: Call, mut arguments: Vec<Expr>) -> Expr {
+        let ratio = arguments.split_off(2);
+        match self.convert_to_common(arguments, true) {
+            Ok((mut arguments, ty)) => {
+                let scalar = Type::Scalar(ty.scalar().unwrap_or(Scalar::Float));
+                arguments.extend(self.convert_each(ratio, [&scalar]));
+                call.with(arguments, ty)
+            }
+            Err(arguments) => call.opaque(arguments.into_iter().chain(ratio).collect(), Type::Unknown),
+        }
+    }
+
+    /// `firstbithigh` and `firstbitlow` of an `int` or a `uint`: each as it is, the result a `uint`.
+    fn first_bit(&self, call: Call, arguments: Vec<Expr>) -> Expr {
+        let as_word = |value: Expr| match value.ty.scalar() {
+            Some(Scalar::Int | Scalar::Uint) => value,
+            _ => self.convert_scalar(value, Scalar::Uint),
+        };
+        let arguments: Vec<Expr> = arguments.into_iter().map(as_word).collect();
+        let ty = arguments
+            .first()
+            .map_or(Type::UINT, |value| value.ty.with_scalar(Scalar::Uint));
+        call.with(arguments, ty)
+    }
+
+    /// `and` and `or`, of `bool`s in a common shape.
+    fn logical(&self, call: Call, arguments: Vec<Expr>) -> Expr {
+        let arguments = self.convert_scalars(arguments, Scalar::Bool);
+        let ty = match arguments.as_slice() {
+            [a, b] => shape(&a.ty, &b.ty),
+            _ => None,
+        };
+        match ty {
+            Some(ty) => call.with(self.convert_each(arguments, [&ty, &ty]), ty),
+            None => call.opaque(arguments, Type::Unknown),
+        }
+    }
+
+    /// `select(condition, yes, no)`: for each component of a vector of conditions, or whole.
+    fn select_call(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
+        let Ok([condition, yes, no]) = <[Expr; 3]>::try_from(arguments) else {
+            return call.opaque(Vec::new(), Type::Unknown);
+        };
+        let condition = self.convert_scalar(condition, Scalar::Bool);
+        let Some(common) = self.common_of(&yes, &no) else {
+            return call.opaque(vec![condition, yes, no], Type::Unknown);
+        };
+        let ty = match (common.scalar(), shape(&condition.ty, &common)) {
+            (Some(scalar), Some(shape)) if matches!(condition.ty, Type::Vector(..)) => {
+                shape.with_scalar(scalar)
+            }
+            _ => common,
+        };
+        let (yes, no) = (self.convert(yes, &ty), self.convert(no, &ty));
+        call.with(vec![condition, yes, no], ty)
+    }
+
+    /// `mul`: the product of scalars, vectors and matrices in every combination.
+    fn multiply(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
         let scalar = match arguments.as_slice() {
             [a, b] => self.common_of_scalars(a, b),
             _ => None,
         };
         let Some(scalar) = scalar else {
-            return opaque(Self::values(arguments), Type::Unknown, span);
+            return call.opaque(arguments, Type::Unknown);
         };
-        let arguments: Vec<Expr> = arguments
-            .into_iter()
-            .map(|value| self.convert_scalar(value, scalar))
-            .collect();
+        let arguments = self.convert_scalars(arguments, scalar);
         let ty = match arguments.as_slice() {
             [a, b] => match (&a.ty, &b.ty) {
                 (Type::Scalar(_), other) | (other, Type::Scalar(_)) => Some(other.clone()),
@@ -706,12 +498,8 @@ impl Lowering<'_> {
             _ => None,
         };
         match ty {
-            Some(ty) => Expr {
-                kind: ExprKind::Intrinsic(Intrinsic::Mul, arguments),
-                ty,
-                span,
-            },
-            None => opaque(Self::values(arguments), Type::Unknown, span),
+            Some(ty) => call.with(arguments, ty),
+            None => call.opaque(arguments, Type::Unknown),
         }
     }
 

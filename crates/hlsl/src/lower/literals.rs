@@ -1,5 +1,10 @@
-//! Literals, read from the text.
+//! Literals: their values, read from the text, and expressions that are made of them.
 
+use super::Lowering;
+use super::signatures::has_own_type;
+use crate::Intrinsic;
+use crate::span::Span;
+use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
 
 /// The value of a literal without a suffix, integer or not.
@@ -35,7 +40,7 @@ pub(super) fn literal(text: &[u8]) -> (Type, Option<u32>) {
     }
     match text.strip_prefix('0') {
         Some(octal) if octal.starts_with(|c: char| c.is_ascii_digit()) => integer(octal, 8),
-        // It is octal, too, which a suffix shows.
+        // `0` is octal too, which shows in its type with a suffix.
         Some(_) => integer(text, 8),
         None => integer(text, 10),
     }
@@ -77,7 +82,7 @@ fn float(text: &str) -> (Type, Option<u32>) {
     let value = if number.contains("#INF") {
         Ok(f32::INFINITY)
     } else if number == text {
-        // DXC has it in 64 bits first, so that it is rounded twice.
+        // DXC parses it in 64 bits, and so rounds twice.
         number.parse::<f64>().map(|value| value as f32)
     } else {
         number.parse::<f32>()
@@ -88,7 +93,7 @@ fn float(text: &str) -> (Type, Option<u32>) {
     }
 }
 
-/// Whether a literal takes the type of what it meets: it has no suffix. What a name stands for has a type.
+/// Whether a literal takes the type of the other operand, because it has no suffix. A name has a type of its own.
 pub(super) fn is_free(text: &[u8]) -> bool {
     if !text
         .first()
@@ -101,5 +106,58 @@ pub(super) fn is_free(text: &[u8]) -> bool {
         None | Some(b'u' | b'U' | b'l' | b'L') => false,
         Some(b'f' | b'F' | b'h' | b'H') => hexadecimal,
         Some(last) => last.is_ascii_hexdigit() || *last == b'.',
+    }
+}
+
+impl Lowering<'_> {
+    /// Whether an expression is a literal without a suffix (maybe negated), which takes the type of the other operand.
+    pub(super) fn is_free_literal(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Literal(_) => is_free(self.source(expr.span)),
+            ExprKind::Unary(_, operand) => self.is_free_literal(operand),
+            _ => false,
+        }
+    }
+
+    /// Whether an expression is made of integer literals without a suffix: DXC's `literal int`.
+    pub(super) fn is_literal_int(&self, expr: &Expr) -> bool {
+        matches!(expr.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) && self.is_of_literals(expr)
+    }
+
+    /// Whether an expression is made of literals without a suffix: DXC's `literal int` or `literal float`, or a vector of them.
+    pub(super) fn is_of_literals(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            // The value of an intrinsic stands for its call.
+            ExprKind::Literal(_) => self.is_free_literal(expr) || self.is_call_of_intrinsic(expr.span),
+            ExprKind::Unary(op, operand) => *op != UnaryOp::Not && self.is_of_literals(operand),
+            ExprKind::Binary(op, left, right) => {
+                let is_arithmetic = !matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
+                is_arithmetic
+                    && !op.is_comparison()
+                    && self.is_of_literals(left)
+                    && self.is_of_literals(right)
+            }
+            ExprKind::Ternary(_, yes, no) => self.is_of_literals(yes) && self.is_of_literals(no),
+            ExprKind::Comma(_, last) => self.is_of_literals(last),
+            ExprKind::Swizzle(of, _) => self.is_of_literals(of),
+            ExprKind::Intrinsic(Intrinsic::Select, arguments) => {
+                let mut arms = arguments.iter().skip(1);
+                arms.all(|arm| self.is_of_literals(arm))
+            }
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                !arguments.is_empty() && !has_own_type(*intrinsic) && { arguments.iter() }
+                    .all(|argument| self.is_of_literals(argument))
+            }
+            // An implicit conversion.
+            ExprKind::Cast(inner) => inner.span == expr.span && self.is_of_literals(inner),
+            _ => false,
+        }
+    }
+
+    fn is_call_of_intrinsic(&self, span: Span) -> bool {
+        let text = self.source(span);
+        let name = text.split(|byte| *byte == b'(').next().unwrap_or_default();
+        let intrinsic = Intrinsic::from_name(&String::from_utf8_lossy(name.trim_ascii()));
+        name.len() < text.len() && intrinsic.is_some_and(|intrinsic| !has_own_type(intrinsic))
     }
 }

@@ -3,8 +3,9 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, distance, is_place, opaque};
+use super::operands::{as_value, is_place, opaque};
 use super::parts::{Part, part};
+use super::relations::distance;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
 use crate::types::{ResourceKind, Scalar, StructId, Type};
@@ -43,7 +44,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The field `name` of an object whose type, or that of its elements, is a struct; its own or that of a base.
+    /// The field `name` of an object, its own or a base's. The object's type, or that of its elements, is a struct.
     pub(super) fn field_of(&self, object: &Expr, id: StructId, name: &[u8], span: Span) -> Option<Expr> {
         let fields = &self.shader.structs.get(id.0 as usize)?.fields;
         if let Some(index) = fields.iter().position(|field| field.name.as_bytes() == name) {
@@ -79,8 +80,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// The methods of a name that an object has, and the object as they see it: their own struct's, or a base. None of them
-    /// may be called where a template could be meant.
+    /// The methods of this name that an object has, and the object as they see it: itself, or one of its bases. There are
+    /// none to call if the name may mean a template.
     pub(super) fn methods_of(
         &self,
         object: &Expr,
@@ -97,7 +98,7 @@ impl Lowering<'_> {
             .find_map(|(base, id)| self.methods_of(&base, id, name))
     }
 
-    /// The methods of a name that an object of a struct has, or what a constant buffer holds.
+    /// The methods of this name that a struct has, or the struct that a constant buffer holds.
     pub(super) fn methods_of_held(&self, object: &Expr, name: &[u8]) -> Option<(Expr, Vec<FunctionId>)> {
         if let Type::Struct(id) = object.ty {
             return self.methods_of(object, id, name);
@@ -105,13 +106,13 @@ impl Lowering<'_> {
         let Some(held @ Type::Struct(id)) = Self::constant_buffer_element(&object.ty) else {
             return None;
         };
-        // A copy of all that it holds, if that has such a method at all.
+        // The object is a copy of all that the buffer holds.
         self.methods_of(object, *id, name)?;
         let copy = self.as_element(object.clone(), held);
         (copy.ty == *held).then(|| self.methods_of(&copy, *id, name))?
     }
 
-    /// An object seen as the struct `wanted`, which it is or has for a base.
+    /// An object seen as the struct `wanted`, which is its own or a base.
     pub(super) fn as_base(&self, object: &Expr, id: StructId, wanted: StructId) -> Option<Expr> {
         if id == wanted {
             return Some(object.clone());
@@ -133,7 +134,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// As [`distance`], structs being taken for their bases too.
+    /// As [`distance`], where a struct also converts to its bases.
     pub(super) fn distance(&self, from: &Type, to: &Type) -> Option<u32> {
         match (from, to) {
             (Type::Struct(from), Type::Struct(to)) => self.steps_to_base(*from, *to),
@@ -145,7 +146,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A constant buffer as the struct it holds, where a struct is wanted; else unchanged.
+    /// A constant buffer as the struct that it holds, if a struct is wanted; else unchanged.
     fn as_element(&self, object: Expr, wanted: &Type) -> Expr {
         let element = Self::constant_buffer_element(&object.ty).filter(|_| matches!(wanted, Type::Struct(_)));
         let Some(Type::Struct(id)) = element.filter(|_| is_place(&object)) else {
@@ -167,7 +168,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An object as the base that is wanted, where that is one; else unchanged.
+    /// An object as the base that is wanted, if that is a base; else unchanged.
     pub(super) fn to_base(&self, object: Expr, wanted: &Type) -> Expr {
         match (&object.ty, wanted) {
             (Type::Struct(own), Type::Struct(base)) if own != base => {
@@ -177,7 +178,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Converts an expression to a type, a struct also to one of its bases, a constant buffer to what it holds.
+    /// Converts an expression to a type: also a struct to one of its bases, and a constant buffer to what it holds.
     pub(super) fn fit(&self, expr: Expr, to: &Type) -> Expr {
         self.convert(self.to_base(self.as_element(expr, to), to), to)
     }
@@ -228,8 +229,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// An index as its holder takes it: one number, or as many as a texture has dimensions. What is more is cut off, and
-    /// one number stands for all. Of a texture whose declaration does not tell it stays what it is.
+    /// An index as its object takes it: one number, or as many as a texture has dimensions. A longer vector is cut off, and one number
+    /// stands for all. If a texture's declaration does not give the number of its dimensions, the index stays unchanged.
     fn fit_to(&self, holder: &Expr, index: Expr) -> Expr {
         let Some(scalar) = index.ty.scalar() else {
             return index;
@@ -286,7 +287,7 @@ impl Lowering<'_> {
             ) => (**element).clone(),
             _ => return opaque(vec![holder_of(object), as_value(index)], Type::Unknown, span),
         };
-        // DXC loses what is written to `v.xy[i]`.
+        // DXC drops a write to `v.xy[i]`.
         let object = match object.kind {
             ExprKind::Swizzle(_, ref picked) if picked.len() > 1 => as_value(object),
             _ => object,
@@ -299,7 +300,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Dimensions of the textures of a type that is named so; of arrays of textures one more.
+/// The dimensions of a texture type of this name; one more for an array of textures.
 const DIMENSIONS: [(&str, u8); 7] = [
     ("Texture1DArray", 2),
     ("Texture1D", 1),
@@ -327,7 +328,7 @@ fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
     list.named_child(0).filter(|_| list.named_child_count() == 1)
 }
 
-/// What a part that is not understood is read from: that changes nothing, unless it is a resource.
+/// The object that a part which is not understood is read from. The read changes nothing, unless the object is a resource.
 fn holder_of(object: Expr) -> Expr {
     if matches!(object.ty, Type::Resource(..)) {
         object

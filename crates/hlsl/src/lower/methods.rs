@@ -1,7 +1,7 @@
 //! Methods of resources.
 
 use super::Lowering;
-use super::conversions::{as_value, opaque};
+use super::operands::opaque;
 use super::rays::query_method;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, UnaryOp};
@@ -15,7 +15,7 @@ fn uints(count: u8) -> Type {
     }
 }
 
-/// The number behind `Load`, `Store`: 1 where there is none.
+/// The number behind `Load` or `Store`: 1 if there is none.
 fn width(suffix: &[u8]) -> Option<u8> {
     match suffix {
         [] => Some(1),
@@ -65,7 +65,7 @@ impl<'a> Lowering<'a> {
     ) -> Expr {
         let bytes = kind.is_by_address();
         let texture = kind.is_texture();
-        // Result, the types its arguments are converted to, and how many of them at most.
+        // The result, the types that its arguments are converted to, and their greatest number.
         let (ty, parameters): (Type, Vec<Type>) = match name {
             b"GetDimensions" => (Type::Void, Vec::new()),
             _ if bytes && name.starts_with(b"Load") => {
@@ -81,7 +81,7 @@ impl<'a> Lowering<'a> {
                 let value = match (of, count) {
                     (Some(of), _) => of,
                     (None, 1) => match arguments.get(1).map(|value| &value.ty) {
-                        // `Store` is a template: other values are stored as they are.
+                        // `Store` is a template: it stores other values without conversion.
                         Some(Type::Scalar(Scalar::Int | Scalar::Uint | Scalar::Bool)) => Type::UINT,
                         _ => Type::Unknown,
                     },
@@ -151,8 +151,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What a minimum or maximum of words by address compares as: DXC has an overload for `int` and one for `uint`. `None` where it
-    /// takes either, as the one for `uint` of `~0` and the one for `int` of a `bool`.
+    /// The type in which a minimum or maximum at an address compares: DXC has an overload for `int` and one for `uint`. `None` if the
+    /// value does not show which: DXC takes the one for `uint` for `~0`, and the one for `int` for a `bool`.
     fn type_of_extremum(&self, value: &Expr) -> Option<Type> {
         let is_literal =
             |value: &Expr| matches!(value.kind, ExprKind::Literal(_)) && self.is_literal_int(value);
@@ -171,10 +171,5 @@ impl<'a> Lowering<'a> {
         let mut operands = vec![object];
         operands.extend(arguments);
         opaque(operands, Type::Unknown, span)
-    }
-
-    /// Operands of something that reads them only.
-    pub(super) fn values(arguments: Vec<Expr>) -> Vec<Expr> {
-        arguments.into_iter().map(as_value).collect()
     }
 }

@@ -1,20 +1,20 @@
 //! Scopes of the variables of functions.
 //!
-//! From HLSL 2021 on a variable that the header of a `for` declares ends with the loop. Before, it lives on to the end of
-//! the block around the loop and hides what had its name: FXC warns of that (X3078), DXC with `-Wfor-redefinition`. A
-//! loop that is all of a branch or of another loop has that for its block: DXC has a scope there, and FXC fails where the
-//! name is used outside.
+//! From HLSL 2021 on, the scope of a variable in the header of a `for` ends with the loop. Before, it extends to the end of the block
+//! around the loop, and the variable hides others of its name: FXC warns of that (X3078), and so does DXC with
+//! `-Wfor-redefinition`. If a loop is the whole body of a branch or of another loop, that body is its block: DXC has a scope
+//! there, and FXC fails if the name is used outside.
 //!
-//! # Where the version is not known
+//! # If the version is not known
 //!
-//! A name that means one variable under either rule is that variable. One that only the older rule finds is what that
-//! finds: under the other, no compiler takes the text. One that means two things is read as `version ? own : leaked`
-//! ([`Lowering::either`]), where `version` is a value that the host gives and no text can name. So whatever is proved for
-//! every input is proved under both rules, and two kernels are equal only where they are equal under each. That needs
-//! two numbers of one type, and a name that is only read: a statement in which it is not so is opaque.
+//! A name that means the same variable under both rules is that variable. A name that only the older rule finds is what that rule
+//! finds: under the newer one, no compiler accepts the text. A name that means two things is read as `version ? own : leaked`
+//! ([`Lowering::either`]), where `version` is a value that the host sets and no text can name. So a proof for every input is a proof
+//! under both rules, and two kernels are equal only if they are equal under each. This works for two numbers of one type, and
+//! a name that is only read. Any other statement is opaque.
 
 use super::Lowering;
-use super::conversions::opaque;
+use super::operands::opaque;
 use crate::language::Version;
 use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, Global, GlobalId, LocalId, Shader, Stmt, Storage};
@@ -26,35 +26,35 @@ pub(super) const A_LOOPS: &str =
 
 pub(super) const ITS_OWN: &str = "the initialiser names the variable that it is for, which has no value yet";
 
-/// What the host is taken to say of the version. It looks like nothing that a text can spell.
+/// The value that the host sets for the version. No text can spell this name.
 const FLAG: &str = "[HLSL 2021]";
 
-/// What the name of a function's variable means in the block at hand.
+/// What the name of a function's variable means in the current block.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Meaning {
-    /// What was declared there.
+    /// The variable that the block declares.
     own: Option<LocalId>,
-    /// Where the version is not known: what the older rule makes of it, if that is something else.
+    /// The variable that the older rule finds, if the version is not known and it differs.
     leaked: Option<LocalId>,
 }
 
-/// What a name means, as far as it is that of a function's variable.
+/// What a name means among the function's variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Variable {
     None,
     One(LocalId),
-    /// The second before HLSL 2021, and from then on the first, or what has the name outside of the function.
+    /// The second before HLSL 2021. From then on the first, or without one what has the name outside of the function.
     Either(Option<LocalId>, LocalId),
 }
 
-/// What the statement at hand makes of names that mean two things.
+/// How the current statement uses names that mean two things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Doubt {
     #[default]
     None,
     /// It names one.
     Named,
-    /// It has one that could not be read as either, for this reason.
+    /// It uses one that cannot be read as either, for this reason.
     Open(&'static str),
 }
 
@@ -78,7 +78,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Closes the scope of a `for`, whose variables older versions let live on.
+    /// Closes the scope of a `for`. In older versions its variables live on.
     pub(super) fn close_loop_scope(&mut self, mark: usize) {
         if self.shader.version.is_some_and(Version::is_like_cpp) {
             self.close_scope(mark);
@@ -92,7 +92,7 @@ impl<'a> Lowering<'a> {
         let has_types = self.body.undo_types.last().is_some_and(|(at, ..)| *at > mark);
         self.close_scope(mark);
         for (name, local) in declared {
-            // Types live on too, and a variable hides one.
+            // Types live on too, and a variable may hide one.
             if has_types || self.resolve(&self.types, name).is_some() {
                 self.body.doubt = Doubt::Open(A_LOOPS);
             }
@@ -131,7 +131,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What is `own` from HLSL 2021 on, and before that `leaked`.
+    /// `own` from HLSL 2021 on, and `leaked` before.
     pub(super) fn either(&mut self, own: Expr, leaked: Expr, span: Span) -> Expr {
         if own.ty != leaked.ty || own.ty.scalar().is_none() {
             return self.neither(A_LOOPS, span);
@@ -168,15 +168,14 @@ impl<'a> Lowering<'a> {
         id
     }
 
-    /// What is one thing or another, so that nothing is known of the statement.
+    /// An operand that is one thing or another, so that the statement cannot be followed.
     pub(super) fn neither(&mut self, reason: &'static str, span: Span) -> Expr {
         self.body.doubt = Doubt::Open(reason);
         self.told.insert(span);
         opaque(Vec::new(), Type::Unknown, span)
     }
 
-    /// Why the statements, all that one statement became, cannot be followed: as they have a name of two meanings where it is
-    /// not only read.
+    /// Why the statements that one statement was lowered to cannot be followed: they may write to a name with two meanings.
     pub(super) fn doubt_of(&self, statements: &[Stmt]) -> Option<&'static str> {
         let is_written = || expressions(statements).any(|expr| self.may_write_either(expr));
         match self.body.doubt {
@@ -225,7 +224,7 @@ impl<'a> Lowering<'a> {
 }
 
 impl Shader {
-    /// What an expression is before HLSL 2021, if it is a name that means something else since.
+    /// The meaning of a name before HLSL 2021, if it means something else since.
     #[must_use]
     pub fn leaked<'e>(&self, name: &'e Expr) -> Option<&'e Expr> {
         let ExprKind::Ternary(condition, _, leaked) = &name.kind else {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, opaque};
+use super::operands::{as_value, opaque};
 use super::parts::{Part, part};
 use crate::preprocess::NOT_FOUND;
 use crate::span::Span;
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         statements
     }
 
-    /// One statement where the grammar wants one.
+    /// One statement, where the grammar has room for one.
     fn single(&mut self, node: Node) -> Stmt {
         let mark = self.open_scope();
         let mut statements = Vec::new();
@@ -72,7 +72,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers a statement; a declaration of several names is several.
+    /// Lowers a statement. A declaration of several names becomes several statements.
     pub(super) fn statement(&mut self, node: Node, out: &mut Vec<Stmt>) {
         let span = self.statement_span(node);
         if !self.enter() {
@@ -120,7 +120,7 @@ impl Lowering<'_> {
                 return;
             }
             "expression_statement" => match node.named_child(0) {
-                // What is missing there was told already.
+                // The missing part is reported already.
                 _ if span.slice(self.text) == NOT_FOUND.trim_ascii() => StmtKind::Opaque,
                 Some(child) => StmtKind::Expr(self.expression(child)),
                 None => StmtKind::Block(Vec::new()),
@@ -209,7 +209,7 @@ impl Lowering<'_> {
         self.to_condition(expr)
     }
 
-    /// What stands in the parentheses of `if`, `while`, `do` and `switch`.
+    /// The expression in the parentheses of `if`, `while`, `do` and `switch`.
     fn value_of(&mut self, node: Node) -> Expr {
         let Some(clause) = part(node, Part::Condition) else {
             return self.missing(node);
@@ -306,7 +306,7 @@ impl Lowering<'_> {
         StmtKind::Loop(Box::new(parts))
     }
 
-    /// [`Loop::limit`] of a loop: by an attribute, or a macro that may be one.
+    /// [`Loop::limit`] of a loop, from an attribute or a macro that may be one.
     fn limit_of(&mut self, node: Node) -> Option<u32> {
         let start = self.span(node).start;
         let arguments = self
@@ -321,8 +321,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Ends a loop without a condition, which nothing in its body leaves, after the passes of its `[unroll(n)]`. Where that is a
-    /// hint, such a loop has no end, so that nothing that holds behind it is wrong there. A variable counts them that no text can name.
+    /// Ends a loop without a condition, which its body never leaves, after the passes of its `[unroll(n)]`. If that is only a hint, the
+    /// loop has no end, and then nothing proved behind it is wrong. A variable that no text can name counts the passes.
     fn end_after(&mut self, parts: &mut Loop, passes: u32, span: Span) {
         let counter = self.declare_local(b"[unroll]", Type::UINT, span);
         let uint = |kind| Expr {
@@ -354,10 +354,10 @@ impl Lowering<'_> {
         });
     }
 
-    /// The value that a `switch` compares with its labels, as an `int` or a `uint`; open where it is compared otherwise.
+    /// The value that a `switch` compares with its labels, as an `int` or a `uint`. It is opaque if DXC compares it in another type.
     ///
-    /// DXC converts each label to the selector's type before it compares them. To a `bool`, 3 and 1 become one label; to a
-    /// literal, which has 64 bits, -1 and 0xffffffff stay two. A literal from 0 to 2^31 - 1 equals the same labels in 32 bits.
+    /// DXC converts each label to the selector's type before it compares them. As a `bool`, 3 and 1 become one label. As a literal with
+    /// 64 bits, -1 and 0xffffffff stay two. A literal from 0 to 2^31 - 1 equals the same labels in 32 bits.
     fn selector(&self, value: Expr) -> Expr {
         let is_small =
             |value| { self.evaluate(value) }.is_some_and(|constant| constant.bits().cast_signed() >= 0);
@@ -424,7 +424,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether the error in a statement is inside a body of it, where it can be kept apart.
+/// Whether the error in a statement is inside its body, so that only that part is lost.
 fn can_look_inside(node: Node) -> bool {
     if node.kind() == "compound_statement" {
         return true;
@@ -453,7 +453,7 @@ fn can_look_inside(node: Node) -> bool {
     inside
 }
 
-/// Whether a loop with this body may be left from within.
+/// Whether this body may leave its loop.
 fn leaves(body: &Stmt) -> bool {
     match &body.kind {
         StmtKind::Break | StmtKind::Return(_) | StmtKind::Discard | StmtKind::Opaque => true,

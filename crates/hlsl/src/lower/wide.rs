@@ -1,45 +1,44 @@
-//! Literals without a suffix, which compilers compute with in 64 bits.
+//! Expressions of literals without a suffix, which compilers evaluate in 64 bits.
 //!
-//! DXC gives such a literal a type of its own (`literal int`, `literal float`) until it meets a variable: an expression of
-//! literals alone is computed in 64 bits and converted then. The tree has 32 bits. Most operations come to the same in
-//! both; where one does not, it is not known what is meant.
+//! DXC gives such a literal a type of its own (`literal int`, `literal float`) until it meets a variable: DXC evaluates an expression
+//! of literals alone in 64 bits, and converts the result. The tree has 32 bits. Most operations have the same result in both. An
+//! operation that does not is opaque.
 
-use super::Lowering;
-use super::constants::{Constant, compare};
-use super::conversions::{opaque, skippable};
-use super::intrinsics::is_of_floats;
-use super::literals;
+use super::constants::{Constant, are_opposite_zeros, compare};
+use super::operands::{opaque, skippable};
+use super::signatures::is_of_floats;
+use super::{Lowering, literals};
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
 
-/// The value of literals in 64 bits.
+/// The value of an expression of literals in 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wide {
     Int(i64),
     Float(f64),
     Bool(bool),
-    /// About this value; compilers may differ in its bits. NaN where nothing is known of it.
+    /// About this value: compilers may differ in its bits. NaN if nothing is known of it.
     Open(f64),
 }
 
-/// Why it is not known which literals an expression chooses from.
+/// Why the literals that an expression chooses from are not known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NoWays {
-    /// It is made of other things, too.
+    /// It has other operands, too.
     Others,
     TooMany,
 }
 
-/// More choices between literals than this are not followed.
+/// How many choices between literals are followed.
 const MAX_WAYS: usize = 16;
 
-/// Roundings by which a sum or a product of `float`s may be off.
+/// The relative error of a sum or a product of `float`s that counts as rounding.
 const TOLERANCE: f64 = 1e-5;
 
 impl Lowering<'_> {
-    /// An operation, if it comes to the same in 32 bits and in 64.
+    /// An operation, if it has the same result in 32 bits and in 64. Else it is opaque.
     pub(super) fn narrow(&mut self, expr: Expr) -> Expr {
         if let Some(value) = self.rounded_late(&expr) {
             self.wide_floats.insert(expr.span, value);
@@ -58,7 +57,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value that is to be of type `to`, if it is in its range, and the same whether it is rounded to 32 bits before or not.
+    /// A value that is converted to the type `to` next. It is opaque if it is out of that type's range, or if rounding it to 32 bits
+    /// first changes the result.
     pub(super) fn narrow_to(&self, expr: Expr, to: &Type) -> Expr {
         if !expr.ty.scalar().is_some_and(Scalar::is_float) {
             return expr;
@@ -100,7 +100,7 @@ impl Lowering<'_> {
         expr
     }
 
-    /// Whether an expression of literals is no `float` for certain: as a `double` it has another value than the tree has for it.
+    /// Whether the value of an expression of literals may be no `float`: as a `double` it may differ from the tree's value.
     pub(super) fn is_finer(&self, expr: &Expr) -> bool {
         let is_float = expr.ty.scalar().is_some_and(Scalar::is_float);
         is_float
@@ -108,13 +108,13 @@ impl Lowering<'_> {
             && !matches!(self.wide(expr), Some(Wide::Float(wide)) if f64::from(wide as f32).to_bits() == wide.to_bits())
     }
 
-    /// Whether literals come to a number that no `float` is near.
+    /// Whether the value of an expression of literals is far from every `float`.
     fn is_out_of_range(&self, expr: &Expr) -> bool {
         let wide = self.wide(expr);
         matches!(wide, Some(Wide::Float(wide)) if (f64::from(wide as f32) - wide).abs() > TOLERANCE * wide.abs())
     }
 
-    /// The value of an operation that comes to another `float` if each step of it is rounded to one.
+    /// The value of an operation, if rounding each of its steps to a `float` gives another `float`.
     fn rounded_late(&self, expr: &Expr) -> Option<f64> {
         let Some(Wide::Float(wide)) = self.wide(expr) else {
             return None;
@@ -126,8 +126,8 @@ impl Lowering<'_> {
         (self.is_narrow(expr) && is_other).then_some(wide)
     }
 
-    /// Whether a product or a shift of literals takes in a value from other lanes, which may bring it beyond 32 bits. Such values are
-    /// small ([`Lowering::is_small_literal`]), and sums of them stay so.
+    /// Whether a product or a shift of literals has an operand from other lanes, so that it may exceed 32 bits. Such operands are small
+    /// ([`Lowering::is_small_literal`]), and so are their sums.
     fn may_outgrow(&self, expr: &Expr) -> bool {
         matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul | BinaryOp::Shl, ..))
             && self.is_of_literals(expr)
@@ -159,14 +159,14 @@ impl Lowering<'_> {
         };
         match (wide, self.evaluate(expr)) {
             (Wide::Int(wide), Some(value @ (Constant::Int(_) | Constant::Uint(_)))) => {
-                // What meets it later may have 64 bits, or be a float or an intrinsic, which see them all.
+                // A later operand may have 64 bits, or be a float or an intrinsic, which depend on all 64 bits.
                 let has_32_bits = i32::try_from(wide).is_ok() || u32::try_from(wide).is_ok();
                 has_32_bits && wide & 0xFFFF_FFFF == i64::from(value.bits())
             }
             (Wide::Bool(wide), Some(Constant::Bool(value))) => wide == value,
             (Wide::Float(wide), Some(Constant::Float(value))) => {
                 let value = f64::from(value);
-                // As an integer it may be another one if it is rounded to 32 bits before.
+                // Rounding to 32 bits may change the integer that it converts to.
                 let is_same_integer = (wide.trunc() - f64::from(wide as f32).trunc()).abs() < 1.0;
                 !(wide.is_finite() || value.is_finite())
                     || (wide - value).abs() <= TOLERANCE * wide.abs() && is_same_integer
@@ -175,8 +175,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// An expression of literals with each that a condition may choose in its place: `c ? 0.7 : 0.5` is a literal, too, and so is
-    /// what stands behind a comma.
+    /// The expressions that an expression of literals may choose from: `c ? 0.7 : 0.5` is a literal too, and so is the right operand of
+    /// a comma.
     fn ways(&self, expr: &Expr) -> Result<Vec<Expr>, NoWays> {
         let either = |one: &Expr, other: &Expr| Ok([self.ways(one)?, self.ways(other)?].concat());
         let ways = match &expr.kind {
@@ -207,7 +207,7 @@ impl Lowering<'_> {
                 let calls = all.into_iter().map(|arguments| (call(arguments), expr.span));
                 of_type(&expr.ty, calls)
             }
-            // A conversion that nobody wrote.
+            // An implicit conversion.
             ExprKind::Cast(inner) if inner.span == expr.span => {
                 let ways = self.ways(inner)?.into_iter();
                 let casts = ways.map(|way| {
@@ -259,7 +259,7 @@ impl Lowering<'_> {
                     Constant::Bool(_) => None,
                 }
             }
-            // A conversion that nobody wrote.
+            // An implicit conversion.
             ExprKind::Cast(inner) if inner.span == expr.span => {
                 let value = self.wide(inner)?;
                 match (value, expr.ty.scalar()?) {
@@ -292,7 +292,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An intrinsic's value, if it is known what that of literals alone is: they make a literal, which is computed in 64 bits.
+    /// The value of an intrinsic call with literals alone, if it is known: such a call is a literal, and evaluated in 64 bits.
     pub(super) fn of_literals_alone(&mut self, call: Expr) -> Expr {
         let ExprKind::Intrinsic(..) = call.kind else {
             return call;
@@ -332,7 +332,7 @@ fn of_type(ty: &Type, kinds: impl Iterator<Item = (ExprKind, Span)>) -> Vec<Expr
     kinds.map(with).collect()
 }
 
-/// Whether of literals alone it is one: that has 64 bits, and the type of what it meets.
+/// Whether a call with literals alone is a literal: it has 64 bits, and takes the type of the other operand.
 fn makes_literals(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     let is_one = matches!(
@@ -342,15 +342,11 @@ fn makes_literals(intrinsic: Intrinsic) -> bool {
     is_one || is_of_floats(intrinsic)
 }
 
-pub(super) fn are_opposite_zeros(a: f64, b: f64) -> bool {
-    a.abs().to_bits() == 0 && b.abs().to_bits() == 0 && a.to_bits() != b.to_bits()
-}
-
-/// The value of an intrinsic of these, if all compilers agree on it.
+/// The value of an intrinsic with these arguments, if all compilers agree on it.
 fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
     use Intrinsic as I;
     use Wide::{Float, Int, Open};
-    // What is no whole number may be off by a bit.
+    // A result that is no whole number may be off by a bit.
     let rounded = |value: f64| {
         if value.fract() == 0.0 && value.abs() < 16_777_216.0 {
             Float(value)
@@ -358,7 +354,7 @@ fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
             Open(value)
         }
     };
-    // Devices differ in which of two zeros they take, and compilers in what they clamp to where the lower bound is the larger one.
+    // Devices differ in which of two zeros they choose, and compilers in the result of `clamp` if the lower bound is the larger one.
     let are_ordered = |a: &f64, b: &f64| !are_opposite_zeros(*a, *b);
     Some(match (intrinsic, values) {
         (I::Abs, [Int(value)]) => Int(value.wrapping_abs()),
@@ -395,10 +391,10 @@ fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
     })
 }
 
-/// Whether the integer that literals come to has more than 32 bits. As an integer of 32 bits it is the same; as a float, or
-/// as a condition, it is another one.
+/// Whether the integer value of literals has more than 32 bits. As a 32-bit integer it is the same; as a float, or as a condition, it
+/// differs.
 ///
-/// A suffix is not looked at: where it makes the value wrap, nothing is known of it, which is less than could be.
+/// This ignores suffixes. A value that wraps because of one is left unknown, although it could be known.
 pub(super) fn exceeds_32_bits(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Ternary(_, yes, no) => return exceeds_32_bits(yes) || exceeds_32_bits(no),
@@ -473,7 +469,7 @@ fn of_floats(op: BinaryOp, a: f64, b: f64) -> Option<Wide> {
     }))
 }
 
-/// Whether a value is made of one that lanes pass; which of several it is may come from them.
+/// Whether a value is computed from one that another lane passes. The condition of a choice does not count.
 fn comes_from_lanes(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_wave() => true,
