@@ -1,8 +1,10 @@
-//! What the names of a template stand for in a call, as the arguments tell.
+//! Template argument deduction.
 //!
-//! A parameter is held against the type of its argument from the outside in: `T` is that type, `StructuredBuffer<T>` has
-//! its element for `T`, and `S<T, N>` is the instance of the template `S` that the argument is, or has for a base. What
-//! does not tell is passed over, as C++ does; what tells two things is no match.
+//! It matches a parameter's written type with the argument's type from the outside in: `T` is that type, `StructuredBuffer<T>` has
+//! its element for `T`, and `S<T, N>` is the instance of the template `S` that the argument is, or has as a base. As in C++, it
+//! skips what deduces nothing. Contradicting deductions are no match.
+
+use std::ops::Range;
 
 use super::Lowering;
 use super::constants::Constant;
@@ -12,12 +14,12 @@ use crate::span::Span;
 use crate::type_names;
 use crate::types::Type;
 
-/// Template arguments inside of each other, and bases that are looked at.
+/// How deep template arguments nest, and how many levels of bases are searched.
 const MAX_DEPTH: u32 = 8;
 
 impl Lowering<'_> {
-    /// The names of a template that a parameter's written type tells of an argument: their numbers, and what they are.
-    /// `None` where the two do not go together.
+    /// The template parameters that a function parameter's written type deduces from an argument: their indices and values. `None` if
+    /// the two do not match.
     pub(super) fn deduced(
         &self,
         item: &Item,
@@ -29,19 +31,19 @@ impl Lowering<'_> {
         let end = tokens.partition_point(|token| token.start < written.end);
         let mut told = Vec::new();
         let argument = Binding::Type(argument.clone());
-        self.deduce(item, (first, end), &argument, &mut told, 0)?;
+        self.deduce(item, first..end, &argument, &mut told, 0)?;
         Some(told)
     }
 
     fn deduce(
         &self,
         item: &Item,
-        (first, end): (usize, usize),
+        written: Range<usize>,
         argument: &Binding,
         told: &mut Vec<(usize, Binding)>,
         depth: u32,
     ) -> Option<()> {
-        let tokens = self.lexed.tokens.get(first..end)?;
+        let tokens = self.lexed.tokens.get(written.clone())?;
         let (name, list) = tokens.split_first()?;
         let word = name.word(self.text);
         if list.is_empty() {
@@ -57,20 +59,20 @@ impl Lowering<'_> {
             // `S::T` and the like.
             return Some(());
         }
-        let written = self.written_arguments(first + 1, end - 1);
-        for (written, given) in written.into_iter().zip(self.arguments_of(word, ty)?) {
+        let arguments = self.written_arguments(written.start + 1, written.end - 1);
+        for (written, given) in arguments.into_iter().zip(self.arguments_of(word, ty)?) {
             self.deduce(item, written, &given, told, depth + 1)?;
         }
         Some(())
     }
 
     /// What stands between the `<` at `open` and its `>` at `close`, as ranges of tokens.
-    fn written_arguments(&self, open: usize, close: usize) -> Vec<(usize, usize)> {
+    fn written_arguments(&self, open: usize, close: usize) -> Vec<Range<usize>> {
         let (mut ranges, mut first, mut nested) = (Vec::new(), open + 1, 0usize);
         for index in open + 1..=close {
             let is = |punct| self.lexed.tokens.get(index).is_some_and(|token| token.is(punct));
             if index == close || nested == 0 && is(b',') {
-                ranges.push((first, index));
+                ranges.push(first..index);
                 first = index + 1;
             } else if is(b'<') || is(b'(') {
                 nested += 1;
@@ -81,7 +83,7 @@ impl Lowering<'_> {
         ranges
     }
 
-    /// What a type has in its `<…>`, seen as one that is written `name<…>`. `None` if it is none.
+    /// The arguments in the `<…>` of a type that is written `name<…>`. `None` if it is not.
     fn arguments_of(&self, name: &[u8], ty: &Type) -> Option<Vec<Binding>> {
         let number = |count: u8| Binding::Number(Constant::Int(i32::from(count)));
         match (name, ty) {
@@ -105,7 +107,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same of a struct, which has to be an instance of the template `name`, or has to have one for a base.
+    /// The same for a struct, which has to be an instance of the template `name`, or derived from one.
     fn instance_arguments(&self, name: &[u8], ty: &Type, depth: u32) -> Option<Vec<Binding>> {
         let Type::Struct(id) = ty else { return None };
         if let Some(bindings) = self.instance_of(name, ty) {

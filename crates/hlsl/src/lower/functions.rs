@@ -13,10 +13,21 @@ use crate::span::Span;
 use crate::tree::{Direction, Function, FunctionId, Parameter};
 use crate::types::{Scalar, StructId, Type};
 
-/// More overloads of one name than this are not told apart.
+/// How many overloads of one name are kept.
 const MAX_OVERLOADS: usize = 64;
 
-/// Adds an overload, or puts it in the place of the one it defines again.
+/// What a function's declaration says before its parameters.
+struct Head<'a> {
+    /// Without the scope that it is written with.
+    name: &'a [u8],
+    /// With it.
+    name_span: Span,
+    /// The struct whose method it is.
+    owner: Option<StructId>,
+    is_static: bool,
+}
+
+/// Adds an overload, or replaces the one that it redefines.
 fn add_overload(overloads: &mut Vec<FunctionId>, id: FunctionId, same: Option<FunctionId>) {
     if let Some(slot) = overloads.iter_mut().find(|known| same == Some(**known)) {
         *slot = id;
@@ -44,7 +55,7 @@ impl<'a> Lowering<'a> {
         function
     }
 
-    /// A method as the ones before it see it: it may write to its object.
+    /// A method as the methods before it see it: it may write to its object.
     pub(super) fn prototype(&mut self, item: &Item, node: Node, method_of: StructId) {
         let outer = std::mem::take(&mut self.body);
         let function = self.function_with(item, node, Some(method_of), None);
@@ -72,33 +83,16 @@ impl<'a> Lowering<'a> {
             return None;
         }
         let name_node = part(declarator, Part::Declarator)?;
-        let name_span = self.span(name_node);
-        let written = self.source(name_span);
         let returns = part(node, Part::Type).map_or(Type::Unknown, |ty| self.type_of_node(ty));
-        let (mut is_static, _) = self.specifiers(node);
-        // `S::f(…) {…}` outside of its struct, or of its namespace.
-        let mut method_of = method_of;
-        let mut name = written;
-        if let Some((scope, own)) = split_scope(written) {
-            name = own;
-            if let Some(Type::Struct(id)) = self.resolve(&self.types, &packed(scope)) {
-                method_of = Some(id);
-                let known = self.methods.get(&(id, name)).map_or(&[][..], Vec::as_slice);
-                is_static |= !known.is_empty() && known.iter().all(|id| self.static_methods.contains(id));
-                self.namespace = self.scopes.get(id.0 as usize).cloned().unwrap_or_default();
-            } else {
-                self.namespace = Cow::Owned([&*self.namespace, within_root(&packed(scope)), b"::"].concat());
-            }
-        }
-        name = operator_or(name);
+        let head = self.head(node, name_node, method_of);
         self.body = Body {
             returns: Some(returns.clone()),
-            owner: method_of,
+            owner: head.owner,
             ..Body::default()
         };
         let mut parameters = Vec::new();
-        if let Some(id) = method_of.filter(|_| !is_static) {
-            let local = self.declare_local(b"this", Type::Struct(id), name_span);
+        if let Some(id) = head.owner.filter(|_| !head.is_static) {
+            let local = self.declare_local(b"this", Type::Struct(id), head.name_span);
             self.body.this = Some((local, id));
             parameters.push(Parameter {
                 local,
@@ -108,36 +102,21 @@ impl<'a> Lowering<'a> {
             });
         }
         let understood = self.parameters(declarator, &mut parameters);
-        let has_body = body.is_some();
-        let id = self.function_id(name, &parameters, method_of, is_static, understood, has_body);
-        let index = id.0 as usize;
-        if !has_body
-            && self
-                .shader
-                .functions
-                .get(index)
-                .is_some_and(|function| function.body.is_some())
-        {
+        let id = self.function_id(&head, &parameters, understood, body.is_some());
+        let known = self.shader.functions.get(id.0 as usize);
+        if body.is_none() && known.is_some_and(|function| function.body.is_some()) {
             // Declared again behind its definition.
             return Some(id);
         }
-        let span = Span {
-            start: self.attribute_start(item, node),
-            end: self.span(node).end,
-        };
-        let shown = method_of
-            .and_then(|id| self.shader.structs.get(id.0 as usize))
-            .map_or_else(String::new, |owner| format!("{}::", owner.name))
-            // A specialisation is one of what it specialises.
-            + &String::from_utf8_lossy(match name.iter().position(|byte| *byte == b'<') {
-                Some(end) if !name.starts_with(b"operator") => name.get(..end).unwrap_or(name),
-                _ => name,
-            });
+        let shown = self.shown_name(&head);
         self.body.name = format!("{}{shown}", String::from_utf8_lossy(&self.namespace));
         let function = Function {
             name: shown,
-            name_span,
-            span,
+            name_span: head.name_span,
+            span: Span {
+                start: self.attribute_start(item, node),
+                end: self.span(node).end,
+            },
             parameters,
             // Callers inside the body see the parameters.
             locals: self.body.locals.clone(),
@@ -149,7 +128,53 @@ impl<'a> Lowering<'a> {
             is_instance: self.templates.is_instance(),
             is_called_elsewhere: false,
         };
-        if let Some(slot) = self.shader.functions.get_mut(index) {
+        self.declare_function(id, function);
+        self.define_function(id, body);
+        Some(id)
+    }
+
+    /// The head of a function. `S::f(…) {…}` may stand outside of its struct or namespace: this enters the scope that it names.
+    fn head(&mut self, node: Node, name_node: Node, method_of: Option<StructId>) -> Head<'a> {
+        let name_span = self.span(name_node);
+        let written = self.source(name_span);
+        let (is_static, _) = self.specifiers(node);
+        let mut head = Head {
+            name: written,
+            name_span,
+            owner: method_of,
+            is_static,
+        };
+        if let Some((scope, own)) = split_scope(written) {
+            head.name = own;
+            if let Some(Type::Struct(id)) = self.resolve(&self.types, &packed(scope)) {
+                head.owner = Some(id);
+                let known = self.methods.get(&(id, own)).map_or(&[][..], Vec::as_slice);
+                head.is_static |=
+                    !known.is_empty() && known.iter().all(|id| self.static_methods.contains(id));
+                self.namespace = self.scopes.get(id.0 as usize).cloned().unwrap_or_default();
+            } else {
+                self.namespace = Cow::Owned([&*self.namespace, within_root(&packed(scope)), b"::"].concat());
+            }
+        }
+        head.name = operator_or(head.name);
+        head
+    }
+
+    /// A function's name with its struct, and without the arguments of a specialisation.
+    fn shown_name(&self, head: &Head<'_>) -> String {
+        let owner = head.owner.and_then(|id| self.shader.structs.get(id.0 as usize));
+        let owner = owner.map_or_else(String::new, |owner| format!("{}::", owner.name));
+        let name = head.name;
+        let own = match name.iter().position(|byte| *byte == b'<') {
+            Some(end) if !name.starts_with(b"operator") => name.get(..end).unwrap_or(name),
+            _ => name,
+        };
+        owner + &String::from_utf8_lossy(own)
+    }
+
+    /// Adds a function without its body, or puts it in the place of its prototype.
+    fn declare_function(&mut self, id: FunctionId, function: Function) {
+        if let Some(slot) = self.shader.functions.get_mut(id.0 as usize) {
             // Defaults may stand in the prototype only.
             let declared = std::mem::replace(slot, function).parameters;
             for (parameter, declared) in slot.parameters.iter_mut().zip(declared) {
@@ -160,22 +185,25 @@ impl<'a> Lowering<'a> {
         } else {
             self.shader.functions.push(function);
         }
-        // What the body calls is named like anything else.
+    }
+
+    /// Reads the body of a function that is declared.
+    fn define_function(&mut self, id: FunctionId, body: Option<Node>) {
+        // Names in the body are resolved like any others.
         self.templates.is_open = false;
-        // A parameter's default may have been too deep; that is no reason to give up a statement.
+        // A parameter's default that is too deep is no reason to give up a statement.
         self.too_deep = false;
         self.body.doubt = Doubt::default();
         let body = body.map(|body| self.block(body));
         let locals = std::mem::take(&mut self.body.locals);
         let written_this = self.body.this_written;
-        if let Some(function) = self.shader.functions.get_mut(index) {
+        if let Some(function) = self.shader.functions.get_mut(id.0 as usize) {
             function.body = body;
             function.locals = locals;
             if written_this && let Some(this) = function.parameters.first_mut() {
                 this.direction = Direction::InOut;
             }
         }
-        Some(id)
     }
 
     /// Declares the parameters of a function; `false` where one is not understood.
@@ -201,13 +229,12 @@ impl<'a> Lowering<'a> {
     /// The id of a function: that of its prototype, or a new one.
     fn function_id(
         &mut self,
-        name: &'a [u8],
+        head: &Head<'a>,
         parameters: &[Parameter],
-        method_of: Option<StructId>,
-        is_static: bool,
         understood: bool,
         has_body: bool,
     ) -> FunctionId {
+        let name = head.name;
         let types = |function: &Function| -> Vec<Type> {
             function
                 .parameters
@@ -222,7 +249,7 @@ impl<'a> Lowering<'a> {
             .map(|local| local.ty.clone())
             .collect();
         let full = self.full_name(name);
-        let known = match method_of {
+        let known = match head.owner {
             _ if self.templates.is_open => None,
             Some(id) => self.methods.get(&(id, name)),
             None => self.functions.get(&full),
@@ -241,17 +268,17 @@ impl<'a> Lowering<'a> {
         {
             return id;
         }
-        // A second body is one for other types, which are one here.
+        // A second body is for another type that is the same type here.
         let is_small = |ty: &Type| ty.scalar().is_some_and(Scalar::is_small);
         let same = same.filter(|_| !own.iter().any(is_small));
         let id = FunctionId(u32::try_from(self.shader.functions.len()).unwrap_or(u32::MAX));
         if !understood || self.templates.is_open {
             return id;
         }
-        if let Some(owner) = method_of {
+        if let Some(owner) = head.owner {
             add_overload(self.methods.entry((owner, name)).or_default(), id, same);
             self.with_methods.insert(owner);
-            if is_static {
+            if head.is_static {
                 self.static_methods.insert(id);
             }
             return id;

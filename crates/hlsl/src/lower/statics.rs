@@ -1,9 +1,9 @@
 //! `static` variables of functions: globals that no text can name.
 //!
-//! Each thread has one, which lives as long as the thread and gets its value when its declaration is first reached. One
-//! whose value is the same whenever it is asked for is a constant, or has it from the beginning; of any other a flag tells
-//! whether it has been given. Statements that name one then name a global like any other, and all that is known of globals
-//! is known of it.
+//! Each thread has one, which lives as long as the thread and gets its value when the thread first reaches its declaration. Where
+//! that value does not depend on the moment, the global is a constant, or has the value from the beginning. Any other one has a
+//! flag beside it, which tells whether the value is set. Statements that name a `static` variable name a global like any other,
+//! and all that is known of globals is known of it.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, S
 use crate::types::Type;
 use crate::walk::{expressions, statements};
 
-/// Statements and expressions of functions that an initialiser calls of which it is asked what they do.
+/// An initialiser that calls functions with more statements and expressions than this is not followed.
 const MAX_LOOKED_AT: usize = 4096;
 
 impl Lowering<'_> {
     /// Makes a global of a `static` variable, which is in scope already. `false` where it is not understood.
     ///
-    /// What is of a type that is not known, or holds a resource, stays a variable if it is a constant, and nothing of the
-    /// call at hand is in it.
+    /// A variable of unknown type, or one that holds a resource, stays a variable. It has to be a constant that does not depend on
+    /// the call at hand.
     pub(super) fn static_local(
         &mut self,
         local: LocalId,
@@ -49,7 +49,7 @@ impl Lowering<'_> {
         }
         let value = init.as_ref().and_then(|init| self.evaluate(init));
         let init = match (init, value) {
-            // It may have named constants of the function.
+            // The initialiser may name constants of the function.
             (Some(init), Some(value)) if value.ty() == init.ty => Some(Expr {
                 kind: ExprKind::Literal(value.bits()),
                 ..init
@@ -62,13 +62,9 @@ impl Lowering<'_> {
         } else {
             Storage::Static
         };
-        // Counted by function: what else a text is read with makes no difference.
-        let function = self.body.name.clone();
-        let count = self.hidden.entry(function.clone()).or_default();
-        let number = *count;
-        *count += 1;
+        let label = self.static_label();
         let mut global = Global {
-            name: format!("{name} [static {number} of {function}]"),
+            name: format!("{name} [{label}]"),
             ty: ty.clone(),
             storage,
             init: None,
@@ -83,49 +79,30 @@ impl Lowering<'_> {
             return true;
         }
         let Some(init) = init else { return false };
-        let is_set = self.add_global(
-            Global {
-                name: format!("{name} [static {number} of {function}, is set]"),
-                ty: Type::BOOL,
-                ..global.clone()
-            },
-            None,
-        );
+        let flag = Global {
+            name: format!("{name} [{label}, is set]"),
+            ty: Type::BOOL,
+            ..global.clone()
+        };
+        let flag = self.add_global(flag, None);
         let id = self.add_global(global, None);
         self.body.statics.insert(local, id);
-        let named = |id: GlobalId, ty: &Type| Expr {
+        let named = |id: GlobalId, ty: Type| Expr {
             kind: ExprKind::Global(id),
-            ty: ty.clone(),
+            ty,
             span: name_span,
         };
-        let bool_of = |kind: ExprKind| Expr {
-            kind,
-            ty: Type::BOOL,
-            span,
-        };
-        let statement = |kind: StmtKind| Stmt { kind, span };
-        let assign = |target: Expr, value: Expr| {
-            let ty = target.ty.clone();
-            let kind = ExprKind::Assign {
-                target: Box::new(target),
-                op: None,
-                value: Box::new(value),
-            };
-            statement(StmtKind::Expr(Expr { kind, ty, span }))
-        };
-        let first = vec![
-            assign(named(id, &ty), init),
-            assign(named(is_set, &Type::BOOL), bool_of(ExprKind::Literal(1))),
-        ];
-        out.push(statement(StmtKind::If {
-            condition: bool_of(ExprKind::Unary(
-                UnaryOp::Not,
-                Box::new(named(is_set, &Type::BOOL)),
-            )),
-            then: Box::new(statement(StmtKind::Block(first))),
-            otherwise: None,
-        }));
+        out.push(set_once(named(flag, Type::BOOL), named(id, ty), init, span));
         true
+    }
+
+    /// Numbers the `static` variables of a function, so that the number does not depend on the rest of the text.
+    fn static_label(&mut self) -> String {
+        let function = self.body.name.clone();
+        let count = self.hidden.entry(function.clone()).or_default();
+        let number = *count;
+        *count += 1;
+        format!("static {number} of {function}")
     }
 
     /// The variable that a local is, or the global that it stands for.
@@ -134,7 +111,7 @@ impl Lowering<'_> {
         hidden.map_or(ExprKind::Local(local), |id| ExprKind::Global(*id))
     }
 
-    /// Whether an expression has one value throughout, wherever it is evaluated, and no effect.
+    /// Whether an expression always has the same value, and no effect.
     fn is_fixed(&self, init: &Expr) -> bool {
         let mut called = Vec::new();
         let mut own = init.descendants();
@@ -157,7 +134,7 @@ impl Lowering<'_> {
                 looked_at <= MAX_LOOKED_AT
             };
             let is_read = |statement: &Stmt| !matches!(statement.kind, StmtKind::Opaque | StmtKind::Discard);
-            // The variables of a call are its own.
+            // A call has variables of its own.
             let is_fixed = statements(body).all(|statement| is_short() && is_read(statement))
                 && expressions(body).all(|part| is_short() && self.is_fixed_part(part, &mut called));
             if !is_fixed {
@@ -167,7 +144,7 @@ impl Lowering<'_> {
         true
     }
 
-    /// The same of what it does besides its operands and the functions that it calls.
+    /// The same for an expression without its operands. Adds the function that it calls to `called`.
     fn is_fixed_part(&self, expr: &Expr, called: &mut Vec<FunctionId>) -> bool {
         match &expr.kind {
             ExprKind::Global(id) => {
@@ -189,4 +166,32 @@ impl Lowering<'_> {
             _ => true,
         }
     }
+}
+
+/// `if (!flag) { variable = init; flag = true; }`.
+fn set_once(flag: Expr, variable: Expr, init: Expr, span: Span) -> Stmt {
+    let bool_of = |kind: ExprKind| Expr {
+        kind,
+        ty: Type::BOOL,
+        span,
+    };
+    let statement = |kind: StmtKind| Stmt { kind, span };
+    let assign = |target: Expr, value: Expr| {
+        let ty = target.ty.clone();
+        let kind = ExprKind::Assign {
+            target: Box::new(target),
+            op: None,
+            value: Box::new(value),
+        };
+        statement(StmtKind::Expr(Expr { kind, ty, span }))
+    };
+    let set = vec![
+        assign(variable, init),
+        assign(flag.clone(), bool_of(ExprKind::Literal(1))),
+    ];
+    statement(StmtKind::If {
+        condition: bool_of(ExprKind::Unary(UnaryOp::Not, Box::new(flag))),
+        then: Box::new(statement(StmtKind::Block(set))),
+        otherwise: None,
+    })
 }
