@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::tree::{BinaryOp, Direction, Expr, ExprKind, Function, Shader, Stmt, StmtKind, Storage, UnaryOp};
+use crate::tree::{
+    BinaryOp, Direction, Expr, ExprKind, Function, LocalId, Shader, Stmt, StmtKind, Storage, UnaryOp,
+};
 use crate::types::{Scalar, StructId, Type};
 
 /// A shader's structs, globals and functions as S-expressions, one a line, and one line a statement.
@@ -79,8 +81,7 @@ impl<'a> Printer<'a> {
         let returns = self.type_name(&function.returns);
         let _ = write!(self.out, "(fn {} {returns}", function.name);
         for parameter in &function.parameters {
-            let local = function.locals.get(parameter.local.0 as usize);
-            let (name, ty) = local.map_or(("?", &Type::Unknown), |local| (local.name.as_str(), &local.ty));
+            let (name, ty) = self.local(parameter.local);
             let direction = match parameter.direction {
                 Direction::In => "",
                 Direction::Out => "out ",
@@ -120,11 +121,7 @@ impl<'a> Printer<'a> {
     fn statement(&mut self, statement: &Stmt, depth: usize) {
         match &statement.kind {
             StmtKind::Declare { local, init } => {
-                let local = self
-                    .function
-                    .and_then(|function| function.locals.get(local.0 as usize));
-                let (name, ty) =
-                    local.map_or(("?", &Type::Unknown), |local| (local.name.as_str(), &local.ty));
+                let (name, ty) = self.local(*local);
                 let ty = self.type_name(ty);
                 let _ = write!(self.out, "(let {name} {ty}");
                 if let Some(init) = init {
@@ -214,33 +211,15 @@ impl<'a> Printer<'a> {
         self.put(")");
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each kind of expression")]
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Literal(bits) => self.literal(*bits, &expr.ty),
-            ExprKind::Local(id) => {
-                let local = self
-                    .function
-                    .and_then(|function| function.locals.get(id.0 as usize));
-                let name = local.map_or("?", |local| local.name.as_str());
-                self.put(name);
-            }
+            ExprKind::Local(id) => self.put(self.local(*id).0),
             ExprKind::Global(id) => {
-                let name = self
-                    .shader
-                    .globals
-                    .get(id.0 as usize)
-                    .map_or("?", |global| global.name.as_str());
-                self.put(name);
+                let global = self.shader.globals.get(id.0 as usize);
+                self.put(global.map_or("?", |global| global.name.as_str()));
             }
-            ExprKind::Unary(op, operand) => {
-                let op = match op {
-                    UnaryOp::Negate => "neg",
-                    UnaryOp::Not => "!",
-                    UnaryOp::Complement => "~",
-                };
-                self.list(op, std::slice::from_ref(operand));
-            }
+            ExprKind::Unary(op, operand) => self.list(unary_operator(*op), std::slice::from_ref(operand)),
             ExprKind::Binary(op, a, b) => {
                 let _ = write!(self.out, "({} ", operator(*op));
                 self.pair(a, b);
@@ -277,16 +256,8 @@ impl<'a> Printer<'a> {
                 self.list(&format!(".{name}"), std::slice::from_ref(object));
             }
             ExprKind::Swizzle(object, components) => {
-                let mut head = ".".to_owned();
-                let matrix = matches!(object.ty, Type::Matrix(..));
-                for component in components {
-                    if matrix {
-                        let _ = write!(head, "_{component}");
-                    } else {
-                        head.push(*b"xyzw".get(usize::from(*component)).unwrap_or(&b'?') as char);
-                    }
-                }
-                self.list(&head, std::slice::from_ref(object));
+                let is_matrix = matches!(object.ty, Type::Matrix(..));
+                self.list(&swizzle(components, is_matrix), std::slice::from_ref(object));
             }
             ExprKind::Cast(operand) => {
                 let ty = self.type_name(&expr.ty);
@@ -297,12 +268,8 @@ impl<'a> Printer<'a> {
                 self.list(&format!("new {ty}"), parts);
             }
             ExprKind::Call(id, arguments) => {
-                let name = self
-                    .shader
-                    .functions
-                    .get(id.0 as usize)
-                    .map_or("?", |function| function.name.as_str());
-                self.list(name, arguments);
+                let function = self.shader.functions.get(id.0 as usize);
+                self.list(function.map_or("?", |function| function.name.as_str()), arguments);
             }
             ExprKind::Intrinsic(intrinsic, arguments) => self.list(intrinsic.name(), arguments),
             ExprKind::Method {
@@ -332,6 +299,14 @@ impl<'a> Printer<'a> {
                 self.list(&head, operands);
             }
         }
+    }
+
+    /// The name and the type of a variable of the function at hand.
+    fn local(&self, id: LocalId) -> (&'a str, &'a Type) {
+        let local = self
+            .function
+            .and_then(|function| function.locals.get(id.0 as usize));
+        local.map_or(("?", &Type::Unknown), |local| (local.name.as_str(), &local.ty))
     }
 
     fn pair(&mut self, a: &Expr, b: &Expr) {
@@ -394,6 +369,27 @@ pub(crate) fn type_name(shader: &Shader, ty: &Type) -> String {
         Type::Resource(kind, None) => format!("{kind:?}"),
         Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", type_name(shader, element)),
         Type::Unknown => "?".to_owned(),
+    }
+}
+
+/// `.xy` of a vector, `._0_5` of a matrix.
+fn swizzle(components: &[u8], is_matrix: bool) -> String {
+    let mut name = ".".to_owned();
+    for component in components {
+        if is_matrix {
+            let _ = write!(name, "_{component}");
+        } else {
+            name.push(*b"xyzw".get(usize::from(*component)).unwrap_or(&b'?') as char);
+        }
+    }
+    name
+}
+
+fn unary_operator(op: UnaryOp) -> &'static str {
+    match op {
+        UnaryOp::Negate => "neg",
+        UnaryOp::Not => "!",
+        UnaryOp::Complement => "~",
     }
 }
 

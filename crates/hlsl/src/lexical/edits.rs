@@ -1,4 +1,4 @@
-//! What is taken out of one item, token by token.
+//! Edits one item, token by token: takes out what the grammar does not read.
 
 use super::{Item, ItemKind, Lexer, TokenKind, words};
 use crate::span::Span;
@@ -11,22 +11,22 @@ pub(super) struct Frame {
     questions: u32,
     /// A `case` or `default` that waits for its `:`.
     label: bool,
-    /// Start of the name being declared, as far as the text tells.
+    /// Start of the name being declared, if the text shows it.
     name: Option<u32>,
-    /// The name is known: what follows is an initialiser or an array length.
+    /// The name is known: an initialiser or an array length follows.
     name_known: bool,
     direction: Option<Direction>,
     is_shared: bool,
-    /// Statements stand in it.
+    /// It holds statements.
     pub is_block: bool,
-    /// Members of a struct do.
+    /// It holds the members of a struct.
     pub has_members: bool,
     /// The next brace opens the members of a struct.
     names_struct: bool,
 }
 
 impl Frame {
-    /// The same bracket, as another statement begins in it.
+    /// The state of the same bracket when another statement begins in it.
     fn next(&self) -> Frame {
         Frame {
             is_block: self.is_block,
@@ -138,7 +138,7 @@ impl Lexer<'_> {
                 } else {
                     item.numthreads = Some((span, arguments));
                 }
-                // Its arguments are parsed on their own; what stands in them is edited like any expression.
+                // Its arguments are parsed separately, and edited like any expression.
                 let mut next = first + 2;
                 while next < inner {
                     next = match self.token(next).map(|token| token.kind) {
@@ -166,48 +166,47 @@ impl Lexer<'_> {
         self.out.kept.insert(arguments.start, bytes);
     }
 
+    /// Notes and blanks a modifier.
+    fn edit_modifier(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> usize {
+        let start = self.start(index);
+        let is_outermost = walk.frames.len() == 1;
+        match (self.word(index), walk.frames.last_mut()) {
+            (b"groupshared", _) if is_outermost => item.groupshared = true,
+            (b"groupshared", Some(frame)) => frame.is_shared = true,
+            (b"globallycoherent", _) if is_outermost => item.coherent = true,
+            (b"out", Some(frame)) => {
+                frame.direction = Some(match frame.direction {
+                    None => Direction::Out,
+                    // `in out` is `inout`.
+                    Some(_) => Direction::InOut,
+                });
+            }
+            (b"inout", Some(frame)) => frame.direction = Some(Direction::InOut),
+            (b"in", Some(frame)) => {
+                frame.direction = Some(match frame.direction {
+                    Some(Direction::Out | Direction::InOut) => Direction::InOut,
+                    Some(Direction::In) | None => Direction::In,
+                });
+            }
+            _ => {}
+        }
+        let at_statement = self.at_statement(walk, index);
+        self.blank_tokens(index, index + 1);
+        if at_statement {
+            walk.attribute_end = Some(index);
+            let before = self.out.attributes.get(&start).copied();
+            walk.pending.get_or_insert(before.unwrap_or(start));
+        }
+        index + 1
+    }
+
     fn edit_word(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> usize {
         let word = self.word(index);
         let start = self.start(index);
         let next_is_word = !self.word(index + 1).is_empty();
         let member = index > walk.first && self.is(index - 1, b'.');
         if words::is_modifier(word) && next_is_word && !member {
-            match word {
-                b"groupshared" if walk.frames.len() == 1 => item.groupshared = true,
-                b"groupshared" => {
-                    if let Some(frame) = walk.frames.last_mut() {
-                        frame.is_shared = true;
-                    }
-                }
-                b"globallycoherent" if walk.frames.len() == 1 => item.coherent = true,
-                b"out" | b"inout" => {
-                    if let Some(frame) = walk.frames.last_mut() {
-                        // `in out` is `inout`.
-                        frame.direction = Some(if word == b"out" && frame.direction.is_none() {
-                            Direction::Out
-                        } else {
-                            Direction::InOut
-                        });
-                    }
-                }
-                b"in" => {
-                    if let Some(frame) = walk.frames.last_mut() {
-                        frame.direction = Some(match frame.direction {
-                            Some(Direction::Out | Direction::InOut) => Direction::InOut,
-                            _ => Direction::In,
-                        });
-                    }
-                }
-                _ => {}
-            }
-            let at_statement = self.at_statement(walk, index);
-            self.blank_tokens(index, index + 1);
-            if at_statement {
-                walk.attribute_end = Some(index);
-                walk.pending
-                    .get_or_insert(self.out.attributes.get(&start).copied().unwrap_or(start));
-            }
-            return index + 1;
+            return self.edit_modifier(walk, index, item);
         }
         if matches!(word, b"case" | b"default")
             && let Some(frame) = walk.frames.last_mut()
@@ -236,7 +235,7 @@ impl Lexer<'_> {
         if word == b"RayQuery"
             && let Some(close) = self.flags_end(index + 1, walk.end)
         {
-            // The flags tell nothing of the query, and the grammar reads no operators there: the first of them stays.
+            // The flags do not matter to the query, and the grammar reads no operators there: only the first flag stays.
             let is_flag = |at: &usize| {
                 let token = self.token(*at);
                 token.is_some_and(|token| matches!(token.kind, TokenKind::Word | TokenKind::Number))
@@ -252,7 +251,7 @@ impl Lexer<'_> {
             walk.closers.push(close);
         }
         if word == b"interface" && next_is_word {
-            // A struct without fields, as far as anything can be made of it.
+            // An interface is read as a struct without fields.
             for (offset, byte) in (start..).zip(*b"struct   ") {
                 self.put(offset, byte);
             }
@@ -260,7 +259,7 @@ impl Lexer<'_> {
         if matches!(word, b"static_assert" | b"_Static_assert")
             && let Some(close) = self.partner(index + 1).filter(|_| self.is(index + 1, b'('))
         {
-            // What holds or does not compile does nothing.
+            // It holds or does not compile: either way it does nothing.
             self.blank_tokens(index, close + 1);
             return close + 1;
         }
@@ -288,8 +287,7 @@ impl Lexer<'_> {
         index + 1
     }
 
-    /// A template among a struct's members is taken out: what it is called with is not known here. Its name is kept, and
-    /// that of all that might be it.
+    /// Takes a template out of a struct's members, because its calls are not known here. Keeps every name that may be its own.
     fn edit_member_template(&mut self, walk: &Walk, index: usize) -> usize {
         self.note_template(index, walk.end);
         let mut end = index + 1;
@@ -372,7 +370,7 @@ impl Lexer<'_> {
         let member = index > walk.first && self.is(index - 1, b'.');
         // `a < b > (c)` means nothing useful, a member that is called does.
         let call = called && (is_type || (member && close == index + 3 && !argument.is_empty()));
-        // A declaration with a type nobody declared: at a statement, or among a function's parameters.
+        // A declaration with an undeclared type: at a statement, or among a function's parameters.
         let in_header = walk.frames.len() == 2
             && walk
                 .frames
@@ -398,7 +396,7 @@ impl Lexer<'_> {
                 if let Some(place) = walk.closers.iter().rposition(|&closer| closer == index) {
                     walk.closers.swap_remove(place);
                 } else {
-                    // Never the end of a template list. The operator is read from the text.
+                    // It ends no template list. The lowering reads the operator from the text.
                     self.put(start, b'<');
                 }
             }
@@ -490,7 +488,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `(T)x` becomes `~  x`; the parentheses around a plain name or a call go, for they look like a cast.
+    /// `(T)x` becomes `~  x`. The parentheses around a plain name or a call are removed, because they look like a cast.
     fn edit_parenthesis(&mut self, walk: &mut Walk, index: usize) -> Option<usize> {
         let close = self.partner(index).filter(|&close| close < walk.end)?;
         let after_cast = index > walk.first && walk.cast_end == Some(index - 1);

@@ -1,16 +1,27 @@
-//! The text split into its top-level items by its brackets, so that one broken function spoils no other.
+//! Splits the text into its top-level items by its brackets, so that one broken function spoils no other.
 
 use super::{Item, ItemKind, Lexer, TemplateParameter, TextProblem, tokens, words};
 use crate::span::{Cause, Span};
 
 /// How many unknown macros may stand in a row.
 pub(super) const MAX_MACROS: usize = 8;
+/// How deep namespaces and buffers nest.
+const MAX_CONTEXTS: usize = 64;
 
 /// A namespace or `cbuffer` that is open.
 struct Context {
-    /// Index of the token that closes it; past the last one where nothing does.
+    /// Index of the token that closes it; past the last token if none does.
     close: usize,
     namespace: u32,
+    is_buffer: bool,
+}
+
+/// The head of a context, up to its brace.
+struct ContextHead {
+    /// Index of the brace.
+    open: usize,
+    /// The full name of the namespace that it opens, with its colons.
+    namespace: Option<Vec<u8>>,
     is_buffer: bool,
 }
 
@@ -31,7 +42,7 @@ impl Lexer<'_> {
         let mut contexts: Vec<Context> = Vec::new();
         let mut index = 0;
         let mut macros = None;
-        // Between macros that by their names open and close one.
+        // Inside a buffer that macros open and close, judging by their names.
         let mut in_buffer = false;
         while index < count {
             let (close, namespace) = contexts
@@ -78,57 +89,13 @@ impl Lexer<'_> {
             {
                 head = close + 1;
             }
-            match self.word(head) {
-                b"namespace" => {
-                    let mut name = self.namespace(namespace);
-                    let mut next = head + 1;
-                    while next < count && !self.word(next).is_empty() || self.is(next, b':') {
-                        let word = self.word(next);
-                        if !word.is_empty() {
-                            name.extend_from_slice(word);
-                            name.extend_from_slice(b"::");
-                        }
-                        next += 1;
-                    }
-                    if self.is(next, b'{') && contexts.len() < 64 && name.len() < 1024 {
-                        let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, (namespace, false)));
-                        index = next + 1;
-                        continue;
-                    }
-                }
-                // A dialect's buffer of constants and resources, whose members have its name before theirs.
-                b"ShaderResourceGroup" | b"partial" => {
-                    let named = head + 1 + usize::from(self.word(head) == b"partial");
-                    let mut next = named + 1;
-                    while self.is(next, b':') || !self.word(next).is_empty() {
-                        next += 1;
-                    }
-                    if self.is(next, b'{')
-                        && self.word(named - 1) == b"ShaderResourceGroup"
-                        && contexts.len() < 64
-                    {
-                        let mut name = self.namespace(namespace);
-                        name.extend_from_slice(self.word(named));
-                        name.extend_from_slice(b"::");
-                        let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, (namespace, true)));
-                        index = next + 1;
-                        continue;
-                    }
-                }
-                b"cbuffer" | b"tbuffer" => {
-                    let mut next = head + 1;
-                    while next < count.min(head + 32) && !self.is(next, b'{') && !self.is(next, b';') {
-                        next += 1;
-                    }
-                    if self.is(next, b'{') && contexts.len() < 64 {
-                        contexts.push(self.open_context(index, next, (namespace, true)));
-                        index = next + 1;
-                        continue;
-                    }
-                }
-                _ => {}
+            if contexts.len() < MAX_CONTEXTS
+                && let Some(head) = self.context_head(head, namespace)
+            {
+                let open = head.open;
+                contexts.push(self.open_context(index, head, namespace));
+                index = open + 1;
+                continue;
             }
             let (end, kind) = self.find_item(index, close.min(count));
             let end = end.max(index + 1).min(count);
@@ -147,7 +114,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Tells of a macro that no file at hand defines, once.
+    /// Reports a macro that no file defines, once.
     pub(super) fn tell_macro(&mut self, index: usize, last: usize) {
         let span = Span {
             start: self.start(index),
@@ -163,8 +130,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The end (excluded) of what can only be a macro that no file at hand defines: a name that is no type, with or
-    /// without arguments, on lines of its own before a declaration that needs nothing in front of it.
+    /// The end (excluded) of a name that can only be an undefined macro: it is no type, has arguments or none, and stands on lines of
+    /// its own before a complete declaration.
     fn unknown_macro(&self, first: usize) -> Option<usize> {
         let end = self.lone_name(first)?;
         let mut next = end;
@@ -196,7 +163,7 @@ impl Lexer<'_> {
         self.text.get(between)?.contains(&b'\n').then_some(last + 1)
     }
 
-    /// Whether a type, or a word that declares, and another word stand here.
+    /// Whether two words stand here: a type, or a word that declares, and another one.
     pub(super) fn begins_declaration(&self, index: usize) -> bool {
         let end = if self.is(index + 1, b'<') {
             self.template_end(index + 1, self.out.tokens.len())
@@ -217,8 +184,63 @@ impl Lexer<'_> {
         id
     }
 
-    /// Blanks a head up to its brace at `open`.
-    fn open_context(&mut self, first: usize, open: usize, (namespace, is_buffer): (u32, bool)) -> Context {
+    /// The head of a namespace or buffer whose keyword is at `head`, in the namespace `outer`.
+    fn context_head(&self, head: usize, outer: u32) -> Option<ContextHead> {
+        let count = self.out.tokens.len();
+        match self.word(head) {
+            b"namespace" => {
+                let mut name = self.namespace(outer);
+                let mut open = head + 1;
+                while open < count && !self.word(open).is_empty() || self.is(open, b':') {
+                    let word = self.word(open);
+                    if !word.is_empty() {
+                        name.extend_from_slice(word);
+                        name.extend_from_slice(b"::");
+                    }
+                    open += 1;
+                }
+                (self.is(open, b'{') && name.len() < 1024).then_some(ContextHead {
+                    open,
+                    namespace: Some(name),
+                    is_buffer: false,
+                })
+            }
+            // A dialect's buffer of constants and resources. Its name qualifies the names of its members.
+            b"ShaderResourceGroup" | b"partial" => {
+                let named = head + 1 + usize::from(self.word(head) == b"partial");
+                let mut open = named + 1;
+                while self.is(open, b':') || !self.word(open).is_empty() {
+                    open += 1;
+                }
+                let mut name = self.namespace(outer);
+                name.extend_from_slice(self.word(named));
+                name.extend_from_slice(b"::");
+                let is_group = self.is(open, b'{') && self.word(named - 1) == b"ShaderResourceGroup";
+                is_group.then_some(ContextHead {
+                    open,
+                    namespace: Some(name),
+                    is_buffer: true,
+                })
+            }
+            b"cbuffer" | b"tbuffer" => {
+                let mut open = head + 1;
+                while open < count.min(head + 32) && !self.is(open, b'{') && !self.is(open, b';') {
+                    open += 1;
+                }
+                self.is(open, b'{').then_some(ContextHead {
+                    open,
+                    namespace: None,
+                    is_buffer: true,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Opens a context in the namespace `outer`, and blanks its head from `first` to the brace.
+    fn open_context(&mut self, first: usize, head: ContextHead, outer: u32) -> Context {
+        let ContextHead { open, is_buffer, .. } = head;
+        let namespace = head.namespace.map_or(outer, |name| self.add_namespace(name));
         self.note_head(first, open);
         self.blank_tokens(first, open + 1);
         Context {
@@ -265,7 +287,7 @@ impl Lexer<'_> {
         self.out.items.push(item);
     }
 
-    /// Takes `template <…>` away. Its names are types in this item, and nothing outside of it.
+    /// Removes `template <…>`. Its names are types in this item only.
     fn edit_template(&mut self, first: usize, end: usize, item: &mut Item) {
         let Some(close) = self.template_end(first + 1, end) else {
             return self.blank_tokens(first, end);
@@ -292,7 +314,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The parameter of a template that these tokens declare.
+    /// The template parameter that these tokens declare.
     fn template_parameter(&self, first: usize, end: usize) -> Option<TemplateParameter> {
         let span = |first: usize, end: usize| Span {
             start: self.start(first),
@@ -347,7 +369,7 @@ impl Lexer<'_> {
                     let before = self.word(index.saturating_sub(1));
                     parameters |= !matches!(before, b"register" | b"packoffset");
                     let Some(close) = self.partner(index) else {
-                        // Nothing in this item can be trusted; go on behind its line.
+                        // Nothing in this item is reliable: go on behind its line.
                         return (self.resynchronise(index, limit), kind);
                     };
                     index = close;
@@ -420,7 +442,7 @@ impl Lexer<'_> {
                 .any(|&punct| self.is(index + 1, punct))
     }
 
-    /// An array may well be `[NumThreads]` long: the attribute has arguments.
+    /// Whether `[numthreads(…)]` stands here. An array may be `[NumThreads]` long, but the attribute has arguments.
     pub(super) fn is_numthreads(&self, index: usize) -> bool {
         self.is(index, b'[')
             && self.word(index + 1).eq_ignore_ascii_case(b"numthreads")

@@ -1,7 +1,7 @@
-//! Which items of a text are asked for at all.
+//! Which items of a text are needed at all.
 //!
-//! A unit that includes an engine's headers names little of what they declare. What nothing names cannot be run, and
-//! needs not be parsed.
+//! A unit that includes an engine's headers names little of what they declare. What nothing names cannot run, and need not be
+//! parsed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,13 +9,13 @@ use super::tokens::blank_range;
 use super::{Item, ItemKind, Lexed, Token};
 use crate::span::Span;
 
-/// What of a text is asked for.
+/// Which part of a text is asked for.
 pub(crate) struct WantedText<'a> {
-    /// Whether the item of this place is wanted whether or not anything names it. Entry points are.
+    /// Whether the item at this place is wanted even if nothing names it. Entry points always are.
     pub is_root: &'a dyn Fn(Span) -> bool,
     /// Parts of words.
     pub words: &'a [&'a [u8]],
-    /// Whether what stays needs not be read, as its like was read before.
+    /// Whether what stays need not be read, because its like was read before.
     pub is_known: &'a dyn Fn(&[u8], &Lexed) -> bool,
 }
 
@@ -28,87 +28,159 @@ impl WantedText<'_> {
 
 /// What is not read.
 pub(crate) struct LeftOut {
-    /// There is none of the words in all that is wanted.
+    /// Nothing that stays has one of the words.
     pub is_all: bool,
-    /// Names of functions that have one, or words that stand where their names would.
+    /// Names of functions that are left out and have one of the words, or words that stand where their names would.
     pub functions: Vec<String>,
 }
 
-/// Leaves out the items that no other item names, but for those that `wanted` takes by their place.
+/// Leaves out the items that no other item names, unless `wanted` takes them by their place.
 ///
-/// An item is known by every word that it may declare, and stays if any token of an item that stays is one of these.
-/// Overloads and methods share a name, so they stay together. That is more than can be reached: a word may mean
-/// something else. So it is with the bodies of a struct's methods: a kernel that has a light needs its members, and few of
-/// the ways to light with it.
+/// An item declares one or more words, and stays if an item that stays has one of these words. Overloads and methods share a
+/// name, so they stay together. This keeps more than can be reached: a word may mean something else. The bodies of a struct's
+/// methods are left out in the same way: a kernel that has a light needs its members, and few of its methods.
 pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> LeftOut {
     let functions = functions(lexed, text);
-    let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
-    let mut stays = Vec::with_capacity(lexed.items.len());
-    let mut open = Vec::new();
-    for (at, item) in lexed.items.iter().enumerate() {
-        let is_root = item.numthreads.is_some() || (wanted.is_root)(item.span);
-        let names = if is_root {
-            None
-        } else {
-            declared(lexed, text, item, &functions)
+    let mut search = Search::from_roots(lexed, text, wanted, &functions);
+    search.follow(wanted);
+    let Search {
+        stays,
+        bodies,
+        has_words,
+        ..
+    } = search;
+    let left_out = LeftOut {
+        is_all: !has_words,
+        functions: unread_functions(lexed, text, wanted, &functions, &stays),
+    };
+    lexed.unread_bodies = bodies.into_values().flatten().collect();
+    lexed.unread_bodies.sort_unstable();
+    blank_unnamed(lexed, &stays);
+    left_out
+}
+
+/// The search for what is named, from the roots on.
+struct Search<'t> {
+    lexed: &'t Lexed,
+    text: &'t [u8],
+    /// By index of the item: it stays.
+    stays: Vec<bool>,
+    is_root: Vec<bool>,
+    /// Items that stay and are not looked at yet.
+    open: Vec<usize>,
+    /// The items that a word may name.
+    by_name: FxHashMap<&'t [u8], Vec<usize>>,
+    /// The bodies of methods that a word may name.
+    bodies: FxHashMap<&'t [u8], Vec<Span>>,
+    /// Parts of items that stay and are not looked at yet.
+    texts: Vec<Span>,
+    seen: FxHashSet<&'t [u8]>,
+    /// One of the words that are asked for is in what stays.
+    has_words: bool,
+}
+
+impl<'t> Search<'t> {
+    fn from_roots(
+        lexed: &'t Lexed,
+        text: &'t [u8],
+        wanted: &WantedText<'_>,
+        functions: &FxHashSet<&[u8]>,
+    ) -> Self {
+        let mut search = Search {
+            lexed,
+            text,
+            stays: Vec::with_capacity(lexed.items.len()),
+            is_root: Vec::new(),
+            open: Vec::new(),
+            by_name: FxHashMap::default(),
+            bodies: FxHashMap::default(),
+            texts: Vec::new(),
+            seen: FxHashSet::default(),
+            has_words: false,
         };
-        stays.push(names.is_none());
-        if names.is_none() {
-            open.push(at);
-        }
-        for name in names.unwrap_or_default() {
-            by_name.entry(name).or_default().push(at);
-        }
-    }
-    let is_root = stays.clone();
-    let mut is_telling = false;
-    let mut seen: FxHashSet<&[u8]> = FxHashSet::default();
-    let mut bodies: FxHashMap<&[u8], Vec<Span>> = FxHashMap::default();
-    let mut texts: Vec<Span> = Vec::new();
-    loop {
-        while let Some(at) = open.pop() {
-            let Some(item) = lexed.items.get(at) else { continue };
-            let mut rest = item.span;
-            let methods = if is_root.get(at) == Some(&false) {
-                methods(lexed, text, item)
+        for (at, item) in lexed.items.iter().enumerate() {
+            let is_root = item.numthreads.is_some() || (wanted.is_root)(item.span);
+            let names = if is_root {
+                None
             } else {
-                Vec::new()
+                declared(lexed, text, item, functions)
             };
-            for method in methods {
-                for (start, end) in [
-                    (rest.start, method.name.start),
-                    (method.name.end, method.body.start),
-                ] {
-                    texts.push(Span { start, end });
-                }
-                rest.start = method.body.end;
-                let name = method.name.slice(text);
-                if seen.contains(name) {
-                    texts.push(method.body);
-                } else {
-                    bodies.entry(name).or_default().push(method.body);
-                }
+            search.stays.push(names.is_none());
+            if names.is_none() {
+                search.open.push(at);
             }
-            texts.push(rest);
+            for name in names.unwrap_or_default() {
+                search.by_name.entry(name).or_default().push(at);
+            }
         }
-        let Some(span) = texts.pop() else { break };
-        for token in tokens(lexed, span) {
-            let word = token.word(text);
-            if word.is_empty() || !seen.insert(word) {
-                continue;
+        search.is_root.clone_from(&search.stays);
+        search
+    }
+
+    /// Looks at all that stays, and at all that this names.
+    fn follow(&mut self, wanted: &WantedText<'_>) {
+        loop {
+            while let Some(at) = self.open.pop() {
+                self.take_apart(at);
             }
-            is_telling |= wanted.is_in(word);
-            texts.extend(bodies.remove(word).unwrap_or_default());
-            for named in by_name.remove(word).unwrap_or_default() {
-                if let Some(stays) = stays.get_mut(named)
-                    && !std::mem::replace(stays, true)
-                {
-                    open.push(named);
+            let Some(span) = self.texts.pop() else { break };
+            for token in tokens(self.lexed, span) {
+                let word = token.word(self.text);
+                if word.is_empty() || !self.seen.insert(word) {
+                    continue;
+                }
+                self.has_words |= wanted.is_in(word);
+                self.texts.extend(self.bodies.remove(word).unwrap_or_default());
+                for named in self.by_name.remove(word).unwrap_or_default() {
+                    if let Some(stays) = self.stays.get_mut(named)
+                        && !std::mem::replace(stays, true)
+                    {
+                        self.open.push(named);
+                    }
                 }
             }
         }
     }
-    let left_out = lexed.items.iter().zip(&stays).filter(|(_, stays)| !**stays);
+
+    /// Takes an item apart: the bodies of its methods wait until something names them, unless it is a root.
+    fn take_apart(&mut self, at: usize) {
+        let Some(item) = self.lexed.items.get(at) else {
+            return;
+        };
+        let mut rest = item.span;
+        let methods = if self.is_root.get(at) == Some(&false) {
+            methods(self.lexed, self.text, item)
+        } else {
+            Vec::new()
+        };
+        for method in methods {
+            for (start, end) in [
+                (rest.start, method.name.start),
+                (method.name.end, method.body.start),
+            ] {
+                self.texts.push(Span { start, end });
+            }
+            rest.start = method.body.end;
+            let name = method.name.slice(self.text);
+            if self.seen.contains(name) {
+                self.texts.push(method.body);
+            } else {
+                self.bodies.entry(name).or_default().push(method.body);
+            }
+        }
+        self.texts.push(rest);
+    }
+}
+
+/// The names of the functions that do not stay, and have one of the words that are asked for.
+fn unread_functions(
+    lexed: &Lexed,
+    text: &[u8],
+    wanted: &WantedText<'_>,
+    functions: &FxHashSet<&[u8]>,
+    stays: &[bool],
+) -> Vec<String> {
+    let left_out = lexed.items.iter().zip(stays).filter(|(_, stays)| !**stays);
     let unread = left_out.filter(|(item, _)| {
         let has_words = || {
             tokens(lexed, item.span)
@@ -117,43 +189,41 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
         };
         matches!(item.kind, ItemKind::Function { .. }) && has_words()
     });
-    let unread = unread.filter_map(|(item, _)| declared(lexed, text, item, &functions));
-    let unread = unread
+    let names = unread.filter_map(|(item, _)| declared(lexed, text, item, functions));
+    names
         .flatten()
-        .map(|name| String::from_utf8_lossy(name).into_owned());
-    let unread = unread.collect();
-    let mut stays = stays.into_iter();
-    lexed.unread_bodies = bodies.into_values().flatten().collect();
-    lexed.unread_bodies.sort_unstable();
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+/// Blanks the items that do not stay, and the bodies that are not read.
+fn blank_unnamed(lexed: &mut Lexed, stays: &[bool]) {
     let blank = &mut lexed.blank;
     for body in &lexed.unread_bodies {
         blank_range(blank, body.start as usize, body.end as usize);
-        // Now it is only declared.
+        // The method is only declared now.
         if let Some(brace) = blank.get_mut(body.start as usize) {
             *brace = b';';
         }
     }
+    let mut stays = stays.iter();
     lexed.items.retain(|item| {
-        let stays = stays.next().unwrap_or(true);
+        let stays = stays.next().copied().unwrap_or(true);
         if !stays {
             blank_range(blank, item.span.start as usize, item.span.end as usize);
         }
         stays
     });
-    LeftOut {
-        is_all: !is_telling,
-        functions: unread,
-    }
 }
 
-/// A method that a struct has with its body.
+/// A method whose body stands in its struct.
 struct Method {
     name: Span,
     /// With its braces.
     body: Span,
 }
 
-/// The methods of a struct, in order; maybe not all.
+/// The methods whose bodies stand in a struct, in order; maybe not all.
 fn methods(lexed: &Lexed, text: &[u8], item: &Item) -> Vec<Method> {
     let first = lexed
         .tokens
@@ -206,7 +276,7 @@ fn methods(lexed: &Lexed, text: &[u8], item: &Item) -> Vec<Method> {
     found
 }
 
-/// The words that the items of a text may declare, maybe more. It may be any part of a file.
+/// The words that the items of a text may declare, and maybe more. The text may be any part of a file.
 #[must_use]
 pub fn declared_words(text: &[u8]) -> Vec<Vec<u8>> {
     let lexed = super::lex(text);
@@ -236,7 +306,7 @@ pub(super) fn tokens(lexed: &Lexed, span: Span) -> &[Token] {
     lexed.tokens.get(first..end).unwrap_or_default()
 }
 
-/// Words that stand where names do, and are none.
+/// Words that stand where names do, but are none.
 const KEYWORDS: [&[u8]; 8] = [
     b"",
     b"register",
@@ -278,8 +348,8 @@ fn has_effect(value: &[Token], text: &[u8], functions: &FxHashSet<&[u8]>) -> boo
     })
 }
 
-/// The words that an item may declare, maybe more; `None` where that cannot be told, and where the item does something
-/// by being there: a variable whose initial value changes another one.
+/// The words that an item may declare, and maybe more. `None` if they are not known, or if the item has an effect: the initial value
+/// of a variable may change another one.
 ///
 /// Outside all brackets a declarator's name stands before its initial value, its length, its semantic, its list of
 /// parameters, the body of its struct, what its template is specialised for or the next declarator.
@@ -307,7 +377,7 @@ pub(super) fn declared<'t>(
     } else {
         b"=[:({,;"
     };
-    // What a parameter of a template stands for by default is no value of what is declared.
+    // The default of a template parameter is no initial value.
     let head = match item.kind {
         ItemKind::Template => {
             let mut open = 0i32;
@@ -327,7 +397,7 @@ pub(super) fn declared<'t>(
         } else if token.is(b'(') || token.is(b'[') || token.is(b'{') {
             depth += 1;
         } else if depth == 0 && !is_value && token.is(b'=') {
-            // Making it may change something else.
+            // The initial value may change another variable.
             let rest = tokens.get(at + 1..).unwrap_or_default();
             if has_effect(value(rest), text, functions) {
                 return None;
@@ -339,7 +409,7 @@ pub(super) fn declared<'t>(
             let next = tokens.get(at + 1);
             let ends = next.is_none_or(|next| ends.iter().any(|&punct| next.is(punct)));
             let is_name = !KEYWORDS.contains(&word);
-            // The first has no name; `using namespace` declares all that the namespace has.
+            // `operator` has no name, and `using namespace` declares all names of the namespace.
             if matches!(word, b"operator" | b"using") {
                 return None;
             }
