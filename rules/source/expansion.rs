@@ -25,7 +25,7 @@ impl Unit {
                 return None;
             }
             let (sources, given) = (&shader.sources, &shader.given);
-            if let Some(definition) = shader.defined.definition(sources, given, (&name, at)) {
+            if let Some(definition) = shader.defined.definition(&name, at, sources, given) {
                 let Definition { parameters, body, .. } = definition;
                 waiting.extend(words(&body).map(<[u8]>::to_vec));
                 defined.extend([b"#define ", &*name, &*parameters, b" ", body.trim_ascii(), b"\n"].concat());

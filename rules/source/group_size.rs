@@ -115,11 +115,9 @@ fn is_known_to(context: &Context<'_>, found: &Collective, text: &str) -> bool {
 pub(crate) fn is_known_at(shader: &Shader, place: Span, name: &[u8]) -> bool {
     let unit = Unit::of(shader);
     if unit.is_macro(name) {
-        let at = (name, place.start);
-        return shader
-            .defined
-            .definition(&shader.sources, &shader.given, at)
-            .is_some();
+        let (sources, given) = (&shader.sources, &shader.given);
+        let definition = shader.defined.definition(name, place.start, sources, given);
+        return definition.is_some();
     }
     let named = |global: &&Global| global.own_name().as_bytes() == name;
     let mut globals = shader.globals.iter().filter(named).peekable();

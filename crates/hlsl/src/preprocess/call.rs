@@ -1,15 +1,18 @@
-//! Macro calls in the text of a file: the outermost ones, which the origins name.
+//! Macro calls in the text of a file: the outermost ones, which the origins name, and the tokens of their arguments.
 
 use std::rc::Rc;
 
 use super::MAX_TEXT;
 use super::lex::{self, Kind};
 use super::macros::Macro;
-use super::names::{Symbol, Token};
+use super::token::{Symbol, Token};
 use super::unit::Unit;
 
+/// A position in the file being read, to return to.
+pub(super) struct Position(usize);
+
 impl Unit<'_> {
-    /// Keeps what an expansion ended with apart from what follows in the file.
+    /// Keeps the end of an expansion apart from what follows in the file.
     pub fn separate(&mut self, next: Option<u8>) {
         if next.is_some_and(|next| lex::pastes(&self.out.text, next)) {
             let place = self.frame.source.file_end(self.frame.at);
@@ -17,8 +20,8 @@ impl Unit<'_> {
         }
     }
 
-    /// Expands the macro whose name stands at `at..end`. `false` if it is function-like and not called: then the
-    /// name stands for itself. Either way the file is read to the end of it.
+    /// Expands the macro whose name stands at `at..end`. `false` if it is function-like and not called: then the name stands for
+    /// itself. Either way the file is read to the end of the name or the call.
     pub fn call(&mut self, symbol: Symbol, definition: &Macro, at: usize, end: usize) -> bool {
         self.frame.at = end;
         if self.expansion.is_spent() {
@@ -32,7 +35,7 @@ impl Unit<'_> {
                 return false;
             }
         }
-        self.begin_expansion(true);
+        self.expansion.begin(&mut self.names);
         self.set_call_start(at);
         let source = Rc::clone(&self.frame.source);
         let name = Token {
@@ -55,7 +58,7 @@ impl Unit<'_> {
                 }
             }
         }
-        self.end_expansion();
+        self.expansion.end(&mut self.names);
         if let Some(why) = self.expansion.aborted.take() {
             self.out.rewind(mark);
             let text = String::from_utf8_lossy(self.names.text(symbol)).into_owned();
@@ -111,5 +114,72 @@ impl Unit<'_> {
         }
         let text = self.names.text(token.symbol);
         self.out.token(call, token.place, white, text);
+    }
+
+    pub fn file_position(&mut self) -> Position {
+        self.saved_conditions = None;
+        Position(self.frame.at)
+    }
+
+    pub fn return_to(&mut self, Position(at): Position) {
+        self.frame.at = at;
+        if let Some(conditions) = self.saved_conditions.take() {
+            self.frame.conditions = conditions;
+        }
+    }
+
+    /// Reads past an opening parenthesis in the file, if one comes next. None does if a directive stands before it.
+    pub fn file_open(&mut self) -> Option<Token> {
+        let source = Rc::clone(&self.frame.source);
+        let space = lex::space(source.bytes(), self.frame.at, true);
+        (source.bytes().get(space.end) == Some(&b'(')).then(|| {
+            self.frame.at = space.end + 1;
+            Token {
+                symbol: Symbol::OPEN,
+                kind: Kind::Punct,
+                white: space.white,
+                painted: false,
+                place: Some((source.id, source.file_start(space.end))),
+                call_end: None,
+            }
+        })
+    }
+
+    /// The next token of the file, for the arguments of a macro call. It obeys the directives before that token.
+    pub fn file_token(&mut self) -> Option<Token> {
+        let source = Rc::clone(&self.frame.source);
+        let bytes = source.bytes();
+        let (mut white, mut new_line) = (false, false);
+        let begin = self.frame.at;
+        loop {
+            let space = lex::space(bytes, self.frame.at, true);
+            if let Some(at) = space.open_comment {
+                self.open_comment(at);
+            }
+            white |= space.white;
+            new_line |= space.newline;
+            self.frame.at = space.end;
+            if *bytes.get(space.end)? != b'#' || !new_line {
+                break;
+            }
+            if self.saved_conditions.is_none() {
+                self.expansion.charge(self.frame.conditions.len());
+                self.saved_conditions = Some(self.frame.conditions.clone());
+            }
+            self.expansion.saw_directive = true;
+            self.directive(true);
+        }
+        let (kind, end) = lex::token(bytes, self.frame.at);
+        let start = std::mem::replace(&mut self.frame.at, end);
+        // The scan reads an unclosed call again, so long comments in it count.
+        self.expansion.charge(1 + end.saturating_sub(begin) / 64);
+        Some(Token {
+            symbol: self.names.intern(bytes.get(start..end)?),
+            kind,
+            white,
+            painted: false,
+            place: Some((source.id, source.file_start(start))),
+            call_end: None,
+        })
     }
 }

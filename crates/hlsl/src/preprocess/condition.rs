@@ -2,8 +2,9 @@
 
 use super::MAX_CONDITION_DEPTH;
 use super::lex::Kind;
-use super::names::{Names, Symbol, Token};
-use super::predefined::supposed_number;
+use super::names::Names;
+use super::predefined::assumed_number;
+use super::token::{Symbol, Token};
 
 /// 64 bits, as C has it: arithmetic is unsigned as soon as one operand is.
 #[derive(Clone, Copy)]
@@ -67,7 +68,7 @@ struct Parser<'a> {
     names: &'a Names,
     next: usize,
     depth: usize,
-    /// How many operands that are not evaluated this is in: dividing by zero is no error there.
+    /// How many unevaluated operands surround this one: there, division by zero is no error.
     dead: usize,
 }
 
@@ -239,8 +240,8 @@ impl Parser<'_> {
             // As in C++, and in DXC.
             Kind::Ident if token.symbol == Symbol::TRUE => Ok(Value::of_bool(true)),
             Kind::Ident => {
-                let supposed = supposed_number(self.names.text(token.symbol));
-                Ok(supposed.map_or(Value::ZERO, |number| Value::of(number.into())))
+                let assumed = assumed_number(self.names.text(token.symbol));
+                Ok(assumed.map_or(Value::ZERO, |number| Value::of(number.into())))
             }
             Kind::Number => number(self.names.text(token.symbol))
                 .ok_or_else(|| format!("`{}` in a condition is not an integer", self.spelled(token))),
@@ -258,7 +259,7 @@ impl Parser<'_> {
     }
 }
 
-/// 0 for what is no binary operator.
+/// 0 if it is no binary operator.
 fn precedence(operator: &[u8]) -> u8 {
     match operator {
         b"||" => 1,
@@ -275,8 +276,8 @@ fn precedence(operator: &[u8]) -> u8 {
     }
 }
 
-/// As in Clang, which looks at 32 bits of the distance. One of 64 or more is 63, but that it shifts all of a number with a
-/// sign out to the left (`EvaluateDirectiveSubExpr`).
+/// Clang uses 32 bits of the distance, and takes 63 for a distance of 64 or more. To the left, such a distance shifts all bits of a
+/// signed number out (`EvaluateDirectiveSubExpr`).
 fn shift(value: Value, by: Value, right: bool) -> Value {
     let distance = by.bits as u32;
     let most = distance.min(63);
@@ -317,7 +318,7 @@ fn number(text: &[u8]) -> Option<Value> {
     })
 }
 
-/// The value of a character literal; more than one character are digits of base 256.
+/// The value of a character literal. Several characters are digits in base 256.
 fn character(text: &[u8]) -> Value {
     let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
     let mut value = 0_i32;
@@ -345,7 +346,7 @@ fn character(text: &[u8]) -> Value {
         value = value.wrapping_shl(8) | i32::from(byte);
         count += 1;
     }
-    // `char` is signed where the compilers of shaders run.
+    // Shader compilers run where `char` is signed.
     let value = if count == 1 {
         i32::from(value.to_le_bytes()[0].cast_signed())
     } else {

@@ -4,19 +4,17 @@ use std::ops::Range;
 
 use memchr::{memchr_iter, memmem};
 
+use super::comments::without_comments;
 use super::lex;
 use super::outline::{Directive, Directives, include_guard};
+use super::predefined::CPP;
 use crate::text::{Derived, Text};
 
-/// The macro that C++ compilers define, and no compiler of HLSL: in DXC `InitializeStandardPredefinedMacros` returns before
-/// it where the language is HLSL; FXC and Slang take it for a name like others.
-pub(super) const CPP: &[u8] = b"__cplusplus";
-
-/// The texts of a unit's files as builds of shaders may read them, of the same lengths. Arms of conditions that come out the
-/// same in all of them (`#if 0`, `#ifdef __cplusplus`) are blank, and so are directives that choose nothing then: what is
-/// left of `#ifdef __cplusplus`, `A`, `#else`, `B`, `#endif` is `B`.
+/// The texts of a unit's files as shader builds may read them, with their lengths unchanged. An arm that no build reads (`#if 0`,
+/// `#ifdef __cplusplus`) is blank, and so is a directive that has nothing left to choose: `#ifdef __cplusplus`, `A`, `#else`,
+/// `B`, `#endif` leaves `B`.
 ///
-/// A unit that defines `__cplusplus` itself is left as it is.
+/// In a unit that defines `__cplusplus` itself, `__cplusplus` is a macro like any other.
 pub fn without_dead_arms<'t>(texts: impl Iterator<Item = &'t Text>, given: &[(String, String)]) -> Vec<Text> {
     let is_defining = |line: &Directive| {
         let after_name = line.argument.trim_ascii_start().strip_prefix(CPP);
@@ -38,7 +36,7 @@ pub fn without_dead_arms<'t>(texts: impl Iterator<Item = &'t Text>, given: &[(St
     living.collect()
 }
 
-/// A text where nothing defines `__cplusplus`; `None` where all of it may be read.
+/// A text without its dead arms where nothing defines `__cplusplus`; `None` if it has no dead arm.
 struct Living(Option<Text>);
 
 impl Derived for Living {
@@ -57,8 +55,8 @@ fn living(text: &Text, has_cpp: bool) -> Option<Text> {
     edits.made()
 }
 
-/// Whether only C++ compilers take a file in, whatever is defined: outside all conditionals but its guard stands a word of
-/// C++ that HLSL reserves without a use (learn.microsoft.com, "Reserved Words"; DXC: "is a reserved keyword in HLSL").
+/// Whether only C++ compilers accept a file, under any definitions: outside all conditionals but its guard stands a word of C++
+/// that HLSL reserves without a use (learn.microsoft.com, "Reserved Words"; DXC: "is a reserved keyword in HLSL").
 #[must_use]
 pub fn is_cpp(text: &Text) -> bool {
     const RESERVED: [&[u8]; 8] = [
@@ -82,7 +80,7 @@ pub fn is_cpp(text: &Text) -> bool {
     let mut from = 0;
     let is_there = |from: usize, to: usize, depth: usize| {
         let part = text.get(from..to).filter(|_| depth <= guard).unwrap_or_default();
-        let plain = lex::without_comments(part);
+        let plain = without_comments(part);
         let mut words = plain.split(|byte| !lex::is_word(*byte));
         words.any(|word| RESERVED.contains(&word))
     };
@@ -103,24 +101,24 @@ pub fn is_cpp(text: &Text) -> bool {
 /// An arm of a conditional.
 struct Arm<'d> {
     line: &'d Directive,
-    /// What its condition comes out as in every build that comes to it, if that is known.
+    /// The value of its condition, if every build that evaluates it gets the same one.
     holds: Option<bool>,
 }
 
-/// A place, and as long a word to write there.
+/// A place, and a word of the same length to write there.
 type Keyword = (Range<usize>, &'static [u8]);
 
 struct SpelledOtherwise;
 
 struct Edits<'t> {
     text: &'t [u8],
-    /// Other words in place of keywords.
+    /// Words that replace keywords.
     keywords: Vec<Keyword>,
     blanks: Vec<Range<usize>>,
 }
 
 impl Edits<'_> {
-    /// The text with the edits; `None` where there are none.
+    /// The text with the edits; `None` if there are none.
     fn made(self) -> Option<Text> {
         if self.keywords.is_empty() && self.blanks.is_empty() {
             return None;
@@ -138,7 +136,7 @@ impl Edits<'_> {
         blanks.sort_unstable_by_key(|place| place.start);
         let mut end = 0;
         for place in blanks {
-            // One within another is blank already.
+            // A range inside another one is blank already.
             let part = text.get_mut(place.start.max(end)..place.end).unwrap_or_default();
             end = end.max(place.end);
             let blank = part.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r'));
@@ -171,7 +169,7 @@ impl Edits<'_> {
         }
     }
 
-    /// Leaves out of a conditional what no build reads.
+    /// Blanks the arms of a conditional that no build reads.
     fn settle(&mut self, arms: &[Arm<'_>], end: &Directive) {
         let mut kept: Vec<&Arm<'_>> = Vec::new();
         let mut dead = Vec::new();
@@ -208,7 +206,7 @@ impl Edits<'_> {
                     ),
                     _ => Ok(None),
                 };
-                // Where a keyword is spelled in another way, all stays.
+                // All arms stay if a keyword is spelled in another way.
                 let (Ok(begins), Ok(closes)) = (begins, closes) else {
                     return;
                 };
@@ -221,11 +219,11 @@ impl Edits<'_> {
         self.blanks.extend(dead);
     }
 
-    /// Where the keyword of a line stands, and what to write there, if it is one of these.
+    /// The place of a line's keyword and the word to write there, if `others` has the keyword.
     ///
     /// # Errors
     ///
-    /// If it is one and spelled in another way.
+    /// If `others` has the keyword, but the line spells it in another way.
     fn keyword(
         &self,
         line: &Directive,
@@ -241,7 +239,7 @@ impl Edits<'_> {
     }
 }
 
-/// What a condition comes out as whatever is defined.
+/// The value of a condition, if it is the same under all definitions.
 fn outcome(line: &Directive, has_cpp: bool) -> Option<bool> {
     let asked = line
         .argument
@@ -257,7 +255,7 @@ fn outcome(line: &Directive, has_cpp: bool) -> Option<bool> {
     }
 }
 
-/// Of what stands between `&&`; of anything that binds less, nothing is known.
+/// The value of operands of `&&`. Operators that bind less are not evaluated.
 fn of_all(condition: &[u8], has_cpp: bool) -> Option<bool> {
     let binds_less =
         memmem::find(condition, b"||").is_some() || condition.iter().any(|byte| b"?,".contains(byte));

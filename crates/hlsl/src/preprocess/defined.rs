@@ -1,16 +1,17 @@
-//! Which macros are defined where, as the preprocessor went through the files.
+//! Which macros are defined where in the expanded text.
 
+use super::definitions::Definition;
 use super::lex::words;
-use super::outline::{Definition, Directives};
+use super::outline::Directives;
 use crate::span::{FileId, Sources};
 
-/// The `#define`s and `#undef`s that a unit obeyed, in order. (DXC passes over `#pragma push_macro` and `pop_macro`.)
+/// The `#define`s and `#undef`s that a unit obeyed, in order. (DXC ignores `#pragma push_macro` and `pop_macro`.)
 #[derive(Clone, Debug, Default)]
 pub struct Defined(Vec<Obeyed>);
 
 #[derive(Clone, Copy, Debug)]
 struct Obeyed {
-    /// How long the expanded text was by then.
+    /// The length of the expanded text at that moment.
     at: u32,
     file: FileId,
     /// As [`super::Directive::start`].
@@ -22,13 +23,15 @@ impl Defined {
         self.0.push(Obeyed { at, file, start });
     }
 
-    /// The definition of a macro that holds at a place of the expanded text. `given` are those from outside of the files.
+    /// The definition of the macro `name` that is in force at a place of the expanded text. `given` are the definitions from outside
+    /// of the files.
     #[must_use]
     pub fn definition(
         &self,
+        name: &[u8],
+        at: u32,
         sources: &Sources,
         given: &[(String, String)],
-        (name, at): (&[u8], u32),
     ) -> Option<Definition> {
         let end = self.0.partition_point(|one| one.at <= at);
         let before = self.0.get(..end).unwrap_or_default().iter().rev();
@@ -45,7 +48,7 @@ impl Defined {
         Definition::of(line.as_bytes())
     }
 
-    /// Whether the line was obeyed that begins at a place of a file.
+    /// Whether the unit obeyed the line that begins at this place of a file.
     #[must_use]
     pub fn has(&self, file: FileId, start: u32) -> bool {
         self.0.iter().any(|one| (one.file, one.start) == (file, start))
@@ -53,7 +56,7 @@ impl Defined {
 }
 
 impl Obeyed {
-    /// Its keyword, and what stands behind that.
+    /// Its keyword, and what follows that.
     fn line(&self, sources: &Sources) -> Option<(Vec<u8>, Vec<u8>)> {
         let lines = sources.get(self.file)?.text.derived::<Directives>();
         let number = lines.binary_search_by_key(&self.start, |line| line.start).ok()?;
@@ -62,7 +65,7 @@ impl Obeyed {
     }
 }
 
-/// The macro's name in what stands behind `#define` or `#undef`.
+/// The macro's name in what follows `#define` or `#undef`.
 fn name_in(argument: &[u8]) -> &[u8] {
     words(argument).next().unwrap_or_default()
 }

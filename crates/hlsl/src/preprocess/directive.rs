@@ -2,35 +2,25 @@
 
 use std::rc::Rc;
 
-use super::lex::{self, Class, Comment, Kind};
-use super::names::{Symbol, Token};
+use super::lex::{self, Kind};
+use super::outline::{Line, line, line_start, next_hash};
 use super::text::{SourceText, offset};
+use super::token::{Symbol, Token};
 use super::unit::{Condition, Unit};
 use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
 use super::{macros, unity};
 use crate::MatrixOrder;
 use crate::span::{Cause, FileId, FileSpan, Problem};
 
-/// What may be meant by a keyword that is none.
+/// The keywords that a misspelt one may stand for.
 const KEYWORDS: [&str; 13] = [
     "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
     "pragma", "error",
 ];
 
-/// A directive's line: positions in the joined text.
-#[derive(Clone, Copy)]
-pub(super) struct Line {
-    hash: usize,
-    /// The keyword is `hash..keyword_end`, with the `#`.
-    pub keyword_end: usize,
-    /// The newline behind it. Block comments in it may hold others.
-    pub end: usize,
-    open_comment: Option<usize>,
-}
-
 impl Unit<'_> {
-    /// Obeys the directive whose `#` is next in the file, and leaves the file at the end of its line; or of the line
-    /// that ends the region which it leaves out.
+    /// Obeys the directive whose `#` is next in the file. Reads to the end of its line, or of the line that ends the region that it
+    /// leaves out.
     pub fn directive(&mut self, in_call: bool) {
         let source = Rc::clone(&self.frame.source);
         let bytes = source.bytes();
@@ -89,7 +79,7 @@ impl Unit<'_> {
         }
     }
 
-    /// `#line NUMBER`, which may be a macro.
+    /// `#line NUMBER`, where the number may be a macro.
     fn set_line(&mut self, source: &SourceText, line: Line) {
         let tokens = self.tokens_of(source, line);
         if let Ok(tokens) = self.expand_list(tokens, line.hash, false)
@@ -100,7 +90,7 @@ impl Unit<'_> {
         }
     }
 
-    /// The line behind this one is the one of that number.
+    /// Gives the line behind this one that number.
     fn set_line_to(&mut self, source: &SourceText, line: Line, number: &[u8]) {
         let number = std::str::from_utf8(number)
             .ok()
@@ -114,7 +104,7 @@ impl Unit<'_> {
         }
     }
 
-    /// `#pragma TEXT`, at a line, or `_Pragma("TEXT")`.
+    /// `#pragma TEXT` at a line, or `_Pragma("TEXT")` without one.
     pub fn pragma(&mut self, text: &[u8], line: Option<Line>) {
         let begin = lex::space(text, 0, true).end;
         let (word, argument) = text
@@ -135,7 +125,7 @@ impl Unit<'_> {
         }
     }
 
-    /// `pack_matrix(ORDER)`, whose order may be a macro. `argument` stands at `at` of the file, if it stands there.
+    /// `pack_matrix(ORDER)`, where the order may be a macro. `at` is where `argument` stands in the file, if it stands there.
     fn pack_matrix(&mut self, argument: &[u8], at: Option<usize>, hash: usize) {
         let tokens = self.tokens(argument, at);
         let Ok(tokens) = self.expand_list(tokens, hash, false) else {
@@ -174,18 +164,18 @@ impl Unit<'_> {
         }
     }
 
-    /// Notes a `#define` or `#undef` that is obeyed.
+    /// Notes a `#define` or `#undef` that the unit obeys.
     fn note_defined(&mut self, source: &SourceText, line: Line) {
         let at = offset(self.out.text.len());
         self.defined.note(at, source.id, source.file_start(line.hash));
     }
 
-    /// From the first of these tokens, which stand in this file, to the last.
+    /// The range from the first of these tokens to the last. They stand in this file.
     fn place_of(&self, file: FileId, tokens: &[Token]) -> Option<FileSpan> {
         let (first, last) = (tokens.first()?, tokens.last()?);
         let (_, start) = first.place?;
         let (_, end) = last.place?;
-        let length = super::text::offset(self.names.text(last.symbol).len());
+        let length = offset(self.names.text(last.symbol).len());
         Some(FileSpan {
             file,
             start,
@@ -193,7 +183,7 @@ impl Unit<'_> {
         })
     }
 
-    /// `#if` and its kin, `#elif` and its kin, and `#else`, met in a region that is taken.
+    /// An `#if`, `#elif` or `#else` of any kind, in a region that is taken.
     fn branch(&mut self, source: &SourceText, line: Line, branch: Branch) {
         let place = source.place(line.hash, line.keyword_end);
         if matches!(branch, Branch::If | Branch::Ifdef | Branch::Ifndef) {
@@ -225,7 +215,7 @@ impl Unit<'_> {
         self.skip(source, line, branch, asks);
     }
 
-    /// Notes that the branch at `line` belongs to `condition`; what it asks.
+    /// Notes that the branch at `line` belongs to `condition`. Returns the place of what it asks.
     fn next_branch(
         &mut self,
         source: &SourceText,
@@ -318,7 +308,7 @@ impl Unit<'_> {
         }
     }
 
-    /// Leaves out what is behind `line`, to the directive that starts a region that is taken or ends the `#if`.
+    /// Leaves out the text behind a line, up to the directive that starts a region that is taken, or that ends the `#if`.
     fn skip(&mut self, source: &SourceText, line_of_branch: Line, branch_of_line: Branch, asks: FileSpan) {
         let bytes = source.bytes();
         let (mut opened_by, mut asks) = (branch_of_line, asks);
@@ -345,13 +335,8 @@ impl Unit<'_> {
             let Some(condition) = self.frame.conditions.last().copied() else {
                 break;
             };
-            self.leave_out(
-                source,
-                (start, line_start(bytes, hash)),
-                asks,
-                opened_by,
-                condition.group,
-            );
+            let region = start..line_start(bytes, hash);
+            self.leave_out(source, region, asks, opened_by, condition.group);
             start = lex::past_newline(bytes, line.end);
             self.frame.at = line.end;
             let Some(branch) = branch else {
@@ -360,7 +345,7 @@ impl Unit<'_> {
             };
             opened_by = branch;
             asks = self.next_branch(source, line, branch, condition);
-            // After an `#else` nothing more is taken.
+            // No region behind an `#else` is taken.
             if condition.taken.is_none() && !condition.saw_else && self.holds(source, line, branch).0 {
                 let taken = self.take(source, line, branch, asks);
                 if let Some(condition) = self.frame.conditions.last_mut() {
@@ -370,7 +355,7 @@ impl Unit<'_> {
             }
         }
         if let Some(condition) = self.frame.conditions.last().copied() {
-            self.leave_out(source, (start, bytes.len()), asks, opened_by, condition.group);
+            self.leave_out(source, start..bytes.len(), asks, opened_by, condition.group);
         }
         self.frame.at = bytes.len();
     }
@@ -410,7 +395,7 @@ impl Unit<'_> {
         self.follow(&path, angled, place, directive);
     }
 
-    /// The path that the expansion of an `#include` spells, and whether in angle brackets.
+    /// The path that the expansion of an `#include` spells, and whether it stands in angle brackets.
     pub fn made_path(&self, tokens: &[Token]) -> Option<(Vec<u8>, bool)> {
         let (first, rest) = tokens.split_first()?;
         if first.kind == Kind::String {
@@ -456,8 +441,7 @@ impl Unit<'_> {
             };
             self.unread(format!("`{shown}` {why}"), Some(place));
         }
-        // Told once, such a file is no longer included in itself at all: 64 levels of two includes each would
-        // never end.
+        // Once reported, such a file no longer includes itself at all: 64 levels with two includes each would never end.
         if is_full || (is_open && self.too_deep.contains(&file)) {
             self.leave_gap(directive);
             return;
@@ -480,7 +464,7 @@ impl Unit<'_> {
         );
     }
 
-    /// The file that an `#include` here means.
+    /// The file that an `#include` names here.
     pub fn resolve(&mut self, path: &[u8], angled: bool) -> Option<FileId> {
         let frames = std::iter::once(&self.frame).chain(self.parents.iter().rev());
         let readers: Vec<FileId> = frames.map(|frame| frame.source.id).collect();
@@ -498,8 +482,8 @@ impl Unit<'_> {
         file
     }
 
-    /// Notes that a file stands here that is not read. In braces its text may be statements or members: in its place
-    /// is a call of something that nobody declares.
+    /// Notes that a file is missing here. In braces its text may be statements or members: a call of an undeclared function stands
+    /// for it.
     fn leave_gap(&mut self, directive: u32) {
         let text = &self.out.text;
         let (from, mut depth) = self.braces;
@@ -545,88 +529,11 @@ fn name(branch: Branch) -> &'static str {
     }
 }
 
-/// The keyword that is most like this one, if few of its letters are others.
+/// The keyword that is most like this one, if few of its letters differ.
 fn meant(keyword: &str) -> Option<&'static str> {
     let distances = KEYWORDS.map(|known| (strsim::osa_distance(known, keyword), known));
     let nearest = distances.into_iter().min_by_key(|(distance, _)| *distance);
     nearest
         .filter(|(distance, _)| distance * 3 <= keyword.len())
         .map(|(_, known)| known)
-}
-
-/// The directive whose `#` is at `hash`, and its keyword.
-pub(super) fn line(bytes: &[u8], hash: usize) -> (Line, &[u8]) {
-    let begin = lex::space(bytes, hash + 1, false);
-    let keyword_end = lex::word_end(bytes, begin.end);
-    let keyword = bytes.get(begin.end..keyword_end).unwrap_or_default();
-    let mut line = Line {
-        hash,
-        keyword_end,
-        end: keyword_end,
-        open_comment: begin.open_comment,
-    };
-    while let Some(&byte) = bytes.get(line.end) {
-        line.end = match lex::class(byte) {
-            Class::Newline => break,
-            Class::Quote => lex::literal_end(bytes, line.end).0,
-            Class::Slash => match lex::comment(bytes, line.end) {
-                Some((Comment::Line, _)) => {
-                    // Not part of the line's text, but of the line.
-                    lex::newline(bytes, line.end)
-                }
-                Some((kind, end)) => {
-                    if kind == Comment::Open {
-                        line.open_comment = Some(line.end);
-                    }
-                    end
-                }
-                None => line.end + 1,
-            },
-            _ => line.end + 1,
-        };
-    }
-    (line, keyword)
-}
-
-/// The start of the blanks before `at`.
-fn line_start(bytes: &[u8], at: usize) -> usize {
-    let before = bytes.get(..at).unwrap_or_default();
-    let blanks = before
-        .iter()
-        .rev()
-        .take_while(|&&byte| lex::class(byte) == Class::Blank);
-    at - blanks.count()
-}
-
-/// The next `#` that only blanks and comments precede on its line. `at` must be a line's start or end.
-pub(super) fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut at = at;
-    let mut is_first = true;
-    while let Some(&byte) = bytes.get(at) {
-        at = match lex::class(byte) {
-            Class::Newline => {
-                is_first = true;
-                at + 1
-            }
-            Class::Blank => at + 1,
-            Class::Hash if is_first => return Some(at),
-            Class::Slash => {
-                let comment = lex::comment(bytes, at);
-                is_first &= comment.is_some();
-                comment.map_or(at + 1, |(_, end)| end)
-            }
-            Class::Quote => {
-                is_first = false;
-                lex::literal_end(bytes, at).0
-            }
-            _ => {
-                is_first = false;
-                let is_plain =
-                    |byte: &u8| !matches!(lex::class(*byte), Class::Newline | Class::Slash | Class::Quote);
-                let rest = bytes.get(at..).unwrap_or_default();
-                at + rest.iter().take_while(|byte| is_plain(byte)).count()
-            }
-        };
-    }
-    None
 }

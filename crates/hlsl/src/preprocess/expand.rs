@@ -1,60 +1,12 @@
-//! Macro expansion.
-//!
-//! A stack of token lists being read, each under the name of the macro it is the expansion of. While a list is on
-//! the stack its macro is disabled, and its name, when read, is painted for good. A list that is read to its end is
-//! popped only when more is asked for, so that a macro whose name ends an expansion may take its arguments from
-//! what follows: just the rules of C, with gcc's answers where C gives none.
+//! Macro expansion: a call, its arguments, and the body with them substituted.
 
 use std::rc::Rc;
 
+use super::expansion::Call;
 use super::lex::{self, Kind};
 use super::macros::{Body, Macro, Part, Role};
-use super::names::{Symbol, Token};
+use super::token::{Symbol, Token};
 use super::unit::Unit;
-use super::{MAX_ARGUMENT_DEPTH, MAX_CALL_WORK, MAX_UNIT_WORK};
-
-pub(super) struct Context {
-    tokens: Rc<Vec<Token>>,
-    next: usize,
-    name: Option<Symbol>,
-    /// Whether white space stands before the first token: what the macro's name had, not what its body has.
-    white: Option<bool>,
-    /// [`Token::call_end`] of the tokens that have none.
-    call_end: Option<u32>,
-}
-
-/// The state of the expansion at hand.
-#[derive(Default)]
-pub(super) struct Expansion {
-    contexts: Vec<Context>,
-    /// Contexts below this are not to be read: an argument is expanded on its own.
-    floor: usize,
-    /// When the contexts are used up, reading goes on in the file.
-    reads_file: bool,
-    depth: usize,
-    /// Tokens handled for this outermost call, and for all of the unit.
-    call_work: usize,
-    unit_work: usize,
-    /// Why this expansion was given up.
-    pub aborted: Option<&'static str>,
-    /// A directive stood among the arguments of the outermost call.
-    pub saw_directive: bool,
-}
-
-impl Expansion {
-    /// The unit has had its share: no macro is expanded any more.
-    pub fn is_spent(&self) -> bool {
-        self.unit_work > MAX_UNIT_WORK
-    }
-
-    pub fn charge(&mut self, tokens: usize) {
-        self.call_work += tokens;
-        self.unit_work += tokens;
-        if self.call_work > MAX_CALL_WORK || self.unit_work > MAX_UNIT_WORK {
-            self.aborted.get_or_insert("expands to too much");
-        }
-    }
-}
 
 /// An argument of a call.
 #[derive(Default)]
@@ -64,72 +16,11 @@ struct Argument {
 }
 
 impl Unit<'_> {
-    /// Makes ready to read an outermost macro call, from the file or from a list of tokens alone.
-    pub fn begin_expansion(&mut self, reads_file: bool) {
-        self.end_expansion();
-        let unit_work = self.expansion.unit_work;
-        self.expansion = Expansion {
-            reads_file,
-            unit_work,
-            ..Expansion::default()
-        };
+    fn read(&mut self) -> Option<Token> {
+        self.expansion.read(&mut self.names)
     }
 
-    /// Leaves no macro disabled.
-    pub fn end_expansion(&mut self) {
-        while !self.expansion.contexts.is_empty() {
-            self.pop_context();
-        }
-    }
-
-    /// Goes on with tokens as they are.
-    pub fn push_tokens(&mut self, tokens: Rc<Vec<Token>>) {
-        self.push_context(Context {
-            tokens,
-            next: 0,
-            name: None,
-            white: None,
-            call_end: None,
-        });
-    }
-
-    fn push_context(&mut self, context: Context) {
-        self.expansion.charge(1);
-        if let Some(name) = context.name {
-            self.names.disable(name);
-        }
-        self.expansion.contexts.push(context);
-    }
-
-    fn pop_context(&mut self) {
-        if let Some(Context { name: Some(name), .. }) = self.expansion.contexts.pop() {
-            self.names.enable(name);
-        }
-    }
-
-    /// The next token of the contexts as it stands, painted if its macro is disabled.
-    pub fn read(&mut self) -> Option<Token> {
-        while self.expansion.contexts.len() > self.expansion.floor {
-            let context = self.expansion.contexts.last_mut()?;
-            let Some(mut token) = context.tokens.get(context.next).copied() else {
-                self.pop_context();
-                continue;
-            };
-            if let (0, Some(white)) = (context.next, context.white) {
-                token.white = white;
-            }
-            token.call_end = token.call_end.or(context.call_end);
-            context.next += 1;
-            if token.kind == Kind::Ident && self.names.is_disabled(token.symbol) {
-                token.painted = true;
-            }
-            self.expansion.charge(1);
-            return Some(token);
-        }
-        None
-    }
-
-    /// The next token of the contexts, macros expanded.
+    /// The next token of the lists, macros expanded.
     pub fn expand_next(&mut self) -> Option<Token> {
         while self.expansion.aborted.is_none() {
             let token = self.read()?;
@@ -185,17 +76,16 @@ impl Unit<'_> {
                 Rc::new(self.substitute(parts, arguments, variadic))
             }
         };
-        self.push_context(Context {
-            tokens,
-            next: 0,
-            name: Some(name.symbol),
-            white: Some(name.white),
-            call_end: last.at(),
-        });
+        let call = Call {
+            name: name.symbol,
+            white: name.white,
+            end: last.at(),
+        };
+        self.expansion.push_call(call, tokens, &mut self.names);
         true
     }
 
-    /// Obeys `_Pragma("…")`, of which nothing is left.
+    /// Obeys `_Pragma("…")`, which expands to nothing.
     fn enter_pragma(&mut self, name: Token) -> bool {
         let Some((arguments, _)) = self.arguments(name, 1, false) else {
             return false;
@@ -221,7 +111,7 @@ impl Unit<'_> {
 
     fn enter_made(&mut self, name: Token, kind: Kind, text: &[u8]) -> bool {
         let token = self.made(kind, text, name.white);
-        self.push_tokens(Rc::new(vec![token]));
+        self.expansion.push_tokens(Rc::new(vec![token]));
         true
     }
 
@@ -238,33 +128,28 @@ impl Unit<'_> {
         }
     }
 
-    /// Reads past an opening parenthesis, if that comes next.
+    /// Reads past an opening parenthesis, if one comes next.
     fn take_open(&mut self) -> Option<Token> {
-        while self.expansion.contexts.len() > self.expansion.floor {
-            let context = self.expansion.contexts.last_mut()?;
-            match context.tokens.get(context.next) {
-                Some(&token) => {
-                    let is_open = token.symbol == Symbol::OPEN;
-                    context.next += usize::from(is_open);
-                    return is_open.then_some(token);
-                }
-                None => self.pop_context(),
-            }
-        }
-        if self.expansion.reads_file {
-            self.file_open()
-        } else {
-            None
+        match self.expansion.peek(&mut self.names) {
+            Some(token) => (token.symbol == Symbol::OPEN).then(|| {
+                self.expansion.skip();
+                token
+            }),
+            None if self.expansion.reads_file => self.file_open(),
+            None => None,
         }
     }
 
-    /// The arguments of a call of `name`, and the token that ends it. If it is no call, or one that cannot be read, everything is as before:
-    /// what was taken from contexts is put back, and the file is read again from where it was.
+    /// The arguments of a call of `name`, and the token that ends it. If it is no call, or a malformed one, the state is as before:
+    /// it puts back the tokens it took from the lists, and returns to its position in the file.
     fn arguments(&mut self, name: Token, wanted: usize, variadic: bool) -> Option<(Vec<Argument>, Token)> {
         let mark = self.file_position();
         let open = self.take_open()?;
-        let opens_in_context = self.expansion.contexts.len() > self.expansion.floor;
-        let mut to_put_back = if opens_in_context { vec![open] } else { Vec::new() };
+        let mut to_put_back = if self.expansion.is_in_list() {
+            vec![open]
+        } else {
+            Vec::new()
+        };
         let mut arguments = vec![Argument::default()];
         let mut depth = 0_usize;
         let failure = loop {
@@ -319,12 +204,12 @@ impl Unit<'_> {
             self.return_to(mark);
         }
         if !to_put_back.is_empty() {
-            self.push_tokens(Rc::new(to_put_back));
+            self.expansion.push_tokens(Rc::new(to_put_back));
         }
         None
     }
 
-    /// `tokens` with all macros in them expanded, as if they stood alone.
+    /// `tokens` with all their macros expanded, as if they stood alone.
     fn expand_alone(&mut self, tokens: &[Token]) -> Vec<Token> {
         let has_macro = |token: &Token| {
             token.kind == Kind::Ident && !token.painted && self.names.definition(token.symbol).is_some()
@@ -333,50 +218,32 @@ impl Unit<'_> {
             self.expansion.charge(tokens.len());
             return tokens.to_vec();
         }
-        if self.expansion.depth >= MAX_ARGUMENT_DEPTH {
-            self.expansion
-                .aborted
-                .get_or_insert("has calls nested too deeply in its arguments");
+        let Some(outer) = self.expansion.begin_alone(tokens) else {
             return Vec::new();
-        }
-        let outer = (self.expansion.floor, self.expansion.reads_file);
-        self.expansion.depth += 1;
-        self.expansion.floor = self.expansion.contexts.len();
-        self.expansion.reads_file = false;
-        self.push_tokens(Rc::new(tokens.to_vec()));
+        };
         let mut expanded = Vec::new();
         while let Some(token) = self.expand_next() {
             expanded.push(token);
         }
-        // Not empty if it was aborted.
-        while self.expansion.contexts.len() > self.expansion.floor {
-            self.pop_context();
-        }
-        self.expansion.depth -= 1;
-        (self.expansion.floor, self.expansion.reads_file) = outer;
+        self.expansion.end_alone(outer, &mut self.names);
         expanded
     }
 
-    /// The tokens of a directive's line with all macros in them expanded, or why that was given up. In a condition
-    /// each `defined` is replaced by its value. `hash` is where the line starts.
+    /// The tokens of a directive's line with all their macros expanded, or why the expansion was given up. In a condition the value
+    /// of each `defined` stands in its place. `hash` is where the line starts.
     pub fn expand_list(
         &mut self,
         tokens: Vec<Token>,
         hash: usize,
         is_condition: bool,
     ) -> Result<Vec<Token>, &'static str> {
-        // The line may stand among the arguments of a macro call. As these are read from the file, all contexts are
-        // used up then.
-        let unit_work = self.expansion.unit_work;
-        let begun = Expansion {
-            unit_work,
-            ..Expansion::default()
-        };
+        // The line may stand among the arguments of a macro call. These are read from the file, so all lists are used up.
+        let begun = self.expansion.another();
         let outer = std::mem::replace(&mut self.expansion, begun);
         let outer_conditions = self.saved_conditions.take();
         let outer_start = self.call_start;
         self.set_call_start(hash);
-        self.push_tokens(Rc::new(tokens));
+        self.expansion.push_tokens(Rc::new(tokens));
         let mut expanded = Vec::new();
         while let Some(token) = self.expand_next() {
             expanded.push(match token.symbol {
@@ -385,18 +252,16 @@ impl Unit<'_> {
                 _ => token,
             });
         }
-        self.end_expansion();
+        self.expansion.end(&mut self.names);
         self.call_start = outer_start;
         self.saved_conditions = outer_conditions;
-        let done = std::mem::replace(&mut self.expansion, outer);
-        self.expansion.unit_work = done.unit_work;
-        match done.aborted {
+        match self.expansion.resume(outer).aborted {
             Some(why) => Err(why),
             None => Ok(expanded),
         }
     }
 
-    /// The value of `defined NAME` or `defined(NAME)`, whose `defined` has been read.
+    /// The value of `defined NAME` or `defined(NAME)`, once `defined` is read.
     fn defined(&mut self, keyword: Token) -> Token {
         let mut name = self.read();
         let is_open = name.is_some_and(|token| token.symbol == Symbol::OPEN);
@@ -416,13 +281,13 @@ impl Unit<'_> {
         self.names.definition(name.symbol).is_some()
     }
 
-    /// The value of `__has_include("PATH")` or `__has_include(<PATH>)`, whose `__has_include` has been read.
+    /// The value of `__has_include("PATH")` or `__has_include(<PATH>)`, once `__has_include` is read.
     fn has_include(&mut self, keyword: Token) -> Token {
         let mut argument = Vec::new();
         let is_open = self.read().is_some_and(|token| token.symbol == Symbol::OPEN);
         let is_closed = is_open
             && loop {
-                // What is in angle brackets is no macro's name.
+                // A path in angle brackets has no macros.
                 let is_path = argument
                     .first()
                     .is_some_and(|token: &Token| token.symbol == Symbol::LESS);
@@ -438,7 +303,7 @@ impl Unit<'_> {
                 let is_there = self.resolve(&path, angled).is_some();
                 truth(is_there, keyword)
             }
-            // A condition with such a token is complained of.
+            // The condition reports this token.
             None => Token {
                 kind: Kind::Other,
                 ..keyword
@@ -446,7 +311,7 @@ impl Unit<'_> {
         }
     }
 
-    /// The body with its parameters replaced. `variadic`: the number of parameters, if the last one is.
+    /// The body with its parameters replaced. `variadic` is the number of parameters, if the last one is variadic.
     fn substitute(
         &mut self,
         parts: &[Part],
@@ -455,7 +320,7 @@ impl Unit<'_> {
     ) -> Vec<Token> {
         let mut out: Vec<Token> = Vec::with_capacity(parts.len());
         let mut after_paste = false;
-        // The left operand of the `##` at hand is empty.
+        // The left operand of this `##` is empty.
         let mut left_is_empty = false;
         let mut after_comma = false;
         for part in parts {
@@ -496,7 +361,7 @@ impl Unit<'_> {
             });
             let is_variable = matches!(part.role, Role::Parameter(index) if variadic == Some(index + 1));
             if after_paste && after_comma && is_variable {
-                // `, ## __VA_ARGS__` is no paste: the comma goes where there are no variable arguments.
+                // `, ## __VA_ARGS__` is no paste: it drops the comma if there are no variable arguments.
                 if variadic.is_some_and(|count| arguments.len() < count) {
                     out.pop();
                 }
@@ -562,7 +427,7 @@ impl Unit<'_> {
     }
 }
 
-/// 1 or 0 in the place of a word that asks.
+/// 1 or 0 in place of `defined` or `__has_include`.
 fn truth(value: bool, keyword: Token) -> Token {
     Token {
         symbol: if value { Symbol::ONE } else { Symbol::ZERO },

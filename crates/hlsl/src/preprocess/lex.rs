@@ -1,12 +1,7 @@
 //! Bytes to preprocessing tokens.
 //!
-//! All functions work on text whose continued lines are already joined ([`super::text`]), so no token, comment or
-//! directive needs to know about backslash-newline. Bytes above 127 count as letters: a macro is never found inside
-//! a word of an encoding this crate does not know.
-
-use std::ops::Range;
-
-use super::text;
+//! All functions work on text with its continued lines joined ([`super::text`]), so tokens, comments and directives have no
+//! backslash-newline. Bytes above 127 count as letters, so no macro is found inside a word of an unknown encoding.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -66,7 +61,7 @@ pub(crate) fn is_word(byte: u8) -> bool {
     matches!(class(byte), Class::Letter | Class::Digit)
 }
 
-/// The identifiers and numbers of a text, and what comments have of such.
+/// The identifiers and numbers of a text, including its comments.
 pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !is_word(*byte)).filter(|word| !word.is_empty())
 }
@@ -76,7 +71,7 @@ pub(super) fn is_newline(byte: u8) -> bool {
     class(byte) == Class::Newline
 }
 
-/// The first position at or after `at` whose byte is not wanted any more.
+/// The first position at or after `at` whose byte is not `wanted`.
 #[inline]
 fn skip_while(bytes: &[u8], at: usize, wanted: impl Fn(u8) -> bool) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -170,73 +165,6 @@ pub(super) fn comment(bytes: &[u8], at: usize) -> Option<(Comment, usize)> {
         }
         _ => None,
     }
-}
-
-/// Where the comments are, without the newline at the end of a line comment. Literals count as text: a comment may not begin
-/// in one. The text may be a file's own: a line comment goes on where a backslash continues its line.
-pub fn comments(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut is_utf8 = None;
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        at = match class(byte) {
-            Class::Quote => literal_end(bytes, at).0,
-            Class::Slash => match comment(bytes, at) {
-                Some((kind, end)) => {
-                    let end = match kind {
-                        Comment::Line => last_line_end(bytes, at, &mut is_utf8),
-                        Comment::Block | Comment::Open => end,
-                    };
-                    found.push(at..end);
-                    end
-                }
-                None => at + 1,
-            },
-            _ => at + 1,
-        };
-    }
-    found
-}
-
-/// The end of the line of `start`, or of the last of those that it goes on in.
-fn last_line_end(bytes: &[u8], mut start: usize, is_utf8: &mut Option<bool>) -> usize {
-    loop {
-        let end = newline(bytes, start);
-        let line = bytes.get(start..end).unwrap_or_default();
-        let next_line = line
-            .trim_ascii_end()
-            .strip_suffix(b"\\")
-            .and_then(|line| text::next_line(bytes, start + line.len(), is_utf8));
-        match next_line {
-            Some(next_line) => start = next_line,
-            None => return end,
-        }
-    }
-}
-
-/// The text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.
-#[must_use]
-pub fn blank_comments(bytes: &[u8]) -> Vec<u8> {
-    let mut kept = bytes.to_vec();
-    for comment in comments(bytes) {
-        if let Some(comment) = kept.get_mut(comment) {
-            comment.fill(b' ');
-        }
-    }
-    kept
-}
-
-/// The text with a blank in the place of each comment.
-pub(super) fn without_comments(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    for comment in comments(bytes) {
-        plain.extend_from_slice(bytes.get(at..comment.start).unwrap_or_default());
-        plain.push(b' ');
-        at = comment.end;
-    }
-    plain.extend_from_slice(bytes.get(at..).unwrap_or_default());
-    plain
 }
 
 /// What stands between two tokens.

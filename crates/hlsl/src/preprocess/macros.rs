@@ -1,9 +1,9 @@
-//! What a `#define` says.
+//! A macro's definition, read from a `#define`.
 
 use std::rc::Rc;
 
 use super::lex::Kind;
-use super::names::{Symbol, Token};
+use super::token::{Symbol, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -37,7 +37,7 @@ pub(super) enum Macro {
     Defined {
         /// Number of parameters of a function-like macro, the variadic one included.
         parameters: Option<usize>,
-        /// The last parameter takes all arguments that are left.
+        /// The last parameter takes all remaining arguments.
         variadic: bool,
         body: Body,
     },
@@ -45,7 +45,7 @@ pub(super) enum Macro {
 
 #[derive(Debug)]
 pub(super) enum Body {
-    /// Nothing to replace or paste: the same tokens at every call.
+    /// The same tokens at every call: there is nothing to replace or paste.
     Plain(Rc<Vec<Token>>),
     Parts(Vec<Part>),
 }
@@ -63,11 +63,10 @@ impl Macro {
     }
 }
 
-/// Something amiss in a definition, and at which token.
+/// A fault in a definition, and its token.
 pub(super) type Complaint = (&'static str, Option<Token>);
 
-/// Reads what stands behind `#define`: the macro's name and the macro. What is amiss but leaves a usable macro goes
-/// to `complaints`.
+/// Reads the macro's name and definition behind `#define`. A fault that leaves a usable macro goes to `complaints`.
 pub(super) fn definition(
     line: &[Token],
     complaints: &mut Vec<Complaint>,

@@ -1,26 +1,40 @@
-//! The C preprocessor: a file and its includes to one expanded text, and where each byte of that came from.
+//! The C preprocessor: it turns a file and its includes into one expanded text, and records where each byte came from.
 //!
-//! Bytes, not characters: real shaders are Latin-1 and Shift-JIS too. A file is scanned once ([`mod@unit`]): text without
-//! macros is copied in stretches and only words that may name a macro are looked at. Directives ([`directive`]) and
-//! macro calls ([`call`], [`expand`]) are read token by token.
+//! It works on bytes, not characters: real shaders are Latin-1 and Shift-JIS too. It scans a file once ([`scan`]), copies text
+//! without macros in stretches, and looks only at words that may name a macro. It reads directives ([`directive`]) and macro
+//! calls ([`call`], [`expand`]) token by token.
 //!
-//! **Invariants.** Nothing is fatal and nothing panics. Nothing recurses with the depth of the input beyond a fixed
-//! limit, and every input ends in bounded time and memory: what goes over a limit is a [`Problem`] and the rest is
-//! still read.
+//! The modules build on each other in this order:
+//!
+//! 1. [`lex`], [`mod@text`], [`mod@comments`], [`token`]: bytes and tokens
+//! 2. [`outline`], [`dead`], [`definitions`], [`unity`]: what the directives of a file say under any configuration
+//! 3. [`macros`], [`names`], [`condition`], [`expansion`]: the macros of a unit, and a condition's value
+//! 4. [`unit`]: the state of one run
+//! 5. [`expand`], [`call`], [`directive`]: the steps of a run. They call each other, for a directive may stand among the
+//!    arguments of a macro call, and its line is expanded in turn.
+//! 6. [`scan`]: a run
+//!
+//! **Invariants.** Nothing is fatal and nothing panics. Recursion is limited, whatever the depth of the input, and every input
+//! ends in bounded time and memory: what goes over a limit is a [`Problem`], and the preprocessor still reads the rest.
 
 mod call;
+mod comments;
 mod condition;
 mod dead;
 mod defined;
+mod definitions;
 mod directive;
 mod expand;
+mod expansion;
 mod lex;
 mod macros;
 mod names;
 mod origins;
 mod outline;
 mod predefined;
+mod scan;
 mod text;
+mod token;
 mod unit;
 mod unity;
 
@@ -31,15 +45,15 @@ use crate::span::{FileSpan, Problem, Sources};
 use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
+pub use comments::{blank_comments, comments};
 pub use dead::{is_cpp, without_dead_arms};
 pub use defined::Defined;
-pub use lex::{blank_comments, comments, literal_end};
+pub(crate) use definitions::WordsInCode;
+pub use definitions::{Definition, Definitions, Reach, may_spell};
+pub use lex::literal_end;
 pub(crate) use lex::{is_word, words};
 pub use origins::{Extracts, Origins};
-pub(crate) use outline::WordsInCode;
-pub use outline::{
-    Definition, Definitions, Directive, Directives, Reach, directives, include_guard, may_spell,
-};
+pub use outline::{Directive, Directives, directives, include_guard};
 pub(crate) use predefined::is_predefined;
 pub use predefined::{TARGET_STAGE, predefined};
 pub use text::decode;
@@ -58,11 +72,11 @@ const MAX_UNIT_WORK: usize = 1 << 25;
 const MAX_ARGUMENT_DEPTH: usize = 200;
 /// How deep parentheses, `!` and `?:` nest in an `#if`. This one costs stack.
 const MAX_CONDITION_DEPTH: usize = 200;
-/// Problems told of one unit.
+/// Problems reported for one unit.
 const MAX_PROBLEMS: usize = 1_000;
-/// Characters of a problem's message, give or take.
+/// Characters of a problem's message, roughly.
 const MAX_MESSAGE: usize = 400;
-/// Stands for a file in braces that is not read.
+/// Stands in braces for a file that is not read.
 pub(crate) const NOT_FOUND: &[u8] = b"__include_not_found();\n";
 
 /// A translation unit after preprocessing.
@@ -73,24 +87,22 @@ pub struct Preprocessed {
     pub origins: Origins,
     /// The files read, the one asked for first.
     pub sources: Sources,
-    /// The regions that an `#if` left out in this configuration, in order of the scan. Regions inside such a region
-    /// are not listed, nor are those that another inclusion of the same file took in (as under an include guard).
+    /// The regions that an `#if` left out in this configuration, in scan order. The list has no region inside another one, and no
+    /// region that another inclusion of the same file took in (as under an include guard).
     pub inactive: Vec<Inactive>,
-    /// Where in the text files would stand that were not found, or not followed.
+    /// The places in the text where a file is missing, because it was not found or not followed.
     pub gaps: Vec<u32>,
     /// Which macros are defined where.
     pub defined: Defined,
-    /// Each `#pragma pack_matrix` with the place in the text from which on it holds, in order.
+    /// Each `#pragma pack_matrix` with the place in the text where it takes effect, in order.
     pub matrix_orders: Vec<(u32, MatrixOrder)>,
-    /// What the file asked for names by `#pragma kernel`, in its order, by what is defined for it. Those of includes do not
-    /// count.
+    /// The kernels that the root file declares with `#pragma kernel`, in order, grouped by their definitions. Includes do not count.
     pub kernels: Vec<KernelVariant>,
-    /// An `#error` stands in it.
+    /// The configuration reached an `#error`.
     pub is_refused: bool,
-    /// What is defined from outside of the files: name and value.
+    /// The definitions from outside of the files: name and value.
     pub given: Vec<(String, String)>,
-    /// The version of HLSL that the unit is to be read as. The preprocessor leaves it open, for who calls it knows what
-    /// `-HV` and the shader model say.
+    /// The version of HLSL to read the unit as. The preprocessor leaves it to its caller, who knows `-HV` and the shader model.
     pub version: Option<Version>,
 }
 
@@ -99,11 +111,10 @@ pub struct Preprocessed {
 pub struct Inactive {
     /// From the line after the directive that opens it to the line of the directive that closes it.
     pub region: FileSpan,
-    /// What `opened_by` asks: `X > 1` of `#if X > 1`, the name of `#ifdef`. For an `#else` that of the `#if` it
-    /// belongs to.
+    /// The condition of `opened_by`: `X > 1` of `#if X > 1`, the name of `#ifdef`. An `#else` has the condition of its `#if`.
     pub condition: FileSpan,
     pub opened_by: Branch,
-    /// The region of the same `#if` that was taken instead, if one was.
+    /// The region of the same `#if` that was taken instead, if any.
     pub taken: Option<Taken>,
 }
 
@@ -130,7 +141,7 @@ pub enum Branch {
 /// Preprocesses the file `path` that holds `text`.
 ///
 /// `defines` are macros defined before it: name (or `NAME(parameters)`) and value; `-D NAME` means
-/// `("NAME", "1")`. The problems are in order of the scan. A file included twice tells its problems once.
+/// `("NAME", "1")`. The problems are in scan order. A file that is included twice reports its problems once.
 #[must_use]
 pub fn preprocess(
     path: &str,

@@ -4,74 +4,9 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::lex::Kind;
 use super::macros::Macro;
-use crate::span::FileId;
-
-/// A spelling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Symbol(u32);
-
-/// Spellings that the preprocessor itself knows, in the order of [`WELL_KNOWN`].
-impl Symbol {
-    pub const OPEN: Symbol = Symbol(0);
-    pub const CLOSE: Symbol = Symbol(1);
-    pub const COMMA: Symbol = Symbol(2);
-    pub const HASH: Symbol = Symbol(3);
-    pub const PASTE: Symbol = Symbol(4);
-    pub const ELLIPSIS: Symbol = Symbol(5);
-    pub const VA_ARGS: Symbol = Symbol(6);
-    pub const DEFINED: Symbol = Symbol(7);
-    pub const ZERO: Symbol = Symbol(8);
-    pub const ONE: Symbol = Symbol(9);
-    pub const TRUE: Symbol = Symbol(10);
-    pub const LESS: Symbol = Symbol(11);
-    pub const GREATER: Symbol = Symbol(12);
-    pub const QUESTION: Symbol = Symbol(13);
-    pub const COLON: Symbol = Symbol(14);
-    pub const HAS_INCLUDE: Symbol = Symbol(15);
-}
-
-const WELL_KNOWN: [&[u8]; 16] = [
-    b"(",
-    b")",
-    b",",
-    b"#",
-    b"##",
-    b"...",
-    b"__VA_ARGS__",
-    b"defined",
-    b"0",
-    b"1",
-    b"true",
-    b"<",
-    b">",
-    b"?",
-    b":",
-    b"__has_include",
-];
-
-/// A preprocessing token.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
-    pub symbol: Symbol,
-    pub kind: Kind,
-    /// White space stood before it.
-    pub white: bool,
-    /// A macro's name met inside its own expansion: never to be expanded again.
-    pub painted: bool,
-    /// File and position where it is spelled; `None` for one that was made.
-    pub place: Option<(FileId, u32)>,
-    /// Of one that a macro made: where in the file being read the call of that ends, or of the one that made the call.
-    pub call_end: Option<u32>,
-}
-
-impl Token {
-    /// The position in the file being read that it counts as.
-    pub fn at(&self) -> Option<u32> {
-        self.call_end.or_else(|| Some(self.place?.1))
-    }
-}
+use super::text::offset;
+use super::token::{Symbol, WELL_KNOWN};
 
 struct Name {
     text: Rc<[u8]>,
@@ -84,8 +19,8 @@ struct Name {
 pub(super) struct Names {
     symbols: FxHashMap<Rc<[u8]>, Symbol>,
     list: Vec<Name>,
-    /// By first byte: which lengths (63 for all longer ones) the names of macros have. Most words of a text are
-    /// told by it not to be macros without being looked up.
+    /// By first byte: which lengths (63 for all longer ones) the names of macros have. It rules out most words of a text without a
+    /// look-up.
     lengths: [u64; 256],
 }
 
@@ -106,7 +41,7 @@ impl Names {
         if let Some(&symbol) = self.symbols.get(text) {
             return symbol;
         }
-        let symbol = Symbol(super::text::offset(self.list.len()));
+        let symbol = Symbol(offset(self.list.len()));
         let text: Rc<[u8]> = Rc::from(text);
         self.symbols.insert(Rc::clone(&text), symbol);
         self.list.push(Name {
@@ -137,7 +72,7 @@ impl Names {
         }
     }
 
-    /// The macro that a word of the text names, if it names one.
+    /// The macro that a word of the text names, if any.
     #[inline]
     pub fn macro_named(&self, word: &[u8]) -> Option<(Symbol, &Rc<Macro>)> {
         let (slot, bit) = length_bit(word);

@@ -1,15 +1,14 @@
-//! What the compiler defines by itself.
+//! The macros that compilers define by themselves.
 
-use super::dead::CPP;
 use crate::language::Version;
 
-/// What DXC defines for a compute shader of shader model `major`.`minor` in a version of the language.
+/// The macros that DXC defines for a compute shader of shader model `major`.`minor` in a version of the language.
 ///
-/// A macro whose number nobody gave is defined as itself. Conditions take a [supposed number](supposed_number) for it. Code
-/// keeps the name, which nothing declares: no proof rests on a number that a build may change.
+/// A macro whose number is not given is defined as itself. Conditions take an [assumed number](assumed_number) for it. Code keeps
+/// the name, which nothing declares: no proof depends on a number that a build may change.
 ///
-/// For models before 6.0, which FXC compiles, it is nothing (DirectXShaderCompiler's wiki, "Predefined Version Macros";
-/// `__hlsl_dx_compiler` is what tells the two apart). The rest is what DXC 3.7 was seen to define: it is a Clang, and says so.
+/// FXC compiles models before 6.0, and defines none of these (DirectXShaderCompiler's wiki, "Predefined Version Macros";
+/// `__hlsl_dx_compiler` tells the two compilers apart). The others were observed in DXC 3.7, which is a Clang and says so.
 #[must_use]
 pub fn predefined(major: u8, minor: Option<u8>, version: Option<Version>) -> Vec<(String, String)> {
     if major < 6 {
@@ -33,9 +32,9 @@ pub fn predefined(major: u8, minor: Option<u8>, version: Option<Version>) -> Vec
         .collect()
 }
 
-/// What a macro that is defined as itself counts as in conditions: the first model with wave intrinsics, DXC's default
-/// version of the language, and a DXC of today.
-pub(super) fn supposed_number(name: &[u8]) -> Option<u32> {
+/// The number that conditions take for a macro that is defined as itself: that of the first model with wave intrinsics, of DXC's
+/// default version of the language, or of a current DXC.
+pub(super) fn assumed_number(name: &[u8]) -> Option<u32> {
     match str::from_utf8(name).ok()? {
         TARGET_MINOR => Some(0),
         Version::MACRO => Some(Version::DEFAULT.number()),
@@ -44,9 +43,8 @@ pub(super) fn supposed_number(name: &[u8]) -> Option<u32> {
     }
 }
 
-/// Whether a name is one of those, or of those of another model, or that of C++ compilers, or one that the preprocessor gives
-/// another value by itself: no build sets it. The stage may be another one, where
-/// there are kernels for several.
+/// Whether no build sets this macro: a compiler predefines it for some shader model or for C++, or the preprocessor changes its value
+/// by itself. [`TARGET_STAGE`] is not among them: a file may have kernels for several stages.
 pub(crate) fn is_predefined(name: &str) -> bool {
     name != TARGET_STAGE
         && (["__SHADER_TARGET_", "__SHADER_STAGE_", "__DXC_VERSION_"]
@@ -60,11 +58,11 @@ pub(crate) fn is_predefined(name: &str) -> bool {
             || COMPILER.iter().any(|(known, _)| *known == name))
 }
 
-/// The macro that tells for which stage a file is compiled.
+/// The macro that names the stage for which a file is compiled.
 pub const TARGET_STAGE: &str = "__SHADER_TARGET_STAGE";
 const COMPUTE: u8 = 5;
 
-/// The numbers are those of `DXIL::ShaderKind`.
+/// The stages, with the numbers of `DXIL::ShaderKind`.
 const STAGES: [(&str, u32); 9] = [
     ("__SHADER_STAGE_PIXEL", 0),
     ("__SHADER_STAGE_VERTEX", 1),
@@ -76,6 +74,10 @@ const STAGES: [(&str, u32); 9] = [
     ("__SHADER_STAGE_MESH", 13),
     ("__SHADER_STAGE_AMPLIFICATION", 14),
 ];
+
+/// The macro that C++ compilers define and HLSL compilers do not: in DXC, `InitializeStandardPredefinedMacros` returns before it if
+/// the language is HLSL. To FXC and Slang it is a name like any other.
+pub(super) const CPP: &[u8] = b"__cplusplus";
 
 const PREPROCESSOR: [&str; 5] = ["__LINE__", "__FILE__", "__INCLUDE_LEVEL__", "true", "false"];
 
@@ -96,7 +98,7 @@ const CLANG: [(&str, u32); 14] = [
     ("__BYTE_ORDER__", 1234),
 ];
 
-/// What is defined, and not worked out here.
+/// Macros that compilers define, with values that are not modelled here.
 const UNKNOWN: [&str; 48] = [
     "__DATE__",
     "__TIME__",

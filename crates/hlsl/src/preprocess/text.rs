@@ -1,4 +1,4 @@
-//! A file's bytes made ready for the scanner: decoded, and its continued lines joined.
+//! A file's bytes made ready for the scanner: decoded, and with continued lines joined.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::text::{Derived, Text};
 
 use super::lex::{is_newline, past_newline};
 
-/// The bytes that a [`crate::SourceFile`] holds for a file: as they are, but UTF-16 with a byte order mark as UTF-8,
+/// The bytes that a [`crate::SourceFile`] holds for a file: unchanged, but for UTF-16 with a byte order mark, which becomes UTF-8
 /// without the mark. `None` for a binary file.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Option<Text> {
@@ -19,14 +19,14 @@ pub fn decode(bytes: &[u8]) -> Option<Text> {
     }
 }
 
-/// With a blank for each zero byte, as compilers take it. Where many bytes are zero it is no text.
+/// The bytes with a blank for each zero byte, as compilers read them. `None` if many bytes are zero: then it is no text.
 fn without_zeros(bytes: &[u8]) -> Option<Text> {
     let zeros = bytes.split(|byte| *byte == 0).count() - 1;
     let blank = |byte: &u8| if *byte == 0 { b' ' } else { *byte };
     (zeros * 16 <= bytes.len()).then(|| bytes.iter().map(blank).collect::<Vec<u8>>().into())
 }
 
-/// The same of a text, which is itself where nothing is to be done.
+/// [`decode`] for a text. It copies nothing if there is nothing to change.
 pub(super) fn decoded(text: &Text) -> Option<Text> {
     match of_mark(text) {
         Some(unit) => of_utf16(text, unit),
@@ -35,7 +35,7 @@ pub(super) fn decoded(text: &Text) -> Option<Text> {
     }
 }
 
-/// How units of UTF-16 are read, by the byte order mark.
+/// How to read units of UTF-16, by the byte order mark.
 fn of_mark(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     match bytes {
         [0xff, 0xfe, ..] => Some(u16::from_le_bytes),
@@ -63,7 +63,7 @@ struct Splice {
 
 /// A text without its backslash-newlines.
 struct Joined {
-    /// `None` where it has none.
+    /// `None` if it has none.
     text: Option<Vec<u8>>,
     splices: Vec<Splice>,
 }
@@ -172,7 +172,7 @@ impl SourceText {
     }
 }
 
-/// Positions fit: files beyond the limits of [`super`] are not read.
+/// A position as a number. It fits, because files beyond the limits of [`super`] are not read.
 pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -196,8 +196,8 @@ fn is_in_literal(raw: &[u8], at: usize) -> bool {
     quotes.filter(|&&byte| byte == b'"').count() % 2 == 1
 }
 
-/// The text with every digraph (C++ 2.5, which DXC reads) as what it stands for, and Unicode's blanks, which DXC takes for
-/// blanks, as such, each as long as it was; `None` where there are none.
+/// The text with what each digraph stands for (C++ 2.5, as in DXC), and with blanks for Unicode's blanks, as in DXC. Lengths do not
+/// change. `None` if the text has neither.
 fn with_plain_spellings(text: &[u8]) -> Option<Vec<u8>> {
     let mut plain: Option<Vec<u8>> = None;
     let mut put = |at: usize, spelled: &[u8]| {
@@ -233,11 +233,11 @@ fn with_plain_spellings(text: &[u8]) -> Option<Vec<u8>> {
     plain
 }
 
-/// Where the line begins that the one with this backslash goes on in, if it does. Blanks between the backslash and the newline
-/// do not count, as in every compiler.
+/// The start of the next line, if this backslash continues its line. As in every compiler, blanks may stand between the backslash
+/// and the newline.
 ///
 /// The second byte of a Shift-JIS character may be a backslash. At the end of a comment it must not swallow the line below.
-/// `is_utf8` keeps whether the text is UTF-8, once it was asked.
+/// `is_utf8` caches whether the text is UTF-8.
 pub(super) fn next_line(raw: &[u8], backslash: usize, is_utf8: &mut Option<bool>) -> Option<usize> {
     let line_end = super::lex::blanks_end(raw, backslash + 1);
     let next_line = Some(past_newline(raw, line_end)).filter(|next| *next > line_end)?;

@@ -1,20 +1,21 @@
-//! What Unity's pragmas say of the builds of a file.
+//! The builds of a file that Unity's pragmas declare.
 //!
 //! `#pragma kernel NAME MACRO MACRO=VALUE` names an entry point and the definitions that it is compiled with.
-//! `#pragma multi_compile _ A B` and `#pragma shader_feature A` list keywords of which each build defines one, or none
-//! where `_` stands (Unity manual, "Declare shader keywords"). Beside these Unity defines macros of its own.
+//! `#pragma multi_compile _ A B` and `#pragma shader_feature A` list keywords. Each build defines one of them, or none for `_`
+//! (Unity manual, "Declare shader keywords"). Unity also defines macros of its own.
 
-use super::{lex, outline};
+use super::comments::without_comments;
+use super::outline;
 
-/// Entry points, and what is defined where they are compiled.
+/// Entry points that are compiled with the same definitions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelVariant {
-    /// Name and value; none for those that are compiled as the file stands.
+    /// Name and value of each definition; empty if the file is compiled as it stands.
     pub defines: Vec<(String, String)>,
     pub kernels: Vec<String>,
 }
 
-/// Adds an entry point, as it stands behind `#pragma kernel`.
+/// Adds the entry point that follows `#pragma kernel`.
 pub(super) fn note(found: &mut Vec<KernelVariant>, argument: &[u8]) {
     let mut words = words(argument).into_iter();
     let Some(name) = words.next() else { return };
@@ -35,19 +36,19 @@ pub(super) fn note(found: &mut Vec<KernelVariant>, argument: &[u8]) {
 
 /// The words, without comments.
 fn words(argument: &[u8]) -> Vec<String> {
-    let plain = lex::without_comments(argument);
+    let plain = without_comments(argument);
     let plain = String::from_utf8_lossy(&plain);
     // Blanks around `=` mean nothing.
     let parts: Vec<&str> = plain.split('=').map(str::trim).collect();
     parts.join("=").split_whitespace().map(str::to_owned).collect()
 }
 
-/// Keywords of which a build defines one; `None` stands for a build without any.
+/// Keywords to choose from: each build defines one. `None` stands for a build without any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordSet(pub Vec<Option<String>>);
 
 impl KeywordSet {
-    /// What a build has that chooses nothing: none where that is a choice, else the first.
+    /// The keyword of a build that makes no choice: none if that is among the choices, else the first.
     #[must_use]
     pub fn default(&self) -> Option<String> {
         let has_none = self.0.contains(&None);
@@ -55,8 +56,7 @@ impl KeywordSet {
     }
 }
 
-/// The sets of keywords that the pragmas of a file declare, in order. Those of included files do not count, and neither
-/// does a condition around a pragma.
+/// The sets of keywords that the pragmas of a file declare, in order. It ignores included files, and conditions around a pragma.
 #[must_use]
 pub fn keyword_sets(text: &[u8]) -> Vec<KeywordSet> {
     pragmas(text)
@@ -65,7 +65,7 @@ pub fn keyword_sets(text: &[u8]) -> Vec<KeywordSet> {
         .collect()
 }
 
-/// What stands behind each `#pragma`.
+/// The text that follows each `#pragma`.
 fn pragmas(text: &[u8]) -> Vec<Vec<u8>> {
     let directives = outline::directives(text).into_iter();
     let pragmas = directives.filter(|directive| directive.keyword == b"pragma");
@@ -79,7 +79,7 @@ fn keyword_set(argument: &[u8]) -> Option<KeywordSet> {
     let suffixes = kind
         .strip_prefix("shader_feature")
         .or_else(|| kind.strip_prefix("multi_compile"))?;
-    // `multi_compile_fog` and its like stand for sets that the engine knows.
+    // `multi_compile_fog` and its like name sets that the engine knows.
     let is_known = |suffix: &str| suffix.is_empty() || suffix == "local" || STAGES.contains(&suffix);
     if !suffixes.split('_').all(is_known) {
         return None;
@@ -95,12 +95,12 @@ fn keyword_set(argument: &[u8]) -> Option<KeywordSet> {
 /// The stages that a set of keywords may be for.
 const STAGES: [&str; 6] = ["vertex", "fragment", "hull", "domain", "geometry", "raytracing"];
 
-/// What Unity defines for a file, beside `defines`: no build is without.
+/// What Unity defines for every build of a file, beside `defines`.
 ///
-/// For one that names its entry points these are macros of its own: headers leave out what compute shaders need where no
-/// platform is known. The platform is Direct3D 11, for which the language is HLSL as it stands; a platform among `defines`
-/// is taken in its place (Unity manual, "Built-in shader macros"). Of each set of keywords that leaves no choice of none it
-/// is the first, unless one is among `defines`.
+/// For a file that names its entry points these are Unity's own macros, among them a platform: without one, headers leave out what
+/// compute shaders need. The platform is Direct3D 11, where the language is plain HLSL, unless `defines` has another one (Unity
+/// manual, "Built-in shader macros"). For each set of keywords that has to be chosen from it is the first keyword, unless
+/// `defines` has one of the set.
 #[must_use]
 pub fn unity_defines(text: &[u8], defines: &[(String, String)]) -> Vec<(String, String)> {
     let is_defined = |name: &str| defines.iter().any(|(known, _)| known == name);
