@@ -7,6 +7,31 @@ use shaderlint_hlsl::{Shader, Span, blank_comments, comments};
 use crate::source::unit::Unit;
 use crate::source::words::words;
 
+/// Text of a fix: as the file spells it, and with the names in it expanded, among them that of the group's size.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Spelled {
+    pub in_file: String,
+    pub expanded: String,
+}
+
+impl Spelled {
+    /// A text without names to expand.
+    pub fn alike(text: String) -> Spelled {
+        Spelled {
+            in_file: text.clone(),
+            expanded: text,
+        }
+    }
+
+    /// Both texts with a change.
+    pub fn map(&self, change: impl Fn(&str) -> String) -> Spelled {
+        Spelled {
+            in_file: change(&self.in_file),
+            expanded: change(&self.expanded),
+        }
+    }
+}
+
 pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
     let place = shader.origins.locate(span)?;
     let text = &shader.sources.files.get(place.file.0 as usize)?.text;

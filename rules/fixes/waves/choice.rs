@@ -20,6 +20,7 @@ use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
 use crate::fixes::waves::totals::{Totals, name_beside};
 use crate::source::element::{part_of, scalar_part};
 use crate::source::names::{further_name, inner_name, local_name};
+use crate::source::text::Spelled;
 
 /// The number of elements from which the form was faster than the ladder (`docs/measurements.md`).
 pub(crate) const FASTER_FROM: u32 = 64;
@@ -56,10 +57,7 @@ pub(crate) fn forms(
         least,
         order: companions.order,
     };
-    let write = |name: &str, kept: &str| {
-        let text = search.helper(name, kept);
-        [text.clone(), text]
-    };
+    let write = |name: &str, kept: &str| Spelled::alike(search.helper(name, kept));
     let wanted = Wanted {
         name: &name,
         totals: &kept,

@@ -8,6 +8,7 @@ use crate::fixes::waves::group_helper::Helper;
 use crate::fixes::waves::sole_use::SoleUse;
 use crate::fixes::waves::totals::Totals;
 use crate::source::statements::BARRIER;
+use crate::source::text::Spelled;
 
 /// The barrier of the forms for a ladder: of groupshared memory, which they use; of all memory where a barrier or a
 /// fence of the ladder orders device memory, since other groups may rely on that.
@@ -83,9 +84,11 @@ impl WaveForm {
         ways.into_iter().filter_map(move |(over, first)| {
             let mut form = write(first)?;
             if !sole_use.values.is_empty() {
-                let expanded = form.expanded.as_ref().unwrap_or(&form.block);
-                form.expanded = Some(sole_use.filled(expanded, 1));
-                form.block = sole_use.filled(&form.block, 0);
+                let filled = sole_use.filled(&Spelled {
+                    expanded: form.expanded.unwrap_or_else(|| form.block.clone()),
+                    in_file: form.block,
+                });
+                (form.block, form.expanded) = (filled.in_file, Some(filled.expanded));
             }
             form.sole_use = Some(sole_use.replaced(over, results));
             Some(form)
@@ -102,7 +105,7 @@ impl WaveForm {
 
     /// The block, and the function that it calls.
     pub fn text(&self) -> String {
-        let helper = self.helper.iter().map(|helper| &*helper.text);
+        let helper = self.helper.iter().map(|helper| &*helper.text.in_file);
         std::iter::once(&*self.block)
             .chain(helper)
             .collect::<Vec<_>>()

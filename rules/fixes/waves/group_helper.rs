@@ -9,7 +9,7 @@ use shaderlint_linter::At;
 use shaderlint_simt::Collective;
 
 use crate::source::names::further_name;
-use crate::source::text::text_in_file;
+use crate::source::text::{Spelled, text_in_file};
 use crate::source::unit::code_of_files;
 use crate::source::words::words;
 
@@ -54,9 +54,7 @@ pub(crate) fn function_name(shader: &Shader, words: &[&str]) -> String {
 pub(crate) struct Helper {
     pub name: String,
     /// Its declaration.
-    pub text: String,
-    /// The same with the group's size in figures.
-    pub expanded: String,
+    pub text: Spelled,
     /// The comment above it.
     comment: String,
     /// The file has it already, with its totals.
@@ -81,7 +79,7 @@ impl Helper {
         shader: &Shader,
         found: &Collective,
         wanted: &Wanted<'_>,
-        write: impl Fn(&str, &str) -> [String; 2],
+        write: impl Fn(&str, &str) -> Spelled,
     ) -> impl Iterator<Item = Helper> {
         let holder = shader.functions.get(found.function.0 as usize);
         let declared = shader.functions.iter().find_map(|function| {
@@ -93,8 +91,7 @@ impl Helper {
             let mut arrays = arrays.filter(|array| array.storage == Storage::Groupshared);
             arrays.find_map(|array| {
                 let own = write(&function.name, &array.name);
-                let [of_file, _] = &own;
-                let is_it = without_layout(&text).eq(without_layout(of_file));
+                let is_it = without_layout(&text).eq(without_layout(&own.in_file));
                 is_it.then(|| (function.name.clone(), own))
             })
         });
@@ -102,23 +99,24 @@ impl Helper {
         let text = write(&name, wanted.totals);
         let declared = declared.map(|declared| (declared, true));
         let comment = wanted.comment.to_owned();
-        declared.into_iter().chain([((name, text), false)]).map(
-            move |((name, [text, expanded]), is_declared)| Helper {
+        declared
+            .into_iter()
+            .chain([((name, text), false)])
+            .map(move |((name, text), is_declared)| Helper {
                 name,
                 text,
-                expanded,
                 comment: comment.clone(),
                 is_declared,
-            },
-        )
+            })
     }
 
     /// The declaration of its totals, where the file has this array.
     pub fn totals_of(&self, shader: &Shader) -> Option<Span> {
         let globals = shader.globals.iter();
         let mut arrays = globals.filter(|global| global.storage == Storage::Groupshared);
-        let is_named =
-            |array: &&Global| words(self.text.as_bytes()).any(|word| word == array.own_name().as_bytes());
+        let is_named = |array: &&Global| {
+            words(self.text.in_file.as_bytes()).any(|word| word == array.own_name().as_bytes())
+        };
         arrays.find(is_named).map(|array| array.span)
     }
 
@@ -133,7 +131,7 @@ impl Helper {
             At::After(_) | At::Over(_) | At::OverChoices(_) if is_blank => "",
             _ => "\n",
         };
-        format!("\n// {}\n{}{end}", self.comment, self.text)
+        format!("\n// {}\n{}{end}", self.comment, self.text.in_file)
     }
 }
 

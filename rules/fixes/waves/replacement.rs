@@ -24,7 +24,7 @@ use crate::source::configuration::{AS_CONFIGURED, Replacement, holds_in_all};
 use crate::source::element;
 use crate::source::group_size::{has_literal_size, width_by_name};
 use crate::source::names::local_name;
-use crate::source::text::{in_parentheses, text_in_file};
+use crate::source::text::{Spelled, in_parentheses, text_in_file};
 use crate::source::unit::Unit;
 use crate::source::words::words;
 
@@ -67,12 +67,13 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         } else {
             scan::forms(context, found, rewrite, totals)
         };
-        for (form, [index, in_figures]) in forms.iter_mut().zip(index.iter().cycle()) {
+        for (form, index) in forms.iter_mut().zip(index.iter().cycle()) {
             let expanded = form.expanded.as_ref().unwrap_or(&form.block);
-            let expanded = expanded.replacen("{\n", &format!("{{\n{in_figures}"), 1);
-            form.expanded = (index != in_figures || form.expanded.is_some()).then_some(expanded);
-            form.block = form.block.replacen("{\n", &format!("{{\n{index}"), 1);
-            form.is_flat &= index.is_empty();
+            let expanded = expanded.replacen("{\n", &format!("{{\n{}", index.expanded), 1);
+            let is_by_name = index.in_file != index.expanded;
+            form.expanded = (is_by_name || form.expanded.is_some()).then_some(expanded);
+            form.block = form.block.replacen("{\n", &format!("{{\n{}", index.in_file), 1);
+            form.is_flat &= index.in_file.is_empty();
         }
         forms
     };
@@ -145,7 +146,7 @@ fn with_index(
     found: &Collective,
     rewrite: &Rewrite,
     row: &str,
-) -> Option<(Rewrite, [String; 2])> {
+) -> Option<(Rewrite, Spelled)> {
     let name = local_name(context.shader, found, "waveThread");
     let lane = &rewrite.lane;
     let declared = |width: &str| format!("    uint {name} = {row} * {width} + {lane};\n");
@@ -161,7 +162,11 @@ fn with_index(
         row: None,
         ..rewrite.clone()
     };
-    Some((rewrite, [by_name, in_figures]))
+    let declaration = Spelled {
+        in_file: by_name,
+        expanded: in_figures,
+    };
+    Some((rewrite, declaration))
 }
 
 /// No proof can show that a fix keeps results that are unknown in the kernel itself.
@@ -347,20 +352,21 @@ fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<
             .filter(|at| stands_with(shader, *at, found.span))
             .ok_or_else(no_place)?;
         let lines = form.totals.iter().map(Totals::lines);
-        let (mut in_file, mut in_figures): (Vec<String>, Vec<String>) = lines.map(<(_, _)>::from).unzip();
+        let (mut in_file, mut in_figures): (Vec<String>, Vec<String>) =
+            lines.map(|line| (line.in_file, line.expanded)).unzip();
         let behind = match at {
             At::Before(place) => place,
             At::After(place) | At::Over(place) | At::OverChoices(place) => last_declaration(shader, place),
         };
         if let Some(helper) = new_helper.filter(|_| behind == at.span()) {
             in_file.push(helper.set_off(shader, at));
-            in_figures.push(helper.expanded.clone());
+            in_figures.push(helper.text.expanded.clone());
         } else if let Some(helper) = new_helper {
             let at = At::After(behind);
             edits.push(Edit {
                 at,
                 text: helper.set_off(shader, at),
-                expanded: Some(helper.expanded.clone()),
+                expanded: Some(helper.text.expanded.clone()),
             });
         }
         if !in_file.is_empty() {
@@ -588,7 +594,7 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
     }
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.iter().map(|totals| &totals.declaration);
-    let helper = form.helper.iter().map(|helper| &helper.expanded);
+    let helper = form.helper.iter().map(|helper| &helper.text.expanded);
     let mut texts = std::iter::once(block).chain(declaration).chain(helper);
     texts.find_map(|text| unit.may_change(shader, function, words(&blank_comments(text.as_bytes()))))
 }

@@ -8,7 +8,7 @@ use crate::fixes::waves::padding;
 use crate::source::element::row_of_elements;
 use crate::source::group_size::{is_known_at, length_text, size_by_name};
 use crate::source::names::further_name;
-use crate::source::text::{is_figure, operand};
+use crate::source::text::{Spelled, is_figure, operand};
 use crate::source::unit::Unit;
 use crate::source::words::words;
 
@@ -23,11 +23,14 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// The declaration in the file, and with a number for the length.
-    pub fn lines(&self) -> [String; 2] {
+    pub fn lines(&self) -> Spelled {
         let of = |length: &str| format!("{}{length};", self.declaration);
         match &self.length {
-            None => [of(""), of("")],
-            Some((text, number)) => [of(&format!("[{text}]")), of(&format!("[{number}]"))],
+            None => Spelled::alike(of("")),
+            Some((text, number)) => Spelled {
+                in_file: of(&format!("[{text}]")),
+                expanded: of(&format!("[{number}]")),
+            },
         }
     }
 

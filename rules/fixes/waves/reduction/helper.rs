@@ -16,7 +16,7 @@ use crate::fixes::waves::totals::{Totals, length_by_name, total_name};
 use crate::source::element::{array_of_elements, element_name};
 use crate::source::group_size::{all_threads_by_name, has_literal_size, is_known_at};
 use crate::source::names::{inner_name, local_name};
-use crate::source::text::without_suffix;
+use crate::source::text::{Spelled, without_suffix};
 use crate::source::unit::Unit;
 use crate::source::words::words;
 
@@ -113,9 +113,9 @@ impl<'a> Text<'a> {
         }
         let threads = || inner_name(shader, "threads");
         let takes_size = known.is_none() && self.way == Way::OneWave;
-        let sizes = known.unwrap_or_else(|| [threads(), threads()]);
+        let sizes = known.unwrap_or_else(|| Spelled::alike(threads()));
         let write = |name: &str, kept: &str| {
-            sizes.each_ref().map(|size| match self.way {
+            sizes.map(|size| match self.way {
                 Way::Atomic => self.by_atomic(name, kept),
                 Way::FirstWave => self.by_totals(name, kept, size),
                 Way::OneWave => self.by_one_wave(name, kept, size, takes_size),
@@ -140,7 +140,7 @@ impl<'a> Text<'a> {
             };
             if let Some(mut sole_use) = sole_use.clone() {
                 let keeps_in =
-                    |array: &str| words(helper.text.as_bytes()).any(|word| word == array.as_bytes());
+                    |array: &str| words(helper.text.in_file.as_bytes()).any(|word| word == array.as_bytes());
                 if self.array().is_some_and(keeps_in) {
                     sole_use.declaration = None;
                 }
@@ -148,7 +148,10 @@ impl<'a> Text<'a> {
                 if takes_size {
                     let in_figures = self.lanes.to_string();
                     let size = self.size.clone().unwrap_or_else(|| in_figures.clone());
-                    given.push(sole_use.also_given([size, in_figures]));
+                    given.push(sole_use.also_given(Spelled {
+                        in_file: size,
+                        expanded: in_figures,
+                    }));
                 }
                 let call = format!("{}({})", helper.name, given.join(", "));
                 let result = if sole_use.takes_call {
@@ -218,10 +221,10 @@ impl<'a> Text<'a> {
 
     /// The number of threads as a helper may name it behind these totals or the ladder's array, and as a number. The
     /// name has one definition: another one may come before the helper, or in another build.
-    fn size_at_top(&self, totals: &str) -> Option<[String; 2]> {
+    fn size_at_top(&self, totals: &str) -> Option<Spelled> {
         let in_figures = self.lanes.to_string();
         if has_literal_size(self.ladder.context) {
-            return Some([in_figures.clone(), in_figures]);
+            return Some(Spelled::alike(in_figures));
         }
         let shader = self.ladder.context.shader;
         let size = self.size.as_deref()?;
@@ -234,7 +237,10 @@ impl<'a> Text<'a> {
         let is_known = words(size.as_bytes()).all(|word| {
             unit.definitions(word).len() <= 1 && arrays.iter().all(|array| is_known_at(shader, *array, word))
         });
-        is_known.then(|| [size.to_owned(), in_figures])
+        is_known.then(|| Spelled {
+            in_file: size.to_owned(),
+            expanded: in_figures,
+        })
     }
 
     /// Each wave combines its lanes, and an atomic the waves.

@@ -41,6 +41,7 @@ use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::totals::{Totals, length_by_name};
 use crate::source::element::element_name;
 use crate::source::group_size::{all_threads_by_name, has_literal_size, size_by_name};
+use crate::source::text::Spelled;
 use ladder::{Cell, Ladder};
 use operator::{accumulated, names};
 
@@ -144,15 +145,14 @@ fn by_waves(ladder: Ladder<'_>, registers: &[LocalId], totals: &str, ending: End
     } else {
         in_figures.clone()
     };
-    let values = Values {
-        own,
-        in_figures,
-        has_name,
+    let own = Spelled {
+        in_file: own,
+        expanded: in_figures,
     };
     let mut form = if let Some(atomic) = atomic(ladder.reduction) {
-        by_atomic(ladder, &cell, atomic, &values)?
+        by_atomic(ladder, &cell, atomic, &own, has_name)?
     } else {
-        by_totals(ladder, &cell, totals, &values)?
+        by_totals(ladder, &cell, totals, &own)?
     };
     let end = end(ladder, registers, &cell, ending)?;
     for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
@@ -161,17 +161,14 @@ fn by_waves(ladder: Ladder<'_>, registers: &[LocalId], totals: &str, ending: End
     Some(form)
 }
 
-/// A thread's own elements, combined.
-struct Values {
-    /// As the file spells it.
-    own: String,
-    in_figures: String,
-    /// The two differ, as the file has a name for the group's size.
+/// An atomic combines the waves' totals. `has_name` says whether a thread's `own` elements name the group's size.
+fn by_atomic(
+    ladder: Ladder<'_>,
+    cell: &Cell,
+    atomic: &str,
+    own: &Spelled,
     has_name: bool,
-}
-
-/// An atomic combines the waves' totals.
-fn by_atomic(ladder: Ladder<'_>, cell: &Cell, atomic: &str, values: &Values) -> Option<WaveForm> {
+) -> Option<WaveForm> {
     let reduction = ladder.reduction;
     let what = names(reduction.operator).what;
     let barrier = barrier_of(reduction);
@@ -192,9 +189,9 @@ fn by_atomic(ladder: Ladder<'_>, cell: &Cell, atomic: &str, values: &Values) -> 
             of_own = ladder.of_wave(own),
         )
     };
-    let expanded = values.has_name.then(|| text(&values.in_figures));
+    let expanded = has_name.then(|| text(&own.expanded));
     Some(WaveForm::new(
-        text(&values.own),
+        text(&own.in_file),
         expanded,
         Vec::new(),
         ladder.packings(),
@@ -202,7 +199,7 @@ fn by_atomic(ladder: Ladder<'_>, cell: &Cell, atomic: &str, values: &Values) -> 
 }
 
 /// The first wave combines the waves' totals, which pass through an array.
-fn by_totals(ladder: Ladder<'_>, cell: &Cell, totals: &str, values: &Values) -> Option<WaveForm> {
+fn by_totals(ladder: Ladder<'_>, cell: &Cell, totals: &str, own: &Spelled) -> Option<WaveForm> {
     let Ladder {
         context,
         reduction,
@@ -246,8 +243,8 @@ fn by_totals(ladder: Ladder<'_>, cell: &Cell, totals: &str, values: &Values) -> 
         length: Some(length),
     };
     Some(WaveForm::new(
-        text(&size, &values.own),
-        (!is_fixed).then(|| text(&lanes.to_string(), &values.in_figures)),
+        text(&size, &own.in_file),
+        (!is_fixed).then(|| text(&lanes.to_string(), &own.expanded)),
         vec![totals],
         ladder.packings(),
     ))

@@ -10,7 +10,7 @@ use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
 use crate::fixes::waves::sole_use::{Left, SoleUse, Taken};
 use crate::source::names::inner_name;
-use crate::source::text::{indented, operand, without_suffix};
+use crate::source::text::{Spelled, indented, operand, without_suffix};
 
 /// How many times as fast as the call the form in place was on an NVIDIA H200, from a number of elements: with the
 /// elements in an array, and in registers. Speed-ups over Hillis–Steele of `uint`s, one for each thread
@@ -77,10 +77,8 @@ impl Text<'_> {
              // Two calls need a barrier between them.",
             what.to_lowercase()
         );
-        let write = |name: &str, totals: &str| {
-            let text = self.function(name, totals, what, is_inclusive);
-            [text.clone(), text]
-        };
+        let write =
+            |name: &str, totals: &str| Spelled::alike(self.function(name, totals, what, is_inclusive));
         let wanted = Wanted {
             name: &name,
             totals: &self.totals,

@@ -1,0 +1,283 @@
+//! The statements around a ladder that may be about its array alone.
+
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, Global, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, Storage,
+    expressions, statements,
+};
+use shaderlint_linter::Context;
+use shaderlint_simt::{Collective, Rewrite, StepEdit};
+
+use super::store::{Store, place};
+use super::{Left, Taken};
+use crate::fixes::waves::last_calls::only_called_by;
+use crate::source::statements::group_barrier;
+use crate::source::text::{Spelled, in_parentheses};
+use crate::source::unit::Unit;
+
+/// The statements around a ladder that may be about its array alone.
+pub(super) struct Around<'s> {
+    pub array: GlobalId,
+    pub declared: &'s Global,
+    pub function: &'s Function,
+    /// Back to the last statement that uses the array otherwise than to store an element.
+    pub before: &'s [Stmt],
+    pub ladder: &'s [Stmt],
+    /// Up to the next statement that stores an element.
+    pub behind: &'s [Stmt],
+    /// The store of that statement.
+    pub next_store: Option<Store<'s>>,
+}
+
+impl<'s> Around<'s> {
+    pub fn of(context: &Context<'s>, found: &Collective) -> Option<Around<'s>> {
+        let shader = context.shader;
+        let &[array] = found.arrays.as_slice() else {
+            return None;
+        };
+        let declared = shader.globals.get(array.0 as usize)?;
+        if declared.storage != Storage::Groupshared {
+            return None;
+        }
+        let function = context.function(found.function)?;
+        let (list, first, last) = list_with(function.body.as_deref()?, found.span)?;
+        let (before, behind) = (list.get(..first)?, list.get(last + 1..)?);
+        let store = |statement| Store::of(shader, statement, array);
+        let is_other_use = |statement: &'s Stmt| {
+            let mut parts = expressions(std::slice::from_ref(statement));
+            parts.any(|part| is_array(part, array)) && store(statement).is_none()
+        };
+        let start = before.iter().rposition(is_other_use).map_or(0, |at| at + 1);
+        let end = behind.iter().position(|statement| store(statement).is_some());
+        let (behind, rest) = behind.split_at(end.unwrap_or(behind.len()));
+        Some(Around {
+            array,
+            declared,
+            function,
+            before: before.get(start..)?,
+            ladder: list.get(first..=last)?,
+            behind,
+            next_store: rest.first().and_then(store),
+        })
+    }
+
+    /// The ladder with the barriers right behind it.
+    pub fn to_barrier(&self, found: &Collective) -> Span {
+        let barriers = self.behind.iter().take_while(|statement| is_removable(statement));
+        barriers.fold(found.span, |over, barrier| over.to(barrier.span))
+    }
+
+    /// Whether the array goes with the ladder: every mention of it goes. Besides the ladder, its last step and the
+    /// functions that only the ladder calls, `going` uses of it go.
+    pub fn goes_with_ladder(
+        &self,
+        shader: &Shader,
+        found: &Collective,
+        rewrite: &Rewrite,
+        going: usize,
+    ) -> bool {
+        let is_used = |part: &&Expr| is_array(part, self.array);
+        let bodies = { shader.functions.iter() }.filter_map(|function| function.body.as_deref());
+        let uses = bodies.flat_map(expressions).filter(is_used).count();
+        let in_steps = expressions(self.behind).filter(|part| is_of_last_step(rewrite, part));
+        let called = only_called_by(shader, found, rewrite);
+        let in_called = called.iter().filter_map(|function| function.body.as_deref());
+        let with_ladder = expressions(self.ladder)
+            .chain(in_steps)
+            .chain(in_called.flat_map(expressions));
+        let name = self.declared.own_name();
+        let unit = Unit::of(shader);
+        uses == with_ladder.filter(is_used).count() + going
+            && is_declared_alone(shader, self.declared)
+            && unit.times_named(name) == uses + 1
+            && !unit.may_be_pasted(name.as_bytes())
+    }
+}
+
+/// The elements that are stored before a ladder, for the ladder alone.
+pub(super) struct StoredBefore {
+    /// The index of each element whose component the ladder takes, and the value.
+    pub indices: Vec<String>,
+    pub values: Vec<Spelled>,
+    /// One of these has more components than an element, or fewer.
+    pub is_of_another_width: bool,
+    /// Where the first of these statements begins.
+    pub first: Option<u32>,
+    /// How many values are stored, also in components that the ladder does not take.
+    pub count: usize,
+    /// The statements that go.
+    pub gone: Vec<Span>,
+}
+
+impl StoredBefore {
+    pub fn of(
+        shader: &Shader,
+        around: &Around<'_>,
+        found: &Collective,
+        rewrite: &Rewrite,
+        taken: Taken<'_>,
+    ) -> Option<StoredBefore> {
+        let width = shader.components(&found.element_type());
+        let mut stored = StoredBefore {
+            indices: Vec::new(),
+            values: Vec::new(),
+            is_of_another_width: false,
+            first: None,
+            count: 0,
+            gone: Vec::new(),
+        };
+        for statement in around.before {
+            if let Some(store) = Store::of(shader, statement, around.array) {
+                stored.count += store.values.len();
+                stored.gone.push(statement.span);
+                if store.component == taken.component {
+                    stored.values.push(store.value(shader)?);
+                    let is_other = |value: &&Expr| shader.components(&value.uncast().ty) != width;
+                    stored.is_of_another_width |= store.values.iter().any(is_other);
+                    stored.indices.push(store.index);
+                    stored.first.get_or_insert(statement.span.start);
+                }
+            } else if stored.count > 0 && is_removable(statement)
+                || is_dead(around.function, rewrite, found, statement)
+            {
+                stored.gone.push(statement.span);
+            }
+        }
+        Some(stored)
+    }
+}
+
+/// The reads of the array behind a ladder.
+pub(super) struct ReadBehind {
+    /// Each read of a result: its place, and the result's number.
+    pub reads: Vec<(Span, usize)>,
+    /// How many of these are outside of the last step of the ladder.
+    pub outright: usize,
+    /// Statements of the last step that go.
+    pub removed: Vec<Span>,
+    /// As in [`SoleUse`].
+    pub takes_call: bool,
+}
+
+impl ReadBehind {
+    /// `None` where a read is of anything but a result.
+    pub fn of(
+        shader: &Shader,
+        around: &Around<'_>,
+        rewrite: &Rewrite,
+        stored: &StoredBefore,
+        left: Left<'_>,
+    ) -> Option<ReadBehind> {
+        let mut reads = Vec::new();
+        let next_store = around.next_store.iter();
+        let next_store = next_store.flat_map(|store| store.condition.iter().chain(&store.values));
+        let parts = expressions(around.behind).chain(next_store.flat_map(|value| value.descendants()));
+        let is_bare = !matches!(left, Left::Own(component) if !component.is_empty());
+        for part in parts.filter(|part| !is_of_last_step(rewrite, part)) {
+            let Some((index, component)) = place(shader, part, around.array) else {
+                continue;
+            };
+            if component.is_empty() != is_bare {
+                continue;
+            }
+            let mut indices = stored.indices.iter();
+            let result = match left {
+                Left::Own(own) => indices.position(|known| *known == index && component == own)?,
+                Left::Cell(cell) => (index.trim_end_matches(['u', 'U']) == cell.to_string()).then_some(0)?,
+                Left::Variables => return None,
+            };
+            reads.push((part.span, result));
+        }
+        let outright = reads.len();
+        let mut removed = Vec::new();
+        for step in rewrite.last_step.iter().flat_map(|step| &step.edits) {
+            match step {
+                StepEdit::ReadTotal(total) => reads.push((in_parentheses(shader, *total), 0)),
+                StepEdit::Remove(statement) => removed.push(*statement),
+            }
+        }
+        let next = { around.behind.iter() }.find(|statement| !is_removable(statement));
+        let takes_call =
+            matches!(reads.as_slice(), [(read, _)] if next.is_some_and(|next| is_all_of(next, *read)));
+        Some(ReadBehind {
+            reads,
+            outright,
+            removed,
+            takes_call,
+        })
+    }
+}
+
+fn is_array(part: &Expr, array: GlobalId) -> bool {
+    matches!(part.kind, ExprKind::Global(of) if of == array)
+}
+
+/// Whether an expression is in the ladder's last step, where this stays in the text.
+fn is_of_last_step(rewrite: &Rewrite, part: &Expr) -> bool {
+    let mut steps = rewrite.last_step.iter().flat_map(|step| &step.edits);
+    steps.any(|step| step.span().start <= part.span.start && part.span.end <= step.span().end)
+}
+
+/// Whether a statement is a barrier that a form may do without.
+fn is_removable(statement: &Stmt) -> bool {
+    group_barrier(statement) == Some(Intrinsic::GroupMemoryBarrierWithGroupSync)
+}
+
+/// Whether a declaration declares one array, outside of any namespace.
+fn is_declared_alone(shader: &Shader, array: &Global) -> bool {
+    let shares_declaration = shader.globals.iter().filter(|other| other.span == array.span);
+    !array.name.contains("::") && shares_declaration.count() == 1
+}
+
+/// The block that contains the statements of `span`, and which of its statements they are.
+fn list_with(body: &[Stmt], span: Span) -> Option<(&[Stmt], usize, usize)> {
+    let blocks = statements(body).filter_map(|statement| match &statement.kind {
+        StmtKind::Block(list) => Some(list.as_slice()),
+        _ => None,
+    });
+    std::iter::once(body).chain(blocks).find_map(|list| {
+        let first = list
+            .iter()
+            .position(|statement| statement.span.start == span.start)?;
+        let last = list
+            .iter()
+            .rposition(|statement| statement.span.end == span.end)?;
+        (first <= last).then_some((list, first, last))
+    })
+}
+
+/// Whether an expression is the whole value of a declaration or a `return`.
+fn is_all_of(statement: &Stmt, expr: Span) -> bool {
+    match &statement.kind {
+        StmtKind::Declare {
+            init: Some(value), ..
+        }
+        | StmtKind::Return(Some(value)) => value.uncast().span == expr,
+        _ => false,
+    }
+}
+
+/// Whether a statement declares a single variable, which only the ladder uses, with a constant.
+fn is_dead(function: &Function, rewrite: &Rewrite, found: &Collective, statement: &Stmt) -> bool {
+    let StmtKind::Declare { local, init } = &statement.kind else {
+        return false;
+    };
+    let body = function.body.as_deref().unwrap_or_default();
+    let is_constant = init
+        .as_ref()
+        .is_none_or(|init| matches!(init.uncast().kind, ExprKind::Literal(_)));
+    let uses = expressions(body).filter(|expr| matches!(expr.kind, ExprKind::Local(of) if of == *local));
+    let uses: Vec<Span> = uses.map(|expr| expr.span).collect();
+    let shares_span = |other: &&Stmt| {
+        matches!(other.kind, StmtKind::Declare { .. })
+            && other.span.start < statement.span.end
+            && statement.span.start < other.span.end
+    };
+    let is_left = |of: &LocalId| of == local;
+    let settled = rewrite.settled.iter().map(|(local, _)| local);
+    let mut left = settled.chain(rewrite.further.iter().map(|(local, _)| local));
+    is_constant
+        && !uses.is_empty()
+        && { uses.iter() }.all(|of| found.span.start <= of.start && of.end <= found.span.end)
+        && statements(body).filter(shares_span).count() == 1
+        && !left.any(is_left)
+}
