@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Span, StmtKind};
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
-use shaderlint_simt::{Around, Divergence, Point, uses_shared_memory};
+use shaderlint_simt::{Divergence, Point, uses_shared_memory};
 
 use crate::describe::witness;
 use crate::source::statements::statements_around;
@@ -28,11 +28,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let pass = witness::pass(context, &divergence.around);
     // A first barrier needs no mention. One that only some inputs reach need not be passed for the named ones.
     let is_passed = |since: &Point| {
-        let calls = since.around.iter().filter_map(|around| match around {
-            Around::Call(call) => Some(*call),
-            Around::Pass { .. } => None,
-        });
-        let mut places = calls.chain([since.span]);
+        let mut places = witness::calls(&since.around).chain([since.span]);
         divergence.given.is_empty() || !places.any(|place| is_conditional(context, place))
     };
     let when = divergence

@@ -3,7 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Rule, Verdict};
 use shaderlint_simt::Race;
 
-use crate::describe::races::{self, Told, verb};
+use crate::describe::races::{self, Group, verb};
 use crate::describe::witness;
 use crate::fixes::barriers::repair;
 
@@ -20,13 +20,13 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let first = findings.len();
     let (mut in_vain, mut partial) = (Vec::new(), Vec::new());
     let (mut ends_all, mut steps) = (None, 0);
-    for told in races::told_together(context, &RULE) {
-        let Some(mut finding) = finding(context, &told) else {
+    for group in races::grouped(context, &RULE) {
+        let Some(mut finding) = finding(context, &group) else {
             continue;
         };
-        let mut lines = told.lines.clone();
+        let mut lines = group.lines.clone();
         if let Some(first) = lines.first_mut() {
-            first.extend(&told.others);
+            first.extend(&group.others);
         }
         if let Some(repair) = context
             .wants_fixes
@@ -68,8 +68,8 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn finding(context: &Context<'_>, told: &Told<'_>) -> Option<Finding> {
-    let lines = &told.lines;
+fn finding(context: &Context<'_>, group: &Group<'_>) -> Option<Finding> {
+    let lines = &group.lines;
     let race = *lines.first()?.first()?;
     let array = context.global(race.array);
     let cell = witness::element(context, race.array, race.index);
@@ -79,7 +79,7 @@ fn finding(context: &Context<'_>, told: &Told<'_>) -> Option<Finding> {
     };
     let mut notes = vec![met(context, race)];
     notes.extend(races::further(context, lines));
-    notes.extend(told.on_others(context));
+    notes.extend(group.on_others(context));
     notes.extend(races::mistaken(context, lines));
     // Most waves have 32 lanes or 64.
     let lanes = race.wave_size.unwrap_or(32);

@@ -10,14 +10,14 @@ use crate::describe::witness;
 use crate::source::{lines, statements};
 
 /// The races of one finding.
-pub(crate) struct Told<'a> {
+pub(crate) struct Group<'a> {
     /// By the line of the later access.
     pub lines: Vec<Vec<&'a Race>>,
     /// Races of the same statements on other arrays, or between other barriers.
     pub others: Vec<&'a Race>,
 }
 
-impl Told<'_> {
+impl Group<'_> {
     /// The other races of the statements. Their number is left out: the run keeps one pair of accesses for each pair
     /// of places, so there may be more.
     pub fn on_others(&self, context: &Context<'_>) -> Option<String> {
@@ -58,7 +58,7 @@ impl Told<'_> {
 
 /// Groups the races by finding: those on one array in one function between the same two barriers, which mostly have
 /// one cause, and those of the same two statements on other arrays. Races on lines with a suppression stay apart.
-pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Told<'a>> {
+pub(crate) fn grouped<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Group<'a>> {
     let text = &context.shader.text;
     let line = |place: Span| {
         let before = text.get(..place.start as usize).unwrap_or_default();
@@ -98,7 +98,7 @@ pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Told<
             .all(|race| statements(race) == Some(known))
             .then_some(known)
     };
-    let mut told: Vec<(Option<(Span, Span)>, Told<'a>)> = Vec::new();
+    let mut told: Vec<(Option<(Span, Span)>, Group<'a>)> = Vec::new();
     for (_, lines) in groups {
         let own = cause(&lines);
         let known = told.iter_mut().find(|(known, _)| own.is_some() && *known == own);
@@ -106,7 +106,7 @@ pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Told<
             Some((_, known)) => known.others.extend(lines.concat()),
             None => told.push((
                 own,
-                Told {
+                Group {
                     lines,
                     others: Vec::new(),
                 },

@@ -56,6 +56,14 @@ pub(crate) fn value(iteration: &Iteration) -> String {
     variable.map_or(String::new(), |value| format!(" ({value})"))
 }
 
+/// The calls among these, outermost first.
+pub(crate) fn calls(around: &[Around]) -> impl DoubleEndedIterator<Item = Span> {
+    around.iter().filter_map(|around| match around {
+        Around::Call(call) => Some(*call),
+        Around::Pass { .. } => None,
+    })
+}
+
 /// How many passes and calls two places share, from the outermost.
 pub(crate) fn in_common(one: &[Around], other: &[Around]) -> usize {
     one.iter()

@@ -8,7 +8,7 @@ use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Access, Around, Race, Supposed, look_for_defects};
 
-use crate::describe::witness::{in_common, inside, lines_of, on_lines};
+use crate::describe::witness::{calls, in_common, inside, lines_of, on_lines};
 use crate::fixes::barriers::defects::{Defects, are_settled};
 use crate::fixes::barriers::places::{leaves, own_calls};
 use crate::source::statements::{BARRIER, statements_around};
@@ -25,8 +25,7 @@ pub(crate) fn proved(context: &Context<'_>, races: &[&Race], steps: &mut u64) ->
     if context.analysis.stopped.is_some() {
         return None;
     }
-    let calls = races.first()?.second.around.iter();
-    let levels = calls.filter(|around| matches!(around, Around::Call(_))).count();
+    let levels = calls(&races.first()?.second.around).count();
     let own = own_calls(races.first()?);
     let places = (own..=levels).chain(0..own);
     let places = places.flat_map(|level| {
@@ -224,10 +223,7 @@ impl Advice {
     /// Adds a barrier between the accesses of a race, in the function of the later one or in one that calls it;
     /// `None` where there is no place for one.
     fn add(&mut self, context: &Context<'_>, race: &Race, level: Level) -> Option<()> {
-        let calls = race.second.around.iter().rev().filter_map(|around| match around {
-            Around::Call(call) => Some(*call),
-            Around::Pass { .. } => None,
-        });
+        let calls = calls(&race.second.around).rev();
         let at = std::iter::once(race.second.span).chain(calls).nth(level.calls)?;
         let mut around = statements_around(context.shader, at)?;
         let is_one_run = race.first.around == race.second.around;

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Function, Intrinsic, Span};
 use shaderlint_linter::{At, Context, Edit};
-use shaderlint_simt::{Around, Race};
+use shaderlint_simt::Race;
 
 use crate::describe::{races, witness};
 use crate::fixes::barriers::moved::Kept;
@@ -88,10 +88,7 @@ pub(crate) fn places(context: &Context<'_>, races: &[&Race], which: Which) -> Ve
     let (Some(race), Some(entry)) = (races.first(), context.function(context.entry)) else {
         return Vec::new();
     };
-    let calls = race.second.around.iter().rev().filter_map(|around| match around {
-        Around::Call(call) => Some(*call),
-        Around::Pass { .. } => None,
-    });
+    let calls = witness::calls(&race.second.around).rev();
     let chain = std::iter::once(race.second.span).chain(calls);
     let chain: Vec<(Span, &Function)> = chain.filter_map(|at| Some((at, holder(shader, at)?))).collect();
     let mut all = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, ExprKind, Function, Shader, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Around, Race};
+use shaderlint_simt::Race;
 
 use crate::describe::witness;
 use crate::source::statements::{holder, is_barrier};
@@ -16,11 +16,10 @@ pub(crate) fn passed_by_all(context: &Context<'_>, race: &Race, statement: Span)
     let shader = context.shader;
     let entry = context.function(context.entry)?;
     let function = holder(shader, statement)?;
-    let calls = race.second.around.iter().filter_map(|around| match around {
-        Around::Call(call) => holder(shader, *call),
-        Around::Pass { .. } => None,
-    });
-    let mut callers = calls.chain([entry]).filter(|caller| caller.span != function.span);
+    let callers = witness::calls(&race.second.around).filter_map(|call| holder(shader, call));
+    let mut callers = callers
+        .chain([entry])
+        .filter(|caller| caller.span != function.span);
     if callers.any(|caller| leaves_function(caller).next().is_some()) {
         return None;
     }
@@ -132,30 +131,29 @@ pub(crate) fn is_waited_behind(function: &Function, place: Span) -> bool {
 pub(crate) fn before_leaving(body: &[Stmt], race: &Race) -> Option<(Span, bool)> {
     let leaving = |statement: &&Stmt| leaves(std::slice::from_ref(*statement)).next().is_some();
     let at = body.iter().find(leaving)?.span;
-    let mut around = race.first.around.iter().chain(&race.second.around);
     let is_between = race.first.span.end <= at.start && at.end <= race.second.span.start;
-    let is_called = around.any(|around| matches!(around, Around::Call(_)));
+    let mut calls = [&race.first, &race.second]
+        .into_iter()
+        .flat_map(|access| witness::calls(&access.around));
+    let is_called = calls.next().is_some();
     (is_between && !is_called).then_some((at, true))
 }
 
 /// The first statement by which threads may leave before the later access, in its function or in one that calls it.
 pub(crate) fn left_before(context: &Context<'_>, race: &Race) -> Option<Span> {
-    let calls = race.second.around.iter().filter_map(|around| match around {
-        Around::Call(call) => Some(*call),
-        Around::Pass { .. } => None,
-    });
-    calls.chain([race.second.span]).find_map(|place| {
-        let function = holder(context.shader, place)?;
-        let leaving = leaves_function(function).next()?;
-        (leaving.span.end <= place.start).then_some(leaving.span)
-    })
+    witness::calls(&race.second.around)
+        .chain([race.second.span])
+        .find_map(|place| {
+            let function = holder(context.shader, place)?;
+            let leaving = leaves_function(function).next()?;
+            (leaving.span.end <= place.start).then_some(leaving.span)
+        })
 }
 
 /// How many calls lead to the later access and not to the earlier one.
 pub(crate) fn own_calls(race: &Race) -> usize {
     let common = witness::in_common(&race.first.around, &race.second.around);
-    let own = race.second.around.iter().skip(common);
-    own.filter(|around| matches!(around, Around::Call(_))).count()
+    witness::calls(&race.second.around[common..]).count()
 }
 
 /// The statements by which threads may leave a function.
