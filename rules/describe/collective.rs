@@ -6,10 +6,10 @@ use shaderlint_simt::{
     Access, Amid, Collective, Elements, Half, Instance, Kind, Needs, Operator, Race, Shape,
 };
 
-use crate::describe::witness;
+use crate::describe::{element, witness};
+use crate::source::lines;
 use crate::source::unit::Unit;
 use crate::source::words::words;
-use crate::source::{element, lines};
 
 /// The common name of a combination by the operator.
 pub(crate) fn name(operator: Operator) -> &'static str {

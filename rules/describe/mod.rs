@@ -2,5 +2,6 @@
 
 pub(crate) mod claim;
 pub(crate) mod collective;
+pub(crate) mod element;
 pub(crate) mod races;
 pub(crate) mod witness;

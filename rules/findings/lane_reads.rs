@@ -3,8 +3,7 @@
 use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
 use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 
-use crate::describe::collective;
-use crate::source::element;
+use crate::describe::{collective, element};
 
 /// Scans for which there is an intrinsic. Minima and maxima have none: for them a ladder is the way.
 pub(crate) fn scans(context: &Context<'_>, rule: &'static str) -> Vec<Finding> {

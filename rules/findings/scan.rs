@@ -6,7 +6,7 @@ use shaderlint_simt::{Collective, Kind, Shape};
 use crate::describe::collective;
 use crate::findings::LEAST;
 use crate::fixes::waves::refusal::{self, Refusal};
-use crate::fixes::waves::{replacement, scan as forms};
+use crate::fixes::waves::{replacement, scan as forms, wording};
 
 /// The findings of a rule about the scans whose shape has a `name`.
 pub(crate) fn findings(
@@ -49,7 +49,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
              model {needed}"
         )
     } else if let Some(proved) = &proved {
-        replacement::needs(scan, proved, needed)
+        wording::needs(scan, proved, needed)
     } else {
         let in_one_row = if context.has_rows() {
             let lanes: u32 = context.analysis.group_size.iter().product();
@@ -62,7 +62,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         format!(
             "a wave form needs shader model {needed}; one in which each thread scans its own element also needs \
              {}{in_one_row}",
-            replacement::LINEAR
+            wording::LINEAR
         )
     });
     let fix = proved.map(|proved| proved.fix);
@@ -77,7 +77,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     notes.extend(collective::beside(context, scan));
     notes.extend(collective::alone(context, scan));
     notes.extend(collective::of_macro(context, scan));
-    notes.extend(replacement::of_floats(scan));
+    notes.extend(wording::of_floats(scan));
     let no_fix = why_not.map(|why_not| match why_not {
         Refusal::NoForm(_) if !collective::has_prefix_intrinsic(scan.operator) => {
             let operator = collective::name(scan.operator);
@@ -87,7 +87,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
             NoFix::new("no-prefix-intrinsic", text)
         }
         Refusal::NoForm(why) if context.has_rows() && why.reason == refusal::NO_FORM => {
-            replacement::no_packing(context, &format!("such a scan of {} elements", scan.count))
+            wording::no_packing(context, &format!("such a scan of {} elements", scan.count))
         }
         why_not => why_not.no_fix(),
     });

@@ -6,7 +6,7 @@ use shaderlint_simt::{Collective, Kind};
 use crate::describe::collective;
 use crate::findings::{LEAST, lane_reads};
 use crate::fixes::waves::refusal::{self, Refusal};
-use crate::fixes::waves::{reduction, replacement};
+use crate::fixes::waves::{reduction, replacement, wording};
 
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-reduction",
@@ -41,10 +41,10 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     };
     let needed = ShaderModel::WAVES;
     let form = match &proved {
-        Some(proved) => replacement::needs(reduction, proved, needed),
+        Some(proved) => wording::needs(reduction, proved, needed),
         // An atomic combines the waves, whichever lanes they have.
         None if reduction::atomic(reduction).is_some() => {
-            format!("a wave form needs shader model {needed} and {}", replacement::ANY)
+            format!("a wave form needs shader model {needed} and {}", wording::ANY)
         }
         None => format!("a wave form needs shader model {needed}"),
     };
@@ -54,12 +54,12 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     notes.extend(collective::beside(context, reduction));
     notes.extend(collective::alone(context, reduction));
     notes.extend(collective::of_macro(context, reduction));
-    notes.extend(replacement::of_floats(reduction));
+    notes.extend(wording::of_floats(reduction));
     let lacks_atomic = reduction::atomic(reduction).is_none() && context.has_rows();
     let no_fix = why_not.map(|why_not| match why_not {
         Refusal::NoForm(why) if lacks_atomic && why.reason == refusal::NO_FORM => {
             let (what, ty) = (collective::name(reduction.operator), reduction.element_name());
-            replacement::no_packing(context, &format!("the {what} of {} {ty}s", reduction.count))
+            wording::no_packing(context, &format!("the {what} of {} {ty}s", reduction.count))
         }
         why_not => why_not.no_fix(),
     });

@@ -1,9 +1,9 @@
 //! What the files of a unit say: names, macros, choices, statements, and the words for them.
 
 pub(crate) mod configuration;
-pub(crate) mod declaring;
+mod declaring;
 pub(crate) mod element;
-pub(crate) mod expansion;
+mod expansion;
 pub(crate) mod group_size;
 pub(crate) mod lines;
 pub(crate) mod names;

@@ -1,14 +1,17 @@
 //! Wave intrinsics in the place of a ladder.
 
-pub(crate) mod choice;
-pub(crate) mod form;
-pub(crate) mod group_helper;
-pub(crate) mod last_calls;
-pub(crate) mod padding;
-pub(crate) mod proof;
+mod choice;
+mod declarations;
+mod fit;
+mod form;
+mod group_helper;
+mod last_calls;
+mod padding;
+mod proof;
 pub(crate) mod reduction;
 pub(crate) mod refusal;
 pub(crate) mod replacement;
 pub(crate) mod scan;
-pub(crate) mod sole_use;
-pub(crate) mod totals;
+mod sole_use;
+mod totals;
+pub(crate) mod wording;

@@ -5,26 +5,26 @@
 //! the fixed kernel is compared with the flagged one at every wave size, under every packing for which the form
 //! should be right.
 
-use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Scalar, Shader, Span, blank_comments};
-use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Safety, ShaderModel};
+use shaderlint_hlsl::{Scalar, Shader, Span, blank_comments};
+use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Safety};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
 };
 
+use crate::describe::element;
 use crate::fixes::too_long;
+use crate::fixes::waves::declarations::declarations;
+use crate::fixes::waves::fit::fit;
 use crate::fixes::waves::form::{WaveForm, barrier_of};
 use crate::fixes::waves::last_calls::only_called_by;
 use crate::fixes::waves::proof::{NOT_PROVED, Proof, Scope, prove};
-use crate::fixes::waves::refusal::{
-    Refusal, SLOWER, no_form, no_index, no_place, not_replaceable, other_results,
-};
-use crate::fixes::waves::totals::{Totals, fits, totals_declared, totals_name, totals_place};
+use crate::fixes::waves::refusal::{Refusal, SLOWER, no_form, no_index, not_replaceable, other_results};
+use crate::fixes::waves::totals::{fits, totals_declared, totals_name};
 use crate::fixes::waves::{choice, reduction, scan};
 use crate::source::configuration::{AS_CONFIGURED, Replacement, holds_in_all};
-use crate::source::element;
 use crate::source::group_size::{has_literal_size, width_by_name};
 use crate::source::names::local_name;
-use crate::source::text::{Spelled, in_parentheses, text_in_file};
+use crate::source::text::{Spelled, in_parentheses};
 use crate::source::unit::Unit;
 use crate::source::words::words;
 
@@ -34,7 +34,7 @@ pub(crate) struct Proved {
     /// It is right only where waves hold consecutive threads.
     pub is_linear: bool,
     /// How many barriers a thread passes in the replacement.
-    barriers: usize,
+    pub barriers: usize,
 }
 
 pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, Refusal> {
@@ -302,29 +302,6 @@ fn doubt(context: &Context<'_>, proof: &Proof, holds_in_all: bool) -> Option<&'s
     }
 }
 
-/// Fits the form into the text around the ladder, and says what it takes the place of.
-fn fit(shader: &Shader, found: &Collective, form: &mut WaveForm) -> Span {
-    let (over, before, behind, is_flat) = if let Some(sole) = &form.sole_use {
-        (sole.over, String::new(), String::new(), true)
-    } else if let Some((whole, [before, behind])) = replaced(shader, found.span) {
-        let is_flat = form.is_flat && stands_in_block(shader, found.function, whole);
-        (whole, before, behind, is_flat)
-    } else {
-        return found.span;
-    };
-    for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
-        if is_flat {
-            *text = without_braces(text);
-        }
-        text.insert_str(0, &before);
-        if !behind.is_empty() {
-            text.push('\n');
-            text.push_str(behind.trim_end());
-        }
-    }
-    over
-}
-
 /// Whether there is memory for the totals of the form, beside those of the kernel's other ladders.
 fn has_memory(context: &Context<'_>, found: &Collective, form: &WaveForm) -> Result<(), Refusal> {
     let others = context.analysis.collectives.iter();
@@ -333,99 +310,6 @@ fn has_memory(context: &Context<'_>, found: &Collective, form: &WaveForm) -> Res
     let slots = others.map(|other| other.count.div_ceil(4) * words(other));
     let own = { form.totals.iter() }.map(|totals| totals.slots() * words(found));
     fits(context.shader, slots.chain([own.sum()])).map_err(|why| Refusal::because("memory", why))
-}
-
-/// The edits of declarations: those of the form go where the array was that goes with the ladder, if one does, or
-/// behind what they need.
-fn declarations(shader: &Shader, found: &Collective, form: &WaveForm) -> Result<Vec<Edit>, Refusal> {
-    let gone = form.sole_use.as_ref().and_then(|sole| sole.declaration);
-    let new_helper = form.helper.as_ref().filter(|helper| !helper.is_declared);
-    let of_others = new_helper.and_then(|helper| helper.totals_of(shader));
-    let at = match (of_others, gone) {
-        (Some(array), _) => Some(At::After(array)),
-        (None, Some(gone)) => Some(At::Over(gone)),
-        (None, None) => totals_place(shader, found),
-    };
-    let mut edits = Vec::new();
-    if !form.totals.is_empty() || new_helper.is_some() {
-        let at = at
-            .filter(|at| stands_with(shader, *at, found.span))
-            .ok_or_else(no_place)?;
-        let lines = form.totals.iter().map(Totals::lines);
-        let (mut in_file, mut in_figures): (Vec<String>, Vec<String>) =
-            lines.map(|line| (line.in_file, line.expanded)).unzip();
-        let behind = match at {
-            At::Before(place) => place,
-            At::After(place) | At::Over(place) | At::OverChoices(place) => last_declaration(shader, place),
-        };
-        if let Some(helper) = new_helper.filter(|_| behind == at.span()) {
-            in_file.push(helper.set_off(shader, at));
-            in_figures.push(helper.text.expanded.clone());
-        } else if let Some(helper) = new_helper {
-            let at = At::After(behind);
-            edits.push(Edit {
-                at,
-                text: helper.set_off(shader, at),
-                expanded: Some(helper.text.expanded.clone()),
-            });
-        }
-        if !in_file.is_empty() {
-            edits.push(Edit {
-                at,
-                text: in_file.join("\n"),
-                expanded: Some(in_figures.join("\n")),
-            });
-        }
-    }
-    let stands_there = |edit: &Edit| Some(edit.at) == gone.map(At::Over);
-    if let Some(gone) = gone.filter(|_| !edits.iter().any(stands_there)) {
-        edits.push(Edit {
-            at: At::Over(gone),
-            text: String::new(),
-            expanded: None,
-        });
-    }
-    Ok(edits)
-}
-
-/// Whether each `#if` that chooses the text at a place chooses the ladder too: otherwise a build may have one without
-/// the other.
-fn stands_with(shader: &Shader, at: At, ladder: Span) -> bool {
-    let places = [at.span(), ladder].map(|span| shader.origins.locate(span));
-    let [Some(place), Some(ladder)] = places else {
-        return false;
-    };
-    Unit::of(shader).choices.iter().all(|choice| {
-        let holds = |place: FileSpan| {
-            choice.file == place.file.0 as usize
-                && (choice.start..choice.end).contains(&(place.start as usize))
-        };
-        choice.is_guard || !holds(place) || holds(ladder)
-    })
-}
-
-/// The last of the declarations that follow a declaration, one on each line.
-fn last_declaration(shader: &Shader, declared: Span) -> Span {
-    let follows = |one: Span, next: Span| {
-        let between = Span {
-            start: one.end,
-            end: next.start,
-        };
-        let text = (one.end <= next.start)
-            .then(|| text_in_file(shader, between))
-            .flatten();
-        text.is_some_and(|text| {
-            let code = blank_comments(text.as_bytes());
-            code.iter()
-                .all(|byte| *byte == b';' || byte.is_ascii_whitespace())
-                && text.matches('\n').count() == 1
-        })
-    };
-    let mut last = declared;
-    while let Some(next) = shader.globals.iter().find(|next| follows(last, next.span)) {
-        last = next.span;
-    }
-    last
 }
 
 /// The edits of a reduction's last step, where it stays in the text: it reads the total that the form leaves, or has
@@ -452,119 +336,14 @@ fn last_step(context: &Context<'_>, found: &Collective) -> Vec<Edit> {
     edits.collect()
 }
 
-/// What the offered wave form needs: the assumptions of its proof.
-pub(crate) fn needs(found: &Collective, proved: &Proved, needed: ShaderModel) -> String {
-    let packing = if proved.is_linear {
-        LINEAR
-    } else if found.kind == Kind::Reduction {
-        ANY
-    } else {
-        ANY_BY_ONE_WAVE
-    };
-    let barriers = in_words(proved.barriers);
-    format!("the wave form {barriers}needs shader model {needed} and {packing}")
-}
-
-/// The beginning of a sentence about so many barriers.
-fn in_words(barriers: usize) -> String {
-    match barriers {
-        0 => String::new(),
-        1 => "passes one barrier instead; it ".to_owned(),
-        2 => "passes two barriers instead; it ".to_owned(),
-        3 => "passes three barriers instead; it ".to_owned(),
-        more => format!("passes {more} barriers instead; it "),
-    }
-}
-
 /// A note on a fix that holds if the group does not diverge.
 const AS_ONE: &str = "the fix is proved of a group whose threads all reach every barrier";
 
 /// A note on a fix of a kernel that races.
 const ENDS_RACES: &str = "the kernel races as it stands; with the fix no race is found any more";
 
-/// How wave forms treat floats otherwise than the ladder.
-pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
-    let rounds = "a wave form combines floats in another order, so results may round differently";
-    let of_extrema = "wave intrinsics do not say what they make of NaNs, nor of which zero is less";
-    let picks_floats = |operator: Operator| operator.is_extremum() && operator.is_on_floats();
-    let said = [
-        (!found.is_exact(), rounds),
-        (found.operators().any(picks_floats), of_extrema),
-    ];
-    let said = said.into_iter().filter(|(is_so, _)| *is_so);
-    said.map(|(_, text)| text.to_owned()).collect()
-}
-
-/// What the linear forms assume.
-pub(crate) const LINEAR: &str =
-    "waves that hold consecutive threads, as every known implementation packs 1-D groups";
-
-/// What the other forms of a reduction assume.
-pub(crate) const ANY: &str = "nothing else: any threads may share a wave";
-
-/// What the other forms of a scan assume.
-const ANY_BY_ONE_WAVE: &str = "nothing of which threads share a wave: that of thread 0 scans all elements";
-
-/// Why there is no fix for such a group.
-pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> NoFix {
-    let [x, y, z] = context.analysis.group_size;
-    let text = format!("no wave form is written for {what} in a group of {x}\u{d7}{y}\u{d7}{z}");
-    NoFix::new("rows", text)
-}
-
 /// The most steps that the proofs of an entry point's fixes may take, counted by those of its first run.
 const MAX_STEPS: u64 = 4_000_000;
-
-/// The text that a form replaces: the statements, the rest of the macro calls that they are part of, and a semicolon
-/// behind such a call. Barriers in that rest, before the statements and behind them, stay. `None` where the rest has
-/// more.
-fn replaced(shader: &Shader, statements: Span) -> Option<(Span, [String; 2])> {
-    let whole = shader.origins.whole_calls(statements);
-    let [before, behind] =
-        [(whole.start, statements.start), (statements.end, whole.end)].map(|(start, end)| {
-            let text = Span { start, end }.slice(&shader.text).trim_ascii();
-            let calls = text.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
-            let calls: Vec<&[u8]> = calls.filter(|call| !call.is_empty()).collect();
-            let names = calls
-                .iter()
-                .map(|call| std::str::from_utf8(call.strip_suffix(b"()")?).ok());
-            let names = names.collect::<Option<Vec<&str>>>()?;
-            let is_barrier =
-                |name: &&str| Intrinsic::from_name(name.trim()).is_some_and(Intrinsic::is_group_barrier);
-            names.iter().all(is_barrier).then(|| {
-                let calls = names.iter().map(|name| format!("{name}();\n"));
-                calls.collect::<String>()
-            })
-        });
-    let is_followed = shader.text.get(whole.end as usize) == Some(&b';');
-    let end = whole.end + u32::from(is_followed);
-    Some((Span { end, ..whole }, [before?, behind?]))
-}
-
-/// Whether several statements with their declarations may replace a statement: it is among others in braces, and in
-/// no `switch`, which may jump over declarations.
-fn stands_in_block(shader: &Shader, function: FunctionId, statement: Span) -> bool {
-    let Some(function) = shader.functions.get(function.0 as usize) else {
-        return false;
-    };
-    let before = Span {
-        end: statement.start,
-        ..function.span
-    };
-    let before = blank_comments(before.slice(&shader.text));
-    let is_of_switch = words(&before).any(|word| word == b"switch");
-    !is_of_switch && matches!(before.trim_ascii_end().last(), Some(b';' | b'{' | b'}'))
-}
-
-/// The statements of a block.
-fn without_braces(block: &str) -> String {
-    let inner = block
-        .strip_prefix("{\n")
-        .and_then(|block| block.strip_suffix('}'));
-    let lines = inner.unwrap_or(block).lines();
-    let lines = lines.map(|line| line.strip_prefix("    ").unwrap_or(line));
-    lines.collect::<Vec<_>>().join("\n")
-}
 
 /// Why the text of the form in the file may not be the proved text. The proof is about expanded text, but the file's
 /// text is expanded once more: a macro with the name of anything in the form (a fallback for `WavePrefixSum`, say)
