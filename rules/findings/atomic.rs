@@ -3,7 +3,7 @@
 use shaderlint_linter::{Context, Finding, Fix, Label, Level, NoFix, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Cells, Claim};
 
-use crate::describe::claim as words;
+use crate::describe::claim;
 use crate::fixes::atomics::one_cell;
 
 /// The finding of a rule about an atomic. `None` where the target has no wave intrinsics.
@@ -17,8 +17,8 @@ pub(crate) fn finding(
     if context.shader_model < ShaderModel::WAVES {
         return None;
     }
-    let mut notes = vec![words::proof(context, claim), advice];
-    notes.extend(words::measured(claim));
+    let mut notes = vec![claim::proof(context, claim), advice];
+    notes.extend(claim::measured(claim));
     // With few cells the faster form depends on the keys: the message shows it, and no fix applies it.
     let has_fix = claim.cells == Cells::One && context.wants_fixes;
     let fix = has_fix.then(|| one_cell::fix(context, claim));
