@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Packages by folder, and the packages of this workspace that each may use.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("crates/hlsl", &[]),
     ("crates/simt", &["shaderlint-hlsl"]),
     ("crates/linter", &["shaderlint-hlsl", "shaderlint-simt"]),
@@ -18,9 +18,11 @@ const ARROWS: [(&str, &[&str]); 8] = [
         &["shaderlint-hlsl", "shaderlint-linter", "shaderlint-simt"],
     ),
     ("crates/verify", &["shaderlint-hlsl", "shaderlint-simt"]),
+    ("crates/bench", &["shaderlint-hlsl", "shaderlint-verify"]),
     (
         "crates/shaderlint",
         &[
+            "shaderlint-bench",
             "shaderlint-hlsl",
             "shaderlint-linter",
             "shaderlint-rules",
@@ -43,12 +45,13 @@ const ARROWS: [(&str, &[&str]); 8] = [
 ];
 
 /// Where the modules of each package are.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "crates/hlsl/src",
     "crates/simt/src",
     "crates/linter/src",
     "rules",
     "crates/verify/src",
+    "crates/bench/src",
     "crates/shaderlint/src",
     "crates/fuzz/src",
 ];
@@ -138,8 +141,14 @@ const CIRCLES: [(&str, &[&[&str]]); 2] = [
     ),
 ];
 
-/// Packages that do no I/O.
-const PURE: [&str; 4] = ["crates/hlsl", "crates/simt", "crates/linter", "rules"];
+/// What does no I/O.
+const PURE: [&str; 5] = [
+    "crates/hlsl",
+    "crates/simt",
+    "crates/linter",
+    "rules",
+    "crates/bench/src",
+];
 
 const IO: [&str; 9] = [
     "std::fs",

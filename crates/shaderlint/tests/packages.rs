@@ -77,8 +77,8 @@ fn the_extension_is_built_from_the_public_registry() {
 #[test]
 fn the_package_has_the_systems_that_are_measured() {
     for folder in ["scan", "reduction", "yardsticks"] {
-        let [packaged, ours] =
-            ["systems", "../../fixtures"].map(|at| package().join(at).join(folder).canonicalize().unwrap());
+        let [packaged, ours] = ["../bench/systems", "../../fixtures"]
+            .map(|at| package().join(at).join(folder).canonicalize().unwrap());
         assert_eq!(packaged, ours);
     }
 }

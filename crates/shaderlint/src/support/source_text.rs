@@ -91,17 +91,6 @@ impl SourceText {
     }
 }
 
-/// A line of text without what a terminal would act on: blanks in place of tabs and ends of lines, else U+FFFD.
-#[cfg(feature = "gpu")]
-pub(crate) fn legible(line: &str) -> String {
-    let shown = |character: char| match character {
-        '\n' | '\r' | '\t' => ' ',
-        character if character.is_control() => char::REPLACEMENT_CHARACTER,
-        character => character,
-    };
-    line.chars().map(shown).collect()
-}
-
 /// Line and column, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub(crate) struct Place {

@@ -1,21 +1,21 @@
 //! `shaderlint bench`: device-wide scans and reductions on the same data, checked and timed beside a copy and the CPU.
 
-mod chart;
-mod measure;
-mod page;
 mod systems;
 mod text;
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
+use shaderlint_bench::{Measured, Measurement, chart, page};
 use shaderlint_verify::run::Adapter;
 
-use self::measure::{Measured, Measurement};
 use crate::cli::{BenchArgs, BenchFormat, Outcome, Sizes, decades};
 use crate::commands::adapters::chosen;
 use crate::support::progress::Progress;
 use crate::support::terminal::{ColorChoice, Style};
 use crate::support::{atomic_write, terminal};
+
+/// The style sheet of the page of `shaderlint verify`.
+const STYLE: &str = include_str!("../verify/page.css");
 
 /// What is printed for other programs.
 #[derive(Serialize)]
@@ -35,11 +35,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         atomic_write::is_writable(path)?;
     }
     let progress = Progress::new(args.quiet);
+    let step = |of: &str, what: &str| progress.step(of, what);
     let style = Style::of_stdout(ColorChoice::Auto);
     let mut all = Vec::new();
     for adapter in &adapters {
         let sizes = args.n.clone().unwrap_or_else(|| default_sizes(adapter));
-        let mut measurement = Measurement::new(adapter, &systems, &progress);
+        let mut measurement = Measurement::new(adapter, &systems, &step);
         if args.output_format == BenchFormat::Full {
             progress.print(&text::heading(measurement.measured()))?;
         }
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     }
     let what = args.what.display().to_string();
     if let Some(path) = &args.report {
-        std::fs::write(path, page::html(&what, &all)).with_context(|| path.display().to_string())?;
+        std::fs::write(path, page::html(&what, STYLE, &all)).with_context(|| path.display().to_string())?;
     }
     if let Some(path) = &args.plot {
         std::fs::write(path, chart::svg(&all)).with_context(|| path.display().to_string())?;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::measure::{Measured, Outcome, Row, Size, grouped};
+use shaderlint_bench::numbers::{grouped, rate, three_digits};
+use shaderlint_bench::{Measured, Outcome, Row, Size};
+
 use crate::support::terminal::{Style, WIDTH, wrap};
 
 pub(super) fn heading(measured: &Measured) -> String {
@@ -87,24 +89,6 @@ fn cells(row: &Row) -> [String; 5] {
     ]
 }
 
-/// 10^9 bytes a second, to three digits or two places.
-pub(super) fn rate(rate: f64) -> String {
-    match rate {
-        rate if rate < 10.0 => format!("{rate:.2}"),
-        rate if rate < 100.0 => format!("{rate:.1}"),
-        rate => format!("{rate:.0}"),
-    }
-}
-
-/// Microseconds where they are few, else three digits.
-pub(super) fn three_digits(ms: f64) -> String {
-    match ms {
-        ms if ms < 10.0 => format!("{ms:.3}"),
-        ms if ms < 100.0 => format!("{ms:.2}"),
-        ms => format!("{ms:.1}"),
-    }
-}
-
 /// In a color by its code (ECMA-48).
 fn painted(text: &str, code: &str, style: Style) -> String {
     if style.is_colored {
@@ -118,8 +102,8 @@ fn painted(text: &str, code: &str, style: Style) -> String {
 mod tests {
     use snapbox::{assert_data_eq, str};
 
-    use super::super::measure::Time;
     use super::*;
+    use shaderlint_bench::Time;
 
     #[test]
     fn a_table_has_its_remarks_between_its_rows() {

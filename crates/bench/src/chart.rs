@@ -2,18 +2,18 @@
 
 use std::fmt::Write;
 
-use super::measure::Measured;
+use crate::Measured;
 
 /// What is drawn upwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
+pub(crate) enum Quantity {
     Time,
     Rate,
 }
 
 /// A system over n.
 #[derive(Debug, PartialEq)]
-pub(super) struct Series {
+pub(crate) struct Series {
     pub name: String,
     pub about: String,
     /// What others are compared with: drawn with dashes.
@@ -23,7 +23,7 @@ pub(super) struct Series {
 }
 
 /// What has times, in the order of the tables, which are alike.
-pub(super) fn series(measured: &Measured) -> Vec<Series> {
+pub(crate) fn series(measured: &Measured) -> Vec<Series> {
     let longest = measured.sizes.iter().max_by_key(|size| size.rows.len());
     let rows = longest.map_or(&[][..], |size| &size.rows);
     let mut all: Vec<Series> = (rows.iter())
@@ -52,8 +52,8 @@ pub(super) fn series(measured: &Measured) -> Vec<Series> {
 }
 
 /// Of one panel: as wide as a telephone, so that its letters stay legible there.
-pub(super) const WIDTH: f64 = 400.0;
-pub(super) const HEIGHT: f64 = 340.0;
+pub(crate) const WIDTH: f64 = 400.0;
+pub(crate) const HEIGHT: f64 = 340.0;
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 30.0;
 const TOP: f64 = 26.0;
@@ -80,7 +80,7 @@ const COLORS: [(&str, &str); 14] = [
 ];
 
 /// The rules for what [`panel`] and the legend draw.
-pub(super) fn style() -> String {
+pub(crate) fn style() -> String {
     let mut style = String::from(
         ".plot{--grid:#e4e1da;--ink:#1d1c1a;--soft:#6a6760}\
          .plot text{font:11px ui-sans-serif,system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;fill:var(--soft)}\
@@ -150,7 +150,7 @@ impl Axis {
 }
 
 /// One plot as the inside of an `<svg>`, its upper left corner at 0, 0.
-pub(super) fn panel(all: &[Series], quantity: Quantity) -> String {
+pub(crate) fn panel(all: &[Series], quantity: Quantity) -> String {
     let value = |point: &(f64, f64, f64)| match quantity {
         Quantity::Time => point.1,
         Quantity::Rate => point.2,
@@ -260,7 +260,7 @@ fn spread_out(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64, f64)> {
 }
 
 /// A file of its own: both panels beside each other for each adapter, and what the numbers stand for.
-pub(super) fn svg(all: &[Measured]) -> String {
+pub fn svg(all: &[Measured]) -> String {
     const GAP: f64 = 30.0;
     const LINE: f64 = 17.0;
     let width = 2.0 * WIDTH + GAP;
@@ -312,7 +312,7 @@ pub(super) fn svg(all: &[Measured]) -> String {
 }
 
 /// Of the legend: the number in the line's color, and the name.
-pub(super) fn legend(all: &[Series]) -> String {
+pub(crate) fn legend(all: &[Series]) -> String {
     let mut html = String::from("<ol class=\"plot systems\">\n");
     for (number, series) in all.iter().enumerate() {
         let _ = writeln!(
@@ -365,7 +365,7 @@ fn plain(decade: i32) -> String {
 }
 
 /// Text within HTML or XML.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

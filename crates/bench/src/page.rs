@@ -2,15 +2,14 @@
 
 use std::fmt::Write;
 
-use super::chart::{self, HEIGHT, Quantity, WIDTH, escaped};
-use super::measure::{Measured, Outcome, Size, grouped};
-use super::text::{rate, three_digits};
+use crate::chart::{self, HEIGHT, Quantity, WIDTH, escaped};
+use crate::numbers::{grouped, rate, three_digits};
+use crate::{Measured, Outcome, Size};
 
-/// The look of the other page.
-const STYLE: &str = include_str!("../verify/page.css");
-const OWN_STYLE: &str = include_str!("page.css");
+const STYLE: &str = include_str!("page.css");
 
-pub(super) fn html(what: &str, all: &[Measured]) -> String {
+/// The page about the measurements of `what`. `style` is the style sheet that it shares with other pages.
+pub fn html(what: &str, style: &str, all: &[Measured]) -> String {
     let title = match what {
         "scan" => "Scans of n words".to_owned(),
         "reduction" => "Sums of n words".to_owned(),
@@ -20,7 +19,7 @@ pub(super) fn html(what: &str, all: &[Measured]) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>shaderlint bench {0}</title>\n\
-         <style>\n{STYLE}\n{OWN_STYLE}\n{1}</style>\n</head>\n<body>\n<header class=\"top\"><div>\
+         <style>\n{style}\n{STYLE}\n{1}</style>\n</head>\n<body>\n<header class=\"top\"><div>\
          <p class=\"program\">shaderlint bench {0}</p><h1>{2}</h1></div></header>\n<main>\n",
         escaped(what),
         chart::style(),

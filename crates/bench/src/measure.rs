@@ -10,9 +10,8 @@ use shaderlint_verify::run::{
     Adapter, Data, Device, Mismatch, Mode, Overrun, Ready, RunError, Spread, probe_waves, sample_words,
 };
 
-use super::systems::{System, are_sums};
-use crate::support::progress::Progress;
-use crate::support::source_text::legible;
+use crate::numbers::grouped;
+use crate::system::{System, are_sums, legible};
 
 /// Timed runs of each system, after some that are not.
 const RUNS: u32 = 15;
@@ -22,7 +21,7 @@ const CPU_RUNS: u32 = 5;
 
 /// What an adapter showed.
 #[derive(Debug, Serialize)]
-pub(super) struct Measured {
+pub struct Measured {
     pub adapter: String,
     pub backend: String,
     pub driver: String,
@@ -35,7 +34,7 @@ pub(super) struct Measured {
 
 /// One n.
 #[derive(Debug, Serialize)]
-pub(super) struct Size {
+pub struct Size {
     pub n: u64,
     /// Which row the others are compared with.
     pub yardstick: Option<String>,
@@ -43,7 +42,7 @@ pub(super) struct Size {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub struct Row {
     pub system: String,
     #[serde(skip)]
     pub is_yardstick: bool,
@@ -61,7 +60,7 @@ pub(super) struct Row {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Outcome {
+pub enum Outcome {
     /// The result is the CPU's.
     Right,
     /// It is not.
@@ -76,7 +75,7 @@ pub(super) enum Outcome {
 
 /// Milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Time {
+pub struct Time {
     pub median: f64,
     pub fastest: f64,
     pub slowest: f64,
@@ -122,11 +121,15 @@ impl Measured {
     }
 }
 
-pub(super) struct Measurement<'a> {
+/// Hears what is done, and of what.
+pub type Step<'a> = &'a dyn Fn(&str, &str);
+
+/// The measurement of some systems on one adapter.
+pub struct Measurement<'a> {
     adapter: &'a Adapter,
     device: Result<Device, RunError>,
     systems: &'a [System],
-    progress: &'a Progress,
+    step: Step<'a>,
     measured: Measured,
     /// The system that does not end, and keeps the adapter from all others.
     busy_with: Option<String>,
@@ -152,8 +155,8 @@ impl Expected<'_> {
 }
 
 impl<'a> Measurement<'a> {
-    pub fn new(adapter: &'a Adapter, systems: &'a [System], progress: &'a Progress) -> Self {
-        progress.step(&adapter.info.name, "opening");
+    pub fn new(adapter: &'a Adapter, systems: &'a [System], step: Step<'a>) -> Self {
+        step(&adapter.info.name, "opening");
         let device = adapter.open();
         let waves = device
             .as_ref()
@@ -162,7 +165,7 @@ impl<'a> Measurement<'a> {
         Measurement {
             adapter,
             systems,
-            progress,
+            step,
             measured: Measured {
                 adapter: adapter.info.name.clone(),
                 backend: adapter.info.backend.clone(),
@@ -247,8 +250,8 @@ impl<'a> Measurement<'a> {
                 rows.push(row(system, Outcome::Failed, Some(&remark)));
                 continue;
             }
-            self.progress
-                .step(&format!("{}, n = {n}", self.measured.adapter), &system.name);
+            let of = format!("{}, n = {n}", self.measured.adapter);
+            (self.step)(&of, &system.name);
             let measured = match (&self.device, &data) {
                 (Ok(device), Ok(data)) => on_device(device, system, n, data, &mut expected),
                 (Err(error), _) | (_, Err(error)) => Err(error.clone()),
@@ -281,7 +284,7 @@ impl<'a> Measurement<'a> {
 
     /// The sequential scan, or the sequential sum.
     fn on_cpu(&self, words: &[u32], is_about_totals: bool) -> Row {
-        self.progress.step("CPU", "one element after the other");
+        (self.step)("CPU", "one element after the other");
         let mut cpu = Row {
             system: "cpu".to_owned(),
             is_yardstick: true,
@@ -381,7 +384,7 @@ fn on_device(
     }
     let plan = match system.linked.plan(n, device.max_groups()) {
         Ok(plan) => plan,
-        Err(error) => return Ok(row(system, Outcome::Failed, Some(&system.told(&error)))),
+        Err(error) => return Ok(row(system, Outcome::Failed, Some(&system.placed(&error)))),
     };
     let mut wrong = |ready: &Ready<'_>| -> Result<Option<String>, RunError> {
         if let Some(overrun) = ready.overrun(device)? {
@@ -453,35 +456,18 @@ fn differing(wrong: Mismatch, computes: Computes, n: u64) -> String {
     )
 }
 
-/// `100,000`
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use shaderlint_verify::run::adapters;
 
-    use super::super::systems::systems;
     use super::*;
-    use crate::cli::SourceArgs;
+    use crate::built_in::{reductions, scans};
 
     #[test]
     fn after_a_loss_the_others_have_a_new_device() {
-        let systems = systems(Path::new("reduction"), &SourceArgs::default()).unwrap();
-        let progress = Progress::new(true);
+        let systems = reductions().unwrap();
         for adapter in adapters() {
-            let mut measurement = Measurement::new(&adapter, &systems, &progress);
+            let mut measurement = Measurement::new(&adapter, &systems, &|_, _| {});
             measurement.device.as_ref().unwrap().destroy();
             let size = measurement.at(1000);
             let outcomes: Vec<Outcome> = size.rows.iter().map(|row| row.outcome).collect();
@@ -494,10 +480,9 @@ mod tests {
 
     #[test]
     fn while_one_does_not_end_no_other_is_blamed() {
-        let systems = systems(Path::new("reduction"), &SourceArgs::default()).unwrap();
-        let progress = Progress::new(true);
+        let systems = reductions().unwrap();
         for adapter in adapters() {
-            let mut measurement = Measurement::new(&adapter, &systems, &progress);
+            let mut measurement = Measurement::new(&adapter, &systems, &|_, _| {});
             assert!(measurement.device.as_ref().unwrap().answers().is_ok() && !measurement.is_stuck());
             measurement.busy_with = Some("forever".to_owned());
             assert!(measurement.is_stuck());
@@ -510,10 +495,9 @@ mod tests {
 
     #[test]
     fn what_there_is_no_room_for_is_a_row() {
-        let systems = systems(Path::new("scan"), &SourceArgs::default()).unwrap();
-        let progress = Progress::new(true);
+        let systems = scans().unwrap();
         for adapter in adapters() {
-            let mut measurement = Measurement::new(&adapter, &systems, &progress);
+            let mut measurement = Measurement::new(&adapter, &systems, &|_, _| {});
             let rows = &measurement.at(1 << 60).rows;
             assert_eq!(rows.len(), systems.len());
             for row in rows {
