@@ -24,10 +24,19 @@ macro_rules! suites {
 }
 
 suites! {
+    chosen_elements
     claims
+    device_order
+    equivalence
+    equivalence_of_atomics
+    other_threads
+    outside_of_resources
     soundness
     soundness_of_defects
+    statements
+    unfollowed_code
     unknown_names
+    unknown_types
 }
 
 fn folder() -> PathBuf {
