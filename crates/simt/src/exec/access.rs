@@ -1,4 +1,4 @@
-//! Accesses to memory that threads share: where they are in the text, and where two of them met.
+//! Accesses to memory that threads share: where they are in the text, and where two of them meet.
 
 use std::num::NonZeroU32;
 
@@ -14,21 +14,21 @@ use crate::terms::column::{Column, Mask};
 use crate::terms::sample::Inputs;
 use crate::terms::value::{Op, Value};
 
-/// Pairs of values written at the same two places that are compared.
+/// How often the accesses at two places are checked for a race.
 const MAX_ASKED: u32 = 64;
 
-/// Under which two accesses happen.
+/// The condition under which two accesses happen.
 #[derive(Default)]
 struct Condition {
     guard: Option<Value>,
-    /// The one that is told: the innermost in the text.
+    /// The condition that the report names: the innermost in the text.
     said: Option<Under>,
-    /// What the host is supposed to set.
+    /// What the host is assumed to set.
     within: Within,
 }
 
 impl<O: Observer> Machine<'_, O> {
-    /// A new site for an access at `span`, in the current pass of the innermost loop.
+    /// A new site for an access at `span`, in the current iteration of the innermost loop.
     pub fn site(&mut self, span: Span) -> u32 {
         let shared_guard = self.shared_guard();
         self.sites.push(Site {
@@ -58,8 +58,8 @@ impl<O: Observer> Machine<'_, O> {
         fences
     }
 
-    /// A number for the guard that all active threads share. A guard that perhaps no input meets has none, unless the inputs of the run
-    /// are numbers.
+    /// A number for the guard that all active threads share. A guard that may hold for no input has none, unless the
+    /// inputs of the run are numbers.
     fn shared_guard(&mut self) -> Option<NonZeroU32> {
         let is_of_numbers = self.mode == RunMode::Numbers;
         match self.state.guard.uniform(self.state.active)?.clone() {
@@ -72,9 +72,9 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The accesses of one evaluation at `site`, to the memory of groupshared arrays or that of resources.
+    /// The accesses of one evaluation at `site`, to groupshared memory or to resources.
     pub fn touches(&mut self, site: u32, on_device: bool) -> Touches {
-        // A barrier that only some inputs lead to orders nothing for the others.
+        // A barrier that only some inputs reach orders nothing for the others.
         let state = &self.state;
         let at_barrier = if on_device {
             &state.barriers.device_guard
@@ -102,8 +102,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Whether this condition, one for all threads, holds for all inputs that lead any thread here: such as that of a barrier
-    /// which stands before.
+    /// Whether this condition, the same for all threads, holds for all inputs that lead any thread here. An example
+    /// is the guard of an earlier barrier.
     pub fn leads_here(&self, condition: &Value) -> bool {
         let (guard, active) = (&self.state.guard, self.state.active);
         let needs = |guard: &Value| self.terms.needs(guard, condition);
@@ -114,7 +114,7 @@ impl<O: Observer> Machine<'_, O> {
             }
     }
 
-    /// The element of an array that a cell belongs to; of arrays in arrays, all elements are counted in order.
+    /// The element of an array that a cell belongs to. In arrays of arrays, elements are numbered consecutively.
     pub fn element_of(&self, array: GlobalId, cell: u32) -> u32 {
         let global = self.shader.globals.get(array.0 as usize);
         let mut element = global.map(|global| &global.ty);
@@ -125,7 +125,7 @@ impl<O: Observer> Machine<'_, O> {
         cell / components.max(1) as u32
     }
 
-    /// Cells of an element, one at least.
+    /// How many cells an element has; at least one.
     pub fn components_of_element(&self, array: GlobalId) -> usize {
         let ty = self.shader.globals.get(array.0 as usize).map(|global| &global.ty);
         let components = match ty {
@@ -136,15 +136,15 @@ impl<O: Observer> Machine<'_, O> {
         components.max(1)
     }
 
-    /// The innermost condition around of which it is not known whether it holds for all that take part.
+    /// The innermost condition around that is not known for all threads that take part.
     fn uncertain_condition(&self) -> Option<(Span, bool)> {
         let mut partings = self.paths.partings.iter().rev();
         let uncertain = partings.find(|parting| !parting.perhaps.is_empty())?;
         Some((uncertain.span, uncertain.holds))
     }
 
-    /// Whether the one thread read before it handed its wave a value, and the other wrote after that. What is written may
-    /// be made of what was read, so that there is no race; nothing is proved either way.
+    /// Whether one thread read before it handed its wave a value, and the other wrote after that. The value written
+    /// may depend on the value read, in which case there is no race; nothing is proved either way.
     fn is_ordered_by_wave(&self, conflict: &Conflict) -> bool {
         let Conflict { first, second, .. } = *conflict;
         let exchanges = |touch: Touch| Some(self.sites.get(touch.site as usize)?.exchanges);
@@ -152,10 +152,12 @@ impl<O: Observer> Machine<'_, O> {
         !conflict.first_writes && wave(first) == wave(second) && exchanges(first) < exchanges(second)
     }
 
-    /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
+    /// Handles two threads that meet on a cell: reports a race where both accesses are certain, and otherwise only
+    /// drops the proof.
     ///
-    /// The values are what a write leaves and what it found there. Whether they differ is asked only where that decides,
-    /// and of two places only so often: values that were not seen to are not each time.
+    /// The values are what a write leaves and what it found there. They are compared only where the comparison
+    /// decides, and only a limited number of times per pair of places: values that were not seen to differ are not
+    /// compared each time.
     pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, values: Option<&[Value; 2]>) {
         self.report.unproved = true;
         self.forget_reads(array, Some(conflict.cell));
@@ -205,7 +207,7 @@ impl<O: Observer> Machine<'_, O> {
             second_access.around = around(self, second);
             let mut given = condition.within.atoms;
             if condition.guard.is_none() {
-                // That all threads have stayed is no condition of either.
+                // That all threads have stayed is no condition of either access.
                 given.extend(self.state.stays.iter().copied());
             }
             let race = Race {
@@ -230,7 +232,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Keeps the places of two accesses that no barrier is known to order.
+    /// Records the places of two accesses that no barrier is known to order.
     pub fn leave_unsettled(&mut self, first: u32, second: u32) {
         let place = |site: u32| self.sites.get(site as usize).map(|site| site.span);
         if let (Some(first), Some(second)) = (place(first), place(second)) {
@@ -240,7 +242,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Keeps the place of the one that reads, if one does.
+    /// Records the place of the access that reads, if exactly one does.
     fn note_unordered(&mut self, array: GlobalId, conflict: &Conflict) {
         let reader = match (conflict.first_writes, conflict.second_writes) {
             (true, false) => conflict.second,
@@ -255,8 +257,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The condition under which these accesses happen, of two threads at the most. `None` where one is not known, or
-    /// where nothing says that both may hold at a time.
+    /// The condition under which these accesses happen, at most one for each of two threads. `None` if one of the
+    /// conditions is not known, or if nothing shows that both can hold at once.
     fn condition_of(&mut self, conditional: &[Touch]) -> Option<Condition> {
         let said = |condition: Option<(Span, bool)>, touch: &Touch| {
             let (condition, holds) = condition?;
@@ -279,7 +281,7 @@ impl<O: Observer> Machine<'_, O> {
             [one, other, ..] => {
                 let (guard, span) = self.guard_of(*one)?;
                 let (guard_of_other, span_of_other) = self.guard_of(*other)?;
-                // One may be such that all threads are within bounds, and the other that and more.
+                // One guard may say that all threads are within bounds, and the other guard that and more.
                 let (within, said) = if let Some(within) = self.within_bounds(&[&guard, &guard_of_other]) {
                     (within, None)
                 } else if let Some(within) = self.within_bounds_of(&guard, &guard_of_other) {
@@ -298,8 +300,9 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The seed of inputs for which the condition holds and the two accesses are a race: a write of what is there already
-    /// changes nothing for anybody, and two writes whose values are not understood may well be of one value.
+    /// The seed of inputs for which the condition holds and the two accesses race. A write of the value that is
+    /// already there changes nothing for any thread, and two writes of values that are not understood may write one
+    /// value.
     fn seed_of_race(
         &self,
         condition: &Condition,
@@ -316,7 +319,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Whether it may still be asked of accesses at these two places whether they race: each time takes its time.
+    /// Whether the run may still check accesses at these two places for a race: each check takes time.
     fn may_ask(&mut self, places: (GlobalId, Span, Span)) -> bool {
         let asked = self.report.asked.entry(places).or_default();
         let is_answered = *asked >= MAX_ASKED || self.report.race_places.contains(&places);
@@ -324,7 +327,7 @@ impl<O: Observer> Machine<'_, O> {
         !(is_answered || self.is_exhausted())
     }
 
-    /// The condition under which an access happens, and the innermost one in the text.
+    /// The condition under which an access happens, and the innermost uncertain condition in the text.
     fn guard_of(&self, touch: Touch) -> Option<(Value, Option<(Span, bool)>)> {
         let site = self.sites.get(touch.site as usize)?;
         Some((site.guard.at(usize::from(touch.thread)).clone(), site.condition))

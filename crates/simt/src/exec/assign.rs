@@ -10,7 +10,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     pub fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
         self.spend(target.span)?;
         if let ExprKind::Local(local) = &target.kind {
-            // Perhaps another resource from here on, and perhaps not for all.
+            // The variable may stand for another resource from here on, perhaps only for some threads.
             self.state.frame.aliases.remove(local);
             O::assigns_part(self, *local);
         }
@@ -47,7 +47,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let new = self.convert(&new, &value.ty, &target.ty);
         self.suppose_within(target.span);
         self.store(&place, &new, target.span)?;
-        // Threads that each have a sum of their own have no total.
+        // Where each thread has its own sum, there is no total.
         let is_of_all = |column: &Column| column.uniform(self.state.active).is_some();
         if let ExprKind::Local(local) = target.kind
             && new.iter().all(is_of_all)
@@ -57,7 +57,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(new)
     }
 
-    /// An assignment to what is not understood. Of which type its value is, is not known either.
+    /// An assignment to an expression that is not understood. The type of its value is not known either.
     pub fn change_part(&mut self, target: &'a Expr, operator: &str, value: &[Column]) -> Run<Vec<Column>> {
         match self.assign_part(target, operator, value)? {
             Some(()) => Ok(self.not_known(1)),

@@ -1,10 +1,10 @@
-//! Barriers that a kernel does not have: what it would be with them.
+//! Runs a kernel as if it had barriers that its text does not have.
 //!
-//! A barrier that stands under a condition which threads do not share is no barrier. Where the condition is ended before it
-//! and tested anew behind it, every thread comes to it: `if (c) { a; b; }` is `if (c) { a; } barrier; if (c) { b; }`, with
-//! what `c` came to kept. The lock-step run makes the statements of `a` for all threads before those of `b`, so it is that
-//! kernel's run too if it counts a barrier between them, as long as all threads are at the statement around: which is
-//! asked where it begins, as it is of a barrier.
+//! A barrier under a condition that threads do not share is no barrier. If the condition ends before it and is tested
+//! anew after it, every thread reaches it: `if (c) { a; b; }` becomes `if (c) { a; } barrier; if (c) { b; }`, with
+//! the value of `c` kept. The lock-step run executes the statements of `a` for all threads before those of `b`. So it
+//! is that kernel's run too if it counts a barrier between them, as long as all threads are at the enclosing
+//! statement. The run checks that where the statement begins, as it does for a barrier.
 
 use std::rc::Rc;
 
@@ -15,20 +15,20 @@ use crate::exec::{Machine, Run};
 use crate::terms::column::Mask;
 use crate::terms::value::Value;
 
-/// Places at which the whole group is supposed to wait.
+/// Places at which the whole group is assumed to wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Supposed {
-    /// Statements before which it does.
+    /// Statements before which it waits.
     pub before: Vec<Span>,
-    /// What is assigned to, where it does between what the assignment reads and what it writes.
+    /// Targets of assignments: it waits between what the assignment reads and what it writes.
     pub within: Vec<Span>,
-    /// The statements around these places, or such a statement itself, to which all threads have to come together. Between
-    /// the two there are blocks and conditions without an `else`, and nothing is left early.
+    /// The enclosing statements of these places, or such a statement itself, that all threads have to reach together.
+    /// Between the two there are only blocks and conditions without an `else`, and nothing leaves early.
     pub wholes: Vec<Span>,
 }
 
 impl<O: Observer> Machine<'_, O> {
-    /// Before a statement.
+    /// Called before each statement.
     pub fn suppose_before(&mut self, statement: Span) -> Run<()> {
         let Some(supposed) = self.assuming.supposed else {
             return Ok(());
@@ -45,7 +45,7 @@ impl<O: Observer> Machine<'_, O> {
         Ok(())
     }
 
-    /// Between what an assignment reads and what it writes.
+    /// Called between what an assignment reads and what it writes.
     pub fn suppose_within(&mut self, target: Span) {
         if self
             .assuming
@@ -56,8 +56,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Whether a supposed barrier may be among statements that are not followed: by which inputs threads come to it there
-    /// was not asked.
+    /// Whether an assumed barrier may be among statements that are not followed: nothing checks for which inputs
+    /// threads reach it there.
     pub fn may_hold_supposed(&self, statements: &[Stmt], span: Span) -> bool {
         self.assuming.supposed.is_some_and(|supposed| {
             let is_inside = |whole: &Span| span.start <= whole.start && whole.end <= span.end;

@@ -1,4 +1,4 @@
-//! What a run takes to be so.
+//! What a run assumes.
 
 use std::collections::BTreeSet;
 
@@ -11,30 +11,30 @@ use crate::facts::kernel::Kernel;
 use crate::terms::Terms;
 use crate::waves::Waves;
 
-/// What a run takes to be so.
+/// What a run assumes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Assumptions<'s> {
-    /// Resources that are seen through windows.
+    /// Resources that are modelled through windows.
     pub windows: &'s [(GlobalId, u32)],
-    /// It is the first group: where elements are counted by `SV_DispatchThreadID`, it is the only one.
+    /// The run is of the first group: where `SV_DispatchThreadID` counts elements, of the only group.
     pub is_first_group: bool,
-    /// Reads of groupshared memory that may find anything.
+    /// Reads of groupshared memory that may return any value.
     pub finds_anything: Option<&'s BTreeSet<Read>>,
     /// Barriers that the kernel does not have.
     pub supposed: Option<&'s Supposed>,
-    /// Nothing but defects is looked for.
+    /// The run looks for defects only.
     pub defects_alone: bool,
-    /// Long loops in which the threads do nothing together are not followed to their end.
+    /// The run does not follow long loops to their end if the threads do nothing together in them.
     pub skims: bool,
 }
 
 impl<'s> Assumptions<'s> {
-    /// The same of a run that leaves nothing out.
+    /// The same assumptions for a run that leaves nothing out.
     pub fn to_the_full(self) -> Assumptions<'s> {
         Assumptions { skims: false, ..self }
     }
 
-    /// The kernel is run as it is: not through windows, and with no read taken to find anything.
+    /// Whether the kernel runs as it is: without windows, and with no read assumed to return any value.
     pub fn is_of_kernel_itself(self) -> bool {
         self.windows.is_empty() && self.finds_anything.is_none()
     }

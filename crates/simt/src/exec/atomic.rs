@@ -1,4 +1,4 @@
-//! Atomics: on cells of groupshared arrays, and on elements of resources.
+//! Atomics on cells of groupshared arrays and on elements of resources.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ use crate::terms::operator::Operator;
 use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 
-/// What an atomic is made on.
+/// What an atomic operates on.
 pub(crate) struct Cell<'c> {
-    /// Or a groupshared variable.
+    /// A resource or a groupshared variable.
     pub resource: GlobalId,
     pub index: &'c [Column],
     pub component: u32,
-    /// As of [`AtomicAccess`].
+    /// As in [`AtomicAccess`].
     pub supposed: &'c BTreeSet<String>,
 }
 
@@ -32,27 +32,27 @@ pub(crate) struct Cell<'c> {
 struct OnShared<'c> {
     array: GlobalId,
     name: Option<Symbol>,
-    /// By thread, the first of the components that it is on, and which of these.
+    /// By thread: the first component of the element, and which of its components the atomic is on.
     base: &'c Column,
     component: u32,
-    /// By what it combines the amount with the cell, if that is known.
+    /// How it combines the amount with the cell, if that is known.
     operator: Option<Operator>,
     amount: &'c Column,
-    /// Its place in the history of atomics, in a run that keeps it.
+    /// Its step in the history of atomics, in a run that keeps the history.
     step: Option<&'c Value>,
     /// Some thread's cell is not known.
     is_somewhere: bool,
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Elements of type `ty` that a groupshared variable holds.
+    /// How many elements of type `ty` a groupshared variable holds.
     fn elements(&self, array: GlobalId, ty: &Type) -> u32 {
         let global = self.shader.globals.get(array.0 as usize);
         let all = global.map_or(0, |global| self.shader.components(&global.ty));
         u32::try_from(all / self.shader.components(ty).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// `count` columns of what atomics returned: the order in which the device serves them is its own.
+    /// `count` columns of results of atomics: the device chooses the order in which it serves them.
     pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
         let result = |_| {
             let event = self.atomic_event();
@@ -61,13 +61,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         (0..count).map(result).collect()
     }
 
-    /// A number for an atomic of which it is told what it finds.
+    /// A number for an atomic that returns what it finds.
     fn atomic_event(&mut self) -> u32 {
         self.state.events += 1;
         self.record_device_event(Step::Atomic)
     }
 
-    /// What each thread found by an atomic, which is this step if it is one on groupshared memory.
+    /// What an atomic returns to each thread. `step` is its step, if it is on groupshared memory.
     fn atomic_result(&mut self, event: u32, source: Source, step: Option<&Value>) -> Column {
         O::found(self, source);
         Column::from_fn(self.lanes, |thread| {
@@ -130,7 +130,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         let mut threads = self.state.active.threads();
         let is_somewhere = number.is_some() && threads.any(|thread| base.at(thread).known().is_none());
-        // Of cells that are not known nothing is proved, only whether partial results were there is still asked.
+        // Nothing is proved about cells that are not known; the run only still checks for partial results in
+        // them.
         let is_followed = self.keeps_steps && (!is_somewhere || self.observer.follows_results());
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         let step = number.filter(|_| is_followed).map(|number| {
@@ -161,14 +162,14 @@ impl<'a, O: Observer> Machine<'a, O> {
             is_somewhere,
         };
         if self.observer.is_trying() {
-            // What is found of atomics is claims: a candidate with one is not taken for what the atomic adds up.
+            // Claims report atomics. A candidate with an atomic must not stand for what the atomic adds up.
             self.state.events += 1;
         }
         self.change_cells(made, target.span);
         self.store_old_value(out, event, source, step.as_ref())
     }
 
-    /// What an atomic on a groupshared variable leaves there.
+    /// Writes the result of an atomic on a groupshared variable.
     fn change_cells(&mut self, mut made: OnShared<'_>, span: Span) {
         let OnShared { array, base, .. } = made;
         let site = self.site(span);
@@ -181,7 +182,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             number.and_then(|number| self.state.shared[number].combined_by(interval, made.operator));
         let of_shared = number.map(|number| &self.state.shared[number]);
         let is_blurred = of_shared.is_some_and(|array| array.is_blurred(interval));
-        // Atomics beside each other are no race.
+        // Two atomics on one cell do not race.
         if (is_blurred || made.is_somewhere) && of_shared.is_some_and(|array| array.is_written_in(interval)) {
             self.leave_unsettled(site, site);
         }
@@ -197,7 +198,8 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
         }
         if made.is_somewhere {
-            // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
+            // Any thread may come last, so any cell may hold anything now. This is done once, not once a
+            // thread.
             let number_left = self.state.atomics.left;
             let shared = &mut self.state.shared[number];
             for (cell, slot) in (0..).zip(shared.cells_mut()) {
@@ -207,7 +209,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 };
             }
             shared.blur(interval);
-            // What adds nothing only reads.
+            // An atomic that adds nothing only reads.
             if made.operator == Some(Operator::Add) && *made.amount != Column::ZERO {
                 self.note_data_dependent(number, touches, base, made.component);
             }
@@ -216,7 +218,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// What one thread's atomic leaves in a cell of the groupshared array of this number.
+    /// Writes what one thread's atomic leaves in a cell of the groupshared array with this number.
     fn change_cell(&mut self, made: &OnShared<'_>, number: usize, cell: u32, touch: Touch) {
         let thread = touch.thread as usize;
         let (cells, tracks) = self.state.shared[number].open();
@@ -229,7 +231,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             (Some(operator), _) if touch.definite || *self.state.guard.at(thread) == self.state.staying => {
                 self.terms.combine(operator, slot, made.amount.at(thread))
             }
-            // Where it is not made it is as if it changed nothing.
+            // Where the thread does not make the atomic, that is as if it changed nothing.
             (Some(operator), Some(_)) => {
                 let nothing = Value::Known(operator.identity());
                 let guard = self.state.guard.at(thread);
@@ -239,7 +241,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             (None, Some(step)) => self.terms.left_by(step, self.state.atomics.left, cell),
             (_, None) => self.terms.fresh(),
         };
-        // One that adds nothing has written, too.
+        // An atomic that adds nothing writes as well.
         let is_unwritten =
             |value: &Value| { made.name }.is_some_and(|name| self.terms.is_uninitialised(value, name, cell));
         if old.as_ref() == Some(&*slot) && is_unwritten(slot) {
@@ -247,7 +249,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let conflict = track.write(cell, self.state.barriers.interval, touch, false);
         if let Some(old) = old.filter(|_| self.mode == RunMode::Numbers) {
-            // Whatever it adds, whoever else writes undoes it.
+            // Whatever the atomic adds, a write by another thread undoes it.
             let new = self.terms.fresh();
             O::accessed_cell(self, made.array, cell, touch, Some([old, new]));
         }
@@ -261,7 +263,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// An atomic on a component of a resource's element: with what names it, and the call.
+    /// An atomic on a component of a resource's element.
     pub fn atomic_on_device(
         &mut self,
         name: &str,
@@ -288,7 +290,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         for operand in inputs {
             let value = self.eval(operand)?;
-            // The greatest of signed numbers is another.
+            // The maximum of signed numbers is another operation than that of unsigned ones.
             let named = match name {
                 "InterlockedMin" | "InterlockedMax" => &format!("{name} of {:?}", operand.ty),
                 name => name,
@@ -319,8 +321,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.store_old_value(out, event, source, None)
     }
 
-    /// A counter's method, `Append` or `Consume`, that gives `count` components: what the device does, in an order of its
-    /// own.
+    /// A counter's method, `Append` or `Consume`, that returns `count` components: the device does it in an order of
+    /// its own.
     pub fn count_on_device(
         &mut self,
         name: &str,
@@ -362,14 +364,15 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(self.atomic_results(count, source))
     }
 
-    /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
+    /// Wraps `operand` as what the operation `name` does with it to a resource, so that it differs from a plain
+    /// store.
     pub fn named(&mut self, name: &str, operand: &Column) -> Column {
         let text = self.terms.symbol(name);
         let op = Op::Opaque { text, component: 0 };
         self.map_all(&[operand], |terms, values| terms.apply(op, values))
     }
 
-    /// Stores a value that an atomic may have found into its out argument.
+    /// Stores what an atomic returns into its out argument, if there is one.
     fn store_old_value(
         &mut self,
         out: Option<&'a Expr>,
@@ -384,12 +387,12 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.store_found(out, &[old])
     }
 
-    /// Stores what an atomic found into its out argument.
+    /// Stores the old value into the atomic's out argument.
     fn store_found(&mut self, out: Option<&'a Expr>, old: &[Column]) -> Run<Vec<Column>> {
         if let Some(out) = out {
             let place = self.place(out)?;
             if matches!(place.root, Root::Value(_) | Root::Unknown) {
-                // What becomes of it there is not seen.
+                // The run does not see what becomes of the value there.
                 for old in old {
                     O::uses(self, old);
                 }
@@ -400,7 +403,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// The operator by which an atomic combines its operand with the cell, whose type both have.
+/// The operator by which an atomic combines its operand with the cell; both have the type `cell`.
 pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
     if !matches!(cell, Scalar::Int | Scalar::Uint) {
         return None;
@@ -416,7 +419,7 @@ pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
     }
 }
 
-/// How the amount is written among what an atomic takes.
+/// How the source writes the amount of an atomic.
 fn quantity(inputs: &[Expr]) -> Quantity {
     inputs.first().map_or(Quantity::Figures, Quantity::of)
 }
@@ -432,7 +435,7 @@ fn is_in(place: &Expr, variable: GlobalId) -> bool {
     }
 }
 
-/// The operands of an atomic after its place: what goes in, and where the old value goes.
+/// The operands of an atomic after its place: the inputs, and the target of the old value.
 fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
     let inputs = if name.starts_with("InterlockedCompare") {
         2

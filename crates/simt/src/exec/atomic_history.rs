@@ -1,25 +1,28 @@
-//! Atomics on groupshared memory, step by step: what one of them finds is a matter of all that may come before it.
+//! Atomics on groupshared memory, step by step: what an atomic finds depends on all that may come before it.
 //!
 //! # Why equal terms are equal values
 //!
 //! "Atomic operations … are serialized in an undefined order" (D3D11.3 functional spec 7.14.2). What the atomics of a
-//! barrier interval find in an array, and leave there, is a function of the order in which the device serves them and of
-//! two things: what the cells held before; and the atomics of each thread, in its order, with their operation, cell,
-//! operands and the condition under which it makes them. One call by all threads that are there is a *step*: the term of
-//! all this, and of the step before it in the interval. What a thread finds is a term of the step, and so is what a cell
-//! holds after it, unless the operator tells that whatever the order ([`crate::exec::memory::Shared::combined_by`]). In whatever
-//! kernel a step is made, there are the same orders to choose from up to it.
+//! barrier interval find in an array, and leave there, is a function of the order in which the device serves them and
+//! of two things: what the cells held before; and the atomics of each thread, in its order, with their operation,
+//! cell, operands and the condition under which the thread makes them. One call by all threads that are there is a
+//! *step*: the term of all this, and of the step before it in the interval. What a thread finds is a term of the
+//! step. So is what a cell holds after the step, unless the operator fixes that for every order
+//! ([`crate::exec::memory::Shared::combined_by`]). In any kernel that makes a step, the device has the same orders to
+//! choose from up to that step.
 //!
-//! - *Later atomics of the interval* are not part of a step, though another thread's may be served before it. So where what
-//!   an atomic found has a part in what two kernels write, the rest of its interval has to be equal too:
-//!   [`are_served_alike`].
-//! - *Atomics on other arrays, and plain accesses*, are ordered with these by barriers and fences alone. An interval's first
-//!   step has none before it; fences are part of each step. Atomics whose results are told are also part of the history of device
-//!   memory ([`crate::terms::history`]), in the order in which a thread makes them.
-//! - *Two steps of one kernel may be one term*, as where a counter is reset and used again; what they find and leave may
-//!   differ. So what an atomic found has the number of the history with it, and so has its step; and what is left in a
-//!   cell has the number of the step among those of which the order tells what they leave. Steps whose results nobody is
-//!   told and that leave what every order does count in neither: other code may make others.
+//! - *Later atomics of the interval* are not part of a step, though the device may serve another thread's later
+//!   atomic first. So where what an atomic found has a part in what two kernels write, the rest of its interval has
+//!   to be equal too: [`are_served_alike`].
+//! - *Atomics on other arrays, and plain accesses*, are ordered with these by barriers and fences alone. An
+//!   interval's first step has no step before it; fences are part of each step. Atomics that return what they find
+//!   are also part of the history of device memory ([`crate::terms::history`]), in the order in which a thread makes
+//!   them.
+//! - *Two steps of one kernel may be one term*, for example where a counter is reset and used again; what they find
+//!   and leave may differ. So what an atomic found includes the number of the history, and so does its step. What is
+//!   left in a cell includes the number of the step among those steps for which the order determines what they leave.
+//!   Steps that return their results to no thread and leave the same under every order count in neither number: other
+//!   code may make other such steps.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -36,35 +39,35 @@ use crate::terms::{Term, Terms};
 #[derive(Clone)]
 pub(crate) struct Steps {
     array: GlobalId,
-    /// The barrier interval of the last one.
+    /// The barrier interval of the last step.
     interval: u32,
-    /// The last one of each interval that has any.
+    /// The last step of each interval that has one.
     last: Vec<Value>,
 }
 
 /// An atomic that the active threads make.
 pub(crate) struct Made<'m> {
     pub name: &'m str,
-    /// Of the cell.
+    /// The type of the cell.
     pub ty: &'m Type,
     /// Index into the machine's groupshared variables.
     pub number: usize,
     pub base: &'m Column,
     pub component: u32,
     pub operands: &'m [Column],
-    /// The number of the history with it, where what it finds is told; else 0.
+    /// The number of the history with this atomic, if it returns what it finds; else 0.
     pub event: u32,
 }
 
 impl Steps {
-    /// The last one, if it was in this interval.
+    /// The last step, if it was in this interval.
     fn in_interval(&self, interval: u32) -> Option<&Value> {
         self.last.last().filter(|_| self.interval == interval)
     }
 }
 
 impl<O: Observer> Machine<'_, O> {
-    /// The step that this atomic is.
+    /// Makes the step for this atomic and appends it to the history of its array.
     pub fn atomic_step(&mut self, made: &Made<'_>) -> Value {
         let shared = &self.state.shared[made.number];
         let (array, interval) = (shared.global, self.state.interval_of(shared));
@@ -135,14 +138,14 @@ impl<O: Observer> Machine<'_, O> {
 }
 
 impl Terms {
-    /// What a step leaves in a cell, which is the so many-th of which the order tells that.
+    /// What a step leaves in a cell. `number` is the step's number among those for which the order determines that.
     pub fn left_by(&mut self, step: &Value, number: u32, cell: u32) -> Value {
         let text = self.symbol("what an atomic leaves");
         let of = [cell, number].map(Value::Known).into_iter().chain([step.clone()]);
         self.apply(Op::Opaque { text, component: 0 }, &of.collect::<Vec<_>>())
     }
 
-    /// The steps up to these, of their intervals.
+    /// These steps and all before them in their intervals.
     fn steps_up_to<'s>(&self, last: impl Iterator<Item = &'s Value>) -> FxHashSet<Value> {
         let mut all = FxHashSet::default();
         for step in last {
@@ -161,8 +164,7 @@ impl Terms {
     }
 }
 
-/// Whether the atomics of two kernels are the same in each interval of which what one of them found has a part in these
-/// values.
+/// Whether two kernels make the same atomics in each interval where an atomic's result has a part in these values.
 pub(crate) fn are_served_alike<'v>(
     terms: &Terms,
     steps: [&[Steps]; 2],

@@ -1,36 +1,36 @@
-//! Windows: a group's own stretch of a resource, seen as if it were groupshared memory.
+//! Windows: a group's own stretch of a resource, modelled as if it were groupshared memory.
 //!
-//! Ladders also run over a `RWStructuredBuffer`, with barriers that order device memory at each rung. To the rest of
-//! the engine what is loaded from such a resource may have been written by anybody. For them a kernel is run once
-//! more, in a [`View`] of it: resources that it both loads and stores are arrays there, and an index into one is seen
-//! relative to where the group's elements begin. From this run only collectives are taken, no defects; the first run
-//! treats the resources as ever.
+//! Ladders also run over a `RWStructuredBuffer`, with barriers that order device memory at each rung. The rest of the
+//! engine assumes that any thread of the device may have written what is loaded from such a resource. So such a
+//! kernel runs once more, in a [`View`] of it: resources that it both loads and stores are arrays there, and an index
+//! into one is relative to where the group's elements begin. This run yields only collectives, no defects; the first
+//! run treats the resources as always.
 //!
 //! # Why what is proved there holds
 //!
-//! - *Within the group.* "This storage class causes memory barriers and syncs to flush data across the entire GPU such
-//!   that other groups can see writes. Without this specifier, a memory barrier or sync will flush a UAV only within
-//!   the current group" (learn.microsoft.com, *Variable Syntax*, `globallycoherent`): within the group a barrier that
-//!   names device memory orders a resource as a barrier that names groupshared memory orders that. So the argument of
-//!   [`crate::exec::memory`] holds with the intervals that end at these barriers, and at these alone
-//!   ([`Machine::barrier`]). Where two threads meet in an interval nothing is proved, and nothing is reported either.
-//! - *Which cells.* All indices of the run that count are one and the same start plus a number, so that two of them are
-//!   one element exactly if the numbers are equal, whatever the start is. Any other index may be anywhere: a load there
-//!   gives a value of which nothing is known, a store leaves nothing known. A load from an element outside the window
-//!   gives a value of which nothing is known, too, and a store there changes nothing inside; where a candidate does
-//!   either it is none.
-//! - *Beginnings.* The cells begin as values of which nothing is known: whatever the host or a dispatch before left.
-//! - *Other groups.* The claim is about one group, whose elements no other one writes meanwhile. Where the start grows
-//!   with the group's number by `n`, the window is no longer than `n`: the windows of the groups of a row share no
-//!   element, and if all stores of the kernel are seen to lie in the window, the kernel itself sees to it that the
-//!   claim holds. Where that is not so nothing is claimed. Where the start is the same for all groups, several of them
-//!   would race whatever the kernel computes, so it can only be meant for one, and what is claimed is of that one.
-//!   Resources that are `globallycoherent` or changed by atomics are meant to be shared with other groups: of them
-//!   nothing is claimed.
-//! - *Other names.* Two globals are two resources, as everywhere in this crate; a kernel that hands the resource on to a
-//!   function or a variable is not looked at. The resource is as large as the indices need, as nothing but the host
-//!   knows better. A typed buffer (`RWBuffer<uint>`) is taken to have the 32-bit format its type names: those are the
-//!   ones that every device loads from.
+//! - *Within the group.* "This storage class causes memory barriers and syncs to flush data across the entire GPU
+//!   such that other groups can see writes. Without this specifier, a memory barrier or sync will flush a UAV only
+//!   within the current group" (learn.microsoft.com, *Variable Syntax*, `globallycoherent`). So within the group a
+//!   barrier that names device memory orders a resource as a barrier that names groupshared memory orders groupshared
+//!   memory. The argument of [`crate::exec::memory`] therefore holds with the intervals that end at these barriers,
+//!   and at these alone ([`Machine::barrier`]). Where two threads meet in an interval the run proves nothing, and
+//!   reports nothing either.
+//! - *Which cells.* Every index of the run that counts is the same start plus a number. Two of them name one element
+//!   exactly if the numbers are equal, whatever the start is. Any other index may be anywhere: a load there gives an
+//!   unknown value, and a store makes everything unknown. A load from an element outside the window gives an unknown
+//!   value, too, and a store there changes nothing inside; a candidate that does either is rejected.
+//! - *Initial values.* The cells begin as unknown values: the host or an earlier dispatch may have left anything.
+//! - *Other groups.* The claim is about one group whose elements no other group writes meanwhile. Where the start
+//!   grows with the group's number by `n`, the window is no longer than `n`: the windows of the groups of a row share
+//!   no element. If all stores of the kernel are seen to lie in the window, the kernel itself ensures what the claim
+//!   needs; otherwise nothing is claimed. Where the start is the same for all groups, several groups would race
+//!   whatever the kernel computes. Such a kernel can only be meant for one group, and the claim is about that group.
+//!   Resources that are `globallycoherent` or changed by atomics are meant to be shared with other groups: nothing is
+//!   claimed about them.
+//! - *Aliases.* Two globals are two resources, as everywhere in this crate; a kernel that hands the resource on to a
+//!   function or a variable is not considered. The resource is assumed to be as large as the indices need, as only
+//!   the host knows its size. A typed buffer (`RWBuffer<uint>`) is assumed to have the 32-bit format that its type
+//!   names: every device can load from those formats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,24 +51,25 @@ use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Part, Value};
 use crate::terms::{Term, Terms};
 
-/// Elements of a window, times threads: a group works on one or two elements a thread, or has as many in two halves.
+/// Elements of a window per thread: a group works on one or two elements a thread, or keeps that many in each of two
+/// halves.
 const ELEMENTS_A_THREAD: u32 = 4;
-/// Cells of a window at most.
+/// The largest number of cells of a window.
 const MAX_CELLS: u32 = 1 << 16;
-/// A start may grow with the group's number by this much: of the 65,535 groups of a row no two then meet by wrapping
-/// around.
+/// The largest step by which a start may grow with the group's number: then no two of the 65,535 groups of a row meet
+/// by wrapping around.
 const MAX_STEP: u32 = 1 << 16;
 
-/// A kernel as it is seen through windows.
+/// A kernel modelled through windows.
 pub(crate) struct View {
-    /// With the resources declared as groupshared arrays. What the functions say is as it was.
+    /// The resources are declared as groupshared arrays. The functions' bodies are unchanged.
     pub shader: Shader,
-    /// With the indices from one element to the next.
+    /// With the stride of the index from one element to the next.
     pub resources: Vec<(GlobalId, u32)>,
 }
 
 impl View {
-    /// `None` where no resource is both loaded and stored, or all such are used in ways that are not followed.
+    /// `None` if no resource is both loaded and stored, or if all such are used in ways that are not followed.
     pub fn new(kernel: Kernel<'_>) -> Option<View> {
         let Kernel { shader, entry } = kernel;
         let lanes = kernel.group()?.into_iter().product();
@@ -97,7 +98,7 @@ impl View {
     }
 }
 
-/// The window onto a resource as an array.
+/// The window onto a resource, as an array type.
 fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
     let global = shader.globals.get(resource.0 as usize)?;
     let Type::Resource(kind, element) = &global.ty else {
@@ -106,7 +107,7 @@ fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
     let element = match (kind, element) {
         (ResourceKind::RwByteAddressBuffer, _) => Arc::new(Type::Scalar(Scalar::Uint)),
         (ResourceKind::RwStructuredBuffer, Some(element)) => element.clone(),
-        // `unorm` and `snorm` do not keep what is stored.
+        // `unorm` and `snorm` formats change the value that is stored.
         (ResourceKind::RwBuffer, Some(element))
             if matches!(element.scalar(), Some(Scalar::Uint | Scalar::Int | Scalar::Float))
                 && !global
@@ -132,11 +133,11 @@ fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
 struct Uses {
     loaded: bool,
     stored: bool,
-    /// As a whole, by an atomic or by something that is not understood.
+    /// As a whole, by an atomic, or by something that is not understood.
     otherwise: bool,
 }
 
-/// What becomes of a place.
+/// What an expression does with a place.
 #[derive(Clone, Copy)]
 struct Access {
     loads: bool,
@@ -178,7 +179,7 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
             .and_then(|function| function.body.as_deref())
             .unwrap_or_default();
         let expressions = statements(body).flat_map(Stmt::expressions);
-        // A list of what is left, for trees may be deep.
+        // A work list rather than recursion, for trees may be deep.
         let mut left: Vec<(&Expr, Access)> = expressions.map(|expr| (expr, LOAD)).collect();
         while let Some((expr, access)) = left.pop() {
             let mut note = |global: &GlobalId, access| uses.entry(*global).or_default().add(access);
@@ -254,30 +255,30 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
     uses
 }
 
-/// What is known of a window while the kernel runs.
+/// What the run knows of a window.
 pub(crate) struct Window {
     resource: GlobalId,
-    /// Elements of its array.
+    /// The length of its array.
     elements: u32,
-    /// Indices from one element to the next.
+    /// The stride of the index from one element to the next.
     stride: u32,
     start: Option<Start>,
-    /// A store was seen that is not known to lie inside.
+    /// The run saw a store that may lie outside.
     strays: bool,
 }
 
 /// Where a window begins.
 struct Start {
-    /// What all indices have in common.
+    /// The terms that all indices have in common.
     parts: Vec<Part>,
     is_of_group: bool,
-    /// Elements up to where the next group's begin.
+    /// The number of elements up to where the next group's begin.
     reach: u32,
 }
 
 impl Window {
-    /// The element an index means, counted from the window's start; `None` where that is not known. The first index
-    /// that is fit to tell tells where the window begins.
+    /// The element that an index names, counted from the window's start; `None` if that is not known. The first
+    /// suitable index fixes where the window begins.
     fn element(&mut self, terms: &Terms, index: &Value) -> Option<u32> {
         let (parts, constant) = match index {
             Value::Known(word) => (Vec::new(), *word),
@@ -305,7 +306,8 @@ impl Window {
             .then_some(constant / self.stride)
     }
 
-    /// A start, if it is the same for all threads of a group and groups that differ in it share no element.
+    /// Takes these parts as the start, if they are the same for all threads of a group, and if groups whose starts
+    /// differ share no element.
     fn begin(&self, terms: &Terms, parts: Vec<Part>) -> Option<Start> {
         let mut step = None;
         for part in &parts {
@@ -360,7 +362,7 @@ impl Window {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Makes windows of arrays of a [`View`].
+    /// Turns the arrays of a [`View`] into windows.
     pub fn open_windows(&mut self, resources: &[(GlobalId, u32)]) {
         for (resource, stride) in resources {
             let Some(number) = self
@@ -400,8 +402,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.windows.iter_mut().find(|window| window.resource == resource)
     }
 
-    /// A store that is not known to lie inside of an array: into another group's window, perhaps. Whatever is probed is
-    /// run for itself, too.
+    /// Notes a store that may lie outside an array, perhaps in another group's window. Stores of a trial do not
+    /// count, since the trial's code also runs on its own.
     pub fn strays(&mut self, array: GlobalId) {
         let is_probing = self.observer.is_trying();
         if let Some(window) = self.window(array) {
@@ -409,7 +411,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// The elements of a resource at an index, in its window.
+    /// The place of a resource's elements at an index, in its window.
     pub fn place_in_window(&mut self, resource: GlobalId, index: &Column, size: Size) -> Place {
         O::uses_as_place(self, index);
         let active = self.state.active;
@@ -438,7 +440,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// Methods of a resource that is seen through a window.
+    /// Methods of a resource that is modelled through a window.
     pub fn method_of_window(
         &mut self,
         resource: GlobalId,
@@ -484,7 +486,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// The extents of the windows onto these resources. `None` where the elements of one are not known to be this group's.
+    /// The extents of the windows onto these resources. `None` if the elements of one of them may not be this
+    /// group's.
     pub fn window_extents(&self, resources: &[GlobalId], is_to_the_end: bool) -> Option<Vec<Extent>> {
         let used = self
             .windows
@@ -498,8 +501,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         extents.collect()
     }
 
-    /// Whether all groups find the same here. To take for a number what tells groups apart would hide that their windows
-    /// share elements.
+    /// Whether this atom is the same for all groups. An atom that differs between groups must not be replaced by a
+    /// number: that would hide that their windows share elements.
     pub fn is_same_for_all_groups(&self, atom: u32) -> bool {
         match self.terms.term(atom) {
             Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),

@@ -1,4 +1,4 @@
-//! Calls of functions: their bodies are run as they stand, with what is given copied in and out.
+//! Calls of functions: the run executes their bodies, and copies arguments in and out.
 
 use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Shader, Type};
 
@@ -90,7 +90,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.state.guard = guard;
         for (place, local, argument) in outs {
             let value = callee.locals.get(local.0 as usize).cloned().unwrap_or_default();
-            // Copied back in the argument's type, as a value goes in.
+            // Copied back in the argument's type, with the same conversion as on the way in.
             let value = match function.locals.get(local.0 as usize) {
                 Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
                 None => value,
@@ -108,14 +108,14 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(result)
     }
 
-    /// Active threads leave the function at hand: what it writes from here on is not theirs.
+    /// Active threads leave the current function: they do not make its later writes.
     pub fn note_exit(&mut self) {
         let exit = self.exit();
         self.state.frame.exits.push(exit);
     }
 
-    /// Active threads may have left the function at hand in statements that are not followed: its result is not known, nor
-    /// what else it leaves, nor who goes on.
+    /// Active threads may have left the current function in statements that are not followed. Its result is unknown
+    /// then, and so are its other outputs and the threads that go on.
     pub fn may_have_left(&mut self, unknown: impl Fn(&mut Self) -> Column) {
         let returns = self
             .function()
@@ -132,7 +132,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.state.guard = unknown(self);
     }
 
-    /// The active threads, and what the function at hand hands out if they leave it now.
+    /// The active threads, and the outputs of the current function if they leave it now.
     fn exit(&mut self) -> Exit {
         let function = self.state.frame.function;
         let statics = self.effects.of_function(self.shader, function).statics;
@@ -147,8 +147,9 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// Leaves in the outputs of a function that was called, and in statics, what each thread left there: at its end, if it
-    /// may be among those that came to it, or else at the last exit, where it was not at another one.
+    /// Sets the outputs of a called function, and the statics, to what each thread left there. A thread that may have
+    /// reached the end has the values at the end, except where it left at an exit. Any other thread has the values of
+    /// its last exit, except where it left at another one.
     fn settle_exits(&mut self, callee: &mut Frame, mut settled: Mask) {
         for exit in std::mem::take(&mut callee.exits).into_iter().rev() {
             let Exit {
@@ -188,14 +189,15 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// Whether a function has a loop, and all that it does is to compute values of each thread's own.
+    /// Whether a function has a loop and only computes values of each thread's own.
     fn is_long_aside(&mut self, id: FunctionId) -> bool {
         let effects = self.effects.of_function(self.shader, id);
         effects.repeats && effects.is_of_own_variables()
     }
 
-    /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is
-    /// touched that the function itself does not touch.
+    /// Runs `f`, if `doubtful`, as something that may not happen. The language says that arguments are copied in and
+    /// out, but compilers may pass them by reference; then a call touches nothing that the function itself does not
+    /// touch.
     pub fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.state.doubtful;
         self.state.doubtful |= doubtful;
@@ -205,7 +207,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// The parameters by which a function hands something out.
+/// The parameters through which a function returns values.
 fn outputs(shader: &Shader, function: FunctionId) -> impl Iterator<Item = LocalId> {
     let function = shader.functions.get(function.0 as usize);
     let parameters = function.into_iter().flat_map(|function| &function.parameters);

@@ -12,12 +12,12 @@ use crate::terms::column::{Column, Mask};
 
 /// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
 const LOOP_SHARE: u64 = BUDGET / 8;
-/// That of a loop in which the group meets: what is looked for may be in it.
+/// The share of a loop in which the group meets: such a loop may hold what the run looks for.
 const MEETING_SHARE: u64 = BUDGET / 2;
-/// The share of the atoms, where a run has come to its end by them before.
+/// The share of the run's atoms that one loop may use, where an earlier run ran out of atoms.
 const WORK_SHARE: usize = MAX_WORK / 8;
 
-/// What one arm of a branch left.
+/// The state at the end of one arm of a branch.
 struct ArmEnd {
     active: Mask,
     locals: Vec<Vec<Column>>,
@@ -26,7 +26,7 @@ struct ArmEnd {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Runs the arms of a branch, whose statement has this span.
+    /// Runs the arms of a branch; `span` is that of its statement.
     pub fn branch(
         &mut self,
         condition: &Column,
@@ -58,7 +58,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// Runs both arms of a branch whose condition is not known for all threads, and joins what they leave.
+    /// Runs both arms of a branch whose condition is not known for all threads, and joins their results.
     fn both_arms(&mut self, condition: &Column, span: Span, arms: [&'a [Stmt]; 2]) -> Run<()> {
         let (yes, no, maybe) = self.split(condition);
         let (then_guard, else_guard) = self.guards(condition, maybe);
@@ -111,7 +111,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     (true, true) => terms.or(a, b),
                     (true, false) => a.clone(),
                     (false, true) => b.clone(),
-                    // It took no part, or is gone: the arms' guards say nothing of it.
+                    // The thread took no part, or is gone: the arms' guards do not apply to it.
                     (false, false) => old.at(thread).clone(),
                 }
             });
@@ -119,7 +119,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// Joins the variables that an arm left with those of the other arm, whose end the state has.
+    /// Joins the variables that one arm left with those of the other arm, whose end the state holds.
     fn join(&mut self, condition: &Column, then: &ArmEnd) {
         let (lanes, terms, else_active) = (self.lanes, &mut *self.terms, self.state.active);
         let mut join = |mine: &mut Vec<Column>, theirs: &[Column]| {
@@ -148,7 +148,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// Runs `f` for the threads that went this way.
+    /// Runs `f` for the threads on this side of a branch.
     fn on_divergent_path(&mut self, parting: &Parting, f: impl FnOnce(&mut Self) -> Run<()>) -> Run<()> {
         let depth = self.paths.partings.len();
         self.paths.partings.push(*parting);
@@ -184,7 +184,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let exits = self.state.frame.exits.len();
         let is_aside = self.is_aside(l);
         let ran = self.count_aside(is_aside, |machine| machine.passes(l));
-        // A halt may have left calls half-way: `call` restores its caller's frame on every path.
+        // A halt may interrupt calls, but `call` restores its caller's frame on every path.
         debug_assert_eq!(self.state.frame.depth, function_depth);
         self.state.frame.loops.truncate(depth);
         match ran {
@@ -197,7 +197,8 @@ impl<'a, O: Observer> Machine<'a, O> {
                 self.state.guard = guard;
                 self.state.frame.exits.truncate(exits);
                 if let Some((locals, statics)) = entered {
-                    // What the loop does is told by what it is entered with, and not by where it was left.
+                    // The loop's effect is a term of the values at its entry, not of those where the run left
+                    // it.
                     self.state.frame.locals = locals;
                     self.state.statics = statics;
                 }
@@ -212,21 +213,21 @@ impl<'a, O: Observer> Machine<'a, O> {
                 Ok(())
             }
             Err(halt) => {
-                // Its later passes are not seen.
+                // The run does not see its later iterations.
                 O::cut_short(self, std::slice::from_ref(statement));
                 Err(halt)
             }
         }
     }
 
-    /// Whether a loop only computes values of each thread's own: what they are is nothing to what the threads do together.
+    /// Whether a loop only computes values of each thread's own, which do not affect what the threads do together.
     fn is_aside(&mut self, l: &Loop) -> bool {
         let body = std::slice::from_ref(&l.body);
         let effects = self.effects.of_statements(self.shader, body);
         !effects.touches_shared() && !effects.barrier && !effects.leaves && !effects.opaque && !effects.wave
     }
 
-    /// Counts what `run` takes, if it may be left out.
+    /// Adds what `run` uses to the limits' account of what may be left out, if `is_aside`.
     pub fn count_aside<T>(&mut self, is_aside: bool, run: impl FnOnce(&mut Self) -> T) -> T {
         let (aside, budget, work) = (self.limits.aside, self.limits.budget, self.terms.work());
         let ran = run(self);
@@ -238,8 +239,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         ran
     }
 
-    /// Whether a loop may go on until another thread has written something. It does not where all that ends it is a count
-    /// of its own, compared with what no thread writes, and nothing in it may wait.
+    /// Whether a loop may go on until another thread has written something. It cannot if only a count of its own ends
+    /// it, compared with values that no thread writes, and nothing in it may wait.
     fn may_wait(&mut self, statement: &Stmt, l: &Loop) -> bool {
         let effects = self
             .effects
@@ -253,8 +254,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         sees_others && (leaves || !is_count())
     }
 
-    /// Whether a condition compares numbers, what the host sets, and variables that the loop changes by such alone, in
-    /// each pass.
+    /// Whether a condition compares only numbers, values that the host sets, and variables that the loop changes by
+    /// such values alone, in each iteration.
     fn counts(&self, l: &Loop, condition: &Expr) -> bool {
         let is_settled = |expr: &Expr, variable: Option<LocalId>| {
             expr.descendants().all(|part| match &part.kind {
@@ -288,7 +289,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
             _ => false,
         };
-        // What every pass comes to, and what is in the way of others.
+        // What every iteration executes, and what only some may execute.
         let (mut always, mut left): (Vec<&Expr>, Vec<&Stmt>) = (l.step.iter().collect(), vec![&l.body]);
         let mut inside: Vec<&Expr> = Vec::new();
         while let Some(statement) = left.pop() {
@@ -324,7 +325,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.effects.of_statements(self.shader, body).barrier
     }
 
-    /// Runs the passes of the innermost loop; the threads active after it.
+    /// Runs the iterations of the innermost loop. Returns the threads that are active after it.
     fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
@@ -364,7 +365,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 .last()
                 .map_or(0, |innermost| innermost.number);
             if l.limit.is_some_and(|limit| passed >= limit) {
-                // Whether it goes on is for the compiler to say.
+                // The compiler decides whether the loop goes on.
                 return Err(Halt::LeaveLoop);
             }
             if passed == 1 {
@@ -387,7 +388,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 break;
             };
             innermost.number += 1;
-            // Of inputs at random a count may be any number.
+            // With random inputs a count may be any number.
             let is_cut_short = self.assuming.skims || self.mode == RunMode::Numbers;
             let takes_too_much = is_cut_short && self.terms.work() - work > WORK_SHARE;
             if takes_too_much || budget.saturating_sub(self.limits.budget) > share {
@@ -415,7 +416,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         let value = self.condition(value)?;
         let active = self.state.active;
         O::uses(self, &value);
-        // The engine cannot evaluate some labels, as `2ull` and constants of 16 bits: they may equal the selector or not.
+        // The engine cannot evaluate some labels, such as `2ull` and 16-bit constants: they may or may not
+        // equal the selector.
         let labels =
             { cases.iter() }.map(|case| case.label.as_ref().map(|label| self.condition(label)).transpose());
         let labels: Vec<Option<Column>> = labels.collect::<Run<_>>()?;
@@ -424,7 +426,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             if self.over_approximates() {
                 self.any_case(&value, cases);
             }
-            // Who takes a `continue` of the loop around is not known either.
+            // It is not known either which threads take a `continue` of the enclosing loop.
             if self
                 .effects
                 .of_statements(self.shader, std::slice::from_ref(statement))
@@ -436,7 +438,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let depth = self.state.frame.loops.len();
         let guard = self.state.guard.clone();
-        // `break` leaves the switch; a `continue` inside belongs to the loop around.
+        // `break` leaves the switch; a `continue` inside belongs to the enclosing loop.
         let outer = self.state.frame.loops.last().cloned();
         self.state.frame.loops.push(LoopState {
             span: None,
@@ -498,7 +500,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// What a place is, or is a part of.
+/// The variable or value that a place is a part of.
 pub(crate) fn root(place: &Expr) -> &Expr {
     match &place.kind {
         ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => root(base),
@@ -506,7 +508,8 @@ pub(crate) fn root(place: &Expr) -> &Expr {
     }
 }
 
-/// The variable that counts a loop's passes: the one its step changes, or its first one declared.
+/// The variable that counts a loop's iterations: the one that its step changes, else the first one that it declares,
+/// else the first one in its condition.
 pub(crate) fn loop_variable(l: &Loop) -> Option<LocalId> {
     fn target(expr: &Expr) -> Option<LocalId> {
         match &expr.kind {

@@ -1,22 +1,24 @@
-//! Races at elements to which data lead: a histogram that is counted in while others clear it, or read it.
+//! Races at elements that data select: threads count in a histogram while others clear it, or read it.
 //!
-//! Which element an `InterlockedAdd` goes to is not known, but if threads certainly touch every element of the array in the
-//! same interval, other than by atomics, it meets one of them wherever it is led. Whether that is another thread is seen by
-//! sampling what it reads: each sample is an input for which the two meet.
+//! The element that an `InterlockedAdd` goes to is not known. But if threads certainly touch every element of the
+//! array in the same interval, other than by atomics, the atomic meets one of these accesses wherever it goes.
+//! Sampling what the thread reads shows whether that access is another thread's: each sample is an input for which
+//! the two meet.
 //!
-//! Where it goes must hang on what is read and nothing else: if the same data lead all threads to the same element, none of
-//! them keeps to elements of its own, as in `g[gi * 16 + key]`, which may be so that keys are less than 16.
+//! The element must depend on what is read and nothing else, so that equal data send all threads to the same element.
+//! Then no thread keeps to elements of its own, as in `g[gi * 16 + key]`, which may be written so because keys are
+//! less than 16.
 
 use crate::exec::Observer;
 use crate::exec::memory::{Conflict, DataDependent, Shared, Touches};
 use crate::exec::{Machine, RunMode};
 use crate::terms::column::Column;
 
-/// Threads of one access that are noted.
+/// How many threads of one access are noted.
 const MAX_THREADS: usize = 3;
 
 impl<O: Observer> Machine<'_, O> {
-    /// Notes threads that add to elements of an array that are not known.
+    /// Notes threads that add to unknown elements of an array.
     pub fn note_data_dependent(&mut self, number: usize, touches: Touches, base: &Column, component: u32) {
         if !self.tells_races() {
             return;
@@ -29,7 +31,7 @@ impl<O: Observer> Machine<'_, O> {
         else {
             return;
         };
-        // What each thread's element is where all that is read is 0.
+        // Each thread's element if everything it reads is 0.
         let mut begins = state
             .active
             .threads()
@@ -47,7 +49,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The races of the interval that ends here, at elements to which data lead.
+    /// Reports the races at data-dependent elements of the interval that ends here.
     pub fn report_data_dependent_races(&mut self) {
         if !self.tells_races() {
             return;
@@ -61,7 +63,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Whether this is a run whose races are told.
+    /// Whether this run reports races.
     fn tells_races(&self) -> bool {
         !self.observer.is_trying() && !self.over_approximates() && self.mode != RunMode::LaneByLane
     }
@@ -82,7 +84,7 @@ impl<O: Observer> Machine<'_, O> {
             *cell = cell.saturating_add(led.component);
         }
         cells.retain(|(cell, _)| (*cell as usize) < tracks.len());
-        // One that is always the same is no matter of data.
+        // An element that is always the same does not depend on data.
         let always = cells.first().map(|(cell, _)| *cell);
         if cells.iter().all(|(cell, _)| always == Some(*cell)) {
             return None;

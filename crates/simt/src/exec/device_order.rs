@@ -2,31 +2,32 @@
 //!
 //! # What other groups see
 //!
-//! A barrier or fence that names device memory completes the accesses before it: "blocks execution of all threads in a
-//! group until all device memory accesses have been completed" (learn.microsoft.com, `DeviceMemoryBarrier`). Another
-//! group that reads what was written after one may rely on finding what was written before it, even if this group reads
-//! neither. So a kernel takes another one's place only if it orders all that the other one orders; more order is none
-//! that anybody could miss.
+//! A barrier or fence that names device memory completes the accesses before it: "blocks execution of all threads in
+//! a group until all device memory accesses have been completed" (learn.microsoft.com, `DeviceMemoryBarrier`).
+//! Another group that reads what was written after it may rely on finding what was written before it, even if this
+//! group reads neither. So a kernel may replace another only if it orders all that the other one orders; additional
+//! order harms no reader.
 //!
-//! *Which writes.* HLSL promises that other groups see writes for `globallycoherent` resources and for atomics alone:
+//! *Which writes.* HLSL promises that other groups see writes only for `globallycoherent` resources and for atomics:
 //! without that word "a memory barrier or sync will flush a UAV only within the current group" (learn.microsoft.com,
-//! *Variable Syntax*). A kernel that has neither publishes nothing, and the order of its writes shows within the group,
-//! where several threads write to one place. Where a kernel has either, or what may be either, or a fence, which is of use to
-//! other groups alone, all its writes to device memory are taken for published, those to other resources too: compilers and
-//! devices differ in what they flush.
+//! *Variable Syntax*). A kernel that has neither publishes nothing, and the order of its writes shows only within the
+//! group, where several threads write to one place. A kernel may have either, or what may be either, or a fence,
+//! which is of use to other groups alone. Then all its writes to device memory count as published, those to other
+//! resources too: compilers and devices differ in what they flush.
 //!
-//! *Which order.* An event is a barrier at which the group waits, or a fence. Take the writes that come before it in the
-//! run, and those that come after it. If one of the two is empty, the event orders no writes. Else the second kernel
-//! needs, after all of the former and before all of the latter, events that are as strong ([`keeps`]): in the same order,
-//! each by as many threads, and under a condition that holds wherever that of the first does. One device memory barrier
-//! at which the group waits is as strong as any sequence of events. This asks for more than is needed: two writes may be
-//! ordered in another way, or not be ordered by the event, as two threads' are not by a fence. It never asks for less,
-//! whichever of the words above one goes by: for a fence may complete the accesses of its thread or those of the group,
-//! and a barrier of groupshared memory only makes threads wait, which passes on what a fence before it has completed.
+//! *Which order.* An event is a barrier at which the group waits, or a fence. Take the writes that come before it in
+//! the run, and those that come after it. If one of the two sets is empty, the event orders no writes. Otherwise the
+//! second kernel needs, after all of the former and before all of the latter, events that are as strong ([`keeps`]):
+//! in the same order, each by at least these threads, and under a condition that holds wherever that of the first
+//! does. One device memory barrier at which the group waits is as strong as any sequence of events. This check may
+//! demand more than is needed: two writes may be ordered in another way, or the event may not order them, as a fence
+//! does not order two threads' writes. It never demands less, under either reading of the words above: for a fence
+//! may complete the accesses of its thread or those of the group, and a barrier of groupshared memory only makes
+//! threads wait, which passes on what a fence before it has completed.
 //!
-//! *What is not followed* may hold barriers of its own. It is an event before its own writes and another one after them,
-//! under a condition that is a term of its text and of all that it is given: so only the same statements, given the same,
-//! are as strong, or an unconditional barrier of the group.
+//! *What is not followed* may hold barriers of its own. It counts as an event before its own writes and another one
+//! after them, under a condition that is a term of its text and of all that it is given. So only the same statements,
+//! given the same values, are as strong, or an unconditional barrier of the group.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -47,20 +48,20 @@ pub(crate) struct Event {
     /// It names device memory.
     orders_device: bool,
     threads: Mask,
-    /// The condition under which it is passed.
+    /// The condition under which the threads pass it.
     guard: Value,
 }
 
-/// Barriers, fences and what else happened to device memory.
+/// Barriers, fences and other events of device memory.
 ///
-/// At its start a kernel has nothing to order: it is as after a barrier.
+/// A kernel starts with nothing to order, as if after a barrier.
 #[derive(Clone, Default)]
 pub(crate) struct Ordering {
-    /// All that happened, by its number among the terms.
+    /// The history of all events, by its number among the terms.
     pub history: u32,
-    /// The barriers and fences of that alone.
+    /// The history of the barriers and fences alone.
     passed: u32,
-    /// The number of the last access to device memory, or fence.
+    /// The history up to the last access to device memory, or fence.
     touched: u32,
     events: Rc<Vec<Event>>,
     pub observed: Observed,
@@ -69,19 +70,19 @@ pub(crate) struct Ordering {
     synced: Point,
 }
 
-/// What was found in device memory that can be written.
+/// What the kernel observed of writable device memory.
 #[derive(Clone, Default)]
 pub(crate) struct Observed {
-    /// The resources that it was loaded from.
+    /// The resources that it loaded from.
     loaded: Rc<BTreeSet<Symbol>>,
-    /// It may have been found in any, and in another way.
+    /// It may have observed any resource, and in another way than by a load.
     pub anywhere: bool,
-    /// That by more than atomics.
+    /// It may have done so by more than atomics.
     pub unfollowed: bool,
 }
 
 impl Observed {
-    /// Something that is not followed may have found it.
+    /// Code that is not followed may have observed device memory.
     pub fn not_followed(&mut self) {
         self.anywhere = true;
         self.unfollowed = true;
@@ -91,7 +92,7 @@ impl Observed {
         self.loaded.is_empty() && !self.anywhere
     }
 
-    /// Whether none of it is this resource's.
+    /// Whether the kernel observed nothing of this resource.
     pub fn is_none_of(&self, resource: Symbol) -> bool {
         !self.anywhere && !self.loaded.contains(&resource)
     }
@@ -106,17 +107,17 @@ impl Observed {
 /// A barrier.
 #[derive(Clone, Copy, Default)]
 struct Point {
-    /// What had happened with it, and was last done to device memory.
+    /// The history including the barrier, and the history at the last access to device memory.
     history: u32,
     touched: u32,
     /// The number of its condition.
     under: u32,
-    /// What had happened, and been passed, before it.
+    /// The two histories (of all events, and of barriers and fences) before it.
     before: (u32, u32),
 }
 
 impl Point {
-    /// Whether device memory was not touched since, and it is passed wherever this condition holds.
+    /// Whether device memory was not touched since, and the barrier is passed wherever this condition holds.
     fn holds_at(self, touched: u32, under: u32) -> bool {
         self.touched == touched && [0, under].contains(&self.under)
     }
@@ -146,7 +147,7 @@ impl Ordering {
 }
 
 impl State {
-    /// How far an access comes in the barriers and fences.
+    /// The position of an access among the barriers and fences.
     pub fn ordered(&self) -> Ordered {
         Ordered {
             passed: self.ordering.passed,
@@ -157,12 +158,12 @@ impl State {
 }
 
 impl<O: Observer> Machine<'_, O> {
-    /// The number of the history of device memory with this step.
+    /// Adds this step to the history of device memory and returns the history's new number.
     pub fn record_device_event(&mut self, step: Step) -> u32 {
         let state = &mut self.state;
         state.ordering.history = self.terms.history(state.ordering.history, step, state.active);
         match step {
-            // One of a heap may be any.
+            // A resource taken from a heap may be any resource.
             Step::Load(name, _) if !self.terms.is_any_resource(name) => {
                 state.ordering.observed.load(name);
             }
@@ -170,17 +171,17 @@ impl<O: Observer> Machine<'_, O> {
             Step::Atomic => state.ordering.observed.anywhere = true,
             _ => {}
         }
-        // One on device memory is a store too.
+        // An atomic on device memory is recorded as a store too.
         if step != Step::Atomic {
             state.ordering.touched = state.ordering.history;
         }
         state.ordering.history
     }
 
-    /// The group waits under this condition.
+    /// Records that the group waits under this condition.
     ///
-    /// What a load finds, and what finds a store, is told by the history. A barrier is in it only if something has happened
-    /// to device memory since the last that orders as much: between two such barriers there is nothing to order.
+    /// The history determines what a load finds, and what finds a store. A barrier enters it only if device memory
+    /// was accessed since the last barrier that orders as much: between two such barriers there is nothing to order.
     pub fn pass_barrier(&mut self, orders_device: bool, guard: &Value) {
         let under = self.number_of(guard);
         let threads = self.state.active;
@@ -199,7 +200,7 @@ impl<O: Observer> Machine<'_, O> {
         if last.holds_at(ordering.touched, under) {
             return;
         }
-        // A weaker one just before it orders nothing more.
+        // A weaker barrier just before it orders nothing more.
         let weaker = ordering.synced;
         let is_stronger = orders_device && [0, weaker.under].contains(&under);
         let before = if is_stronger && weaker.history == ordering.history {
@@ -226,8 +227,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The active threads pass a fence. One that names device memory may stand for the accesses of those that they waited
-    /// for before, so what had happened by then is part of it.
+    /// Records that the active threads pass a fence. A fence that names device memory may order the accesses of
+    /// threads that they waited for before, so the history at that wait is part of it.
     pub fn pass_fence(&mut self, orders_shared: bool, orders_device: bool) {
         let threads = self.state.active;
         let guards: Vec<Value> = threads
@@ -263,12 +264,12 @@ impl<O: Observer> Machine<'_, O> {
         ordering.history = self.terms.history(ordering.history, step, threads);
         ordering.passed = self.terms.history(ordering.passed, step, threads);
         ordering.touched = ordering.history;
-        // Within a group it serves nobody.
+        // Within the group a fence has no use.
         self.state.publishes = true;
     }
 
-    /// Statements of this text that are not followed may hold barriers at which the group waits, and barriers or fences
-    /// that order device memory. What the threads are given decides which of them they pass.
+    /// Records statements of this text that are not followed: they may hold barriers at which the group waits, and
+    /// barriers or fences that order device memory. The values given to the threads decide which of them they pass.
     pub fn pass_unfollowed_barriers(&mut self, effects: &Effects, text: Symbol, given: &[Value]) {
         let (waits, orders_device) = (effects.barrier, effects.device_barrier);
         if !waits && !orders_device {
@@ -298,7 +299,7 @@ impl<O: Observer> Machine<'_, O> {
         ordering.passed = self.terms.history(ordering.passed, step, threads);
     }
 
-    /// A number for a condition, in whichever kernel; 0 for one that always holds.
+    /// A number for a condition, the same in every kernel; 0 for one that always holds.
     fn number_of(&mut self, condition: &Value) -> u32 {
         if *condition == Value::TRUE {
             return 0;
@@ -310,7 +311,8 @@ impl<O: Observer> Machine<'_, O> {
     }
 }
 
-/// Whether the second of two kernels orders all that the first one orders, of accesses that come so far in either.
+/// Whether the second kernel orders all that the first one orders, among accesses at these positions in the two
+/// kernels.
 pub(crate) fn keeps_order<'a>(
     terms: &Terms,
     events: [&[Event]; 2],
@@ -321,7 +323,7 @@ pub(crate) fn keeps_order<'a>(
         .collect();
     places.sort_unstable();
     places.dedup();
-    // The first that comes after them in the second kernel, of those from each one on.
+    // For each place, the least position in the second kernel from that place on.
     let mut least: Vec<usize> = places.iter().map(|[_, second]| *second).collect();
     for index in (1..least.len()).rev() {
         least[index - 1] = least[index - 1].min(least[index]);
@@ -333,13 +335,13 @@ pub(crate) fn keeps_order<'a>(
         };
         most = most.max(*in_second);
         let wanted = events[0].get(*before..*after).unwrap_or_default();
-        // Empty where one that has to come later comes first.
+        // Empty if an access that has to come later comes first.
         let found = events[1].get(most..*least).unwrap_or_default();
         keeps(terms, wanted, found)
     })
 }
 
-/// Whether a sequence of events is as strong as another one, between the same accesses.
+/// Whether the sequence `found` is as strong as `wanted`, between the same accesses.
 fn keeps(terms: &Terms, wanted: &[Event], found: &[Event]) -> bool {
     let mut found = found.iter().peekable();
     wanted.iter().all(|wanted| {

@@ -1,13 +1,14 @@
 //! Barriers that some threads of the group reach and others do not.
 //!
-//! A barrier within diverging control flow is undefined (MS docs of `GroupMemoryBarrierWithGroupSync`; FXC rejects it,
-//! DXC does not). A thread that is not active here went another way for certain, whatever the inputs are: where a
-//! condition is not known, both arms are run by all whom it may concern. So it is enough that one active thread's guard is
-//! known to hold, or was seen to hold for some input.
+//! A barrier within divergent control flow is undefined (MS docs of `GroupMemoryBarrierWithGroupSync`; FXC rejects
+//! it, DXC does not). A thread that is not active here certainly went another way, whatever the inputs are: where a
+//! condition is not known, all threads that it may concern run both arms. So it suffices that one active thread's
+//! guard is known to hold, or was seen to hold for some input.
 //!
-//! Threads whose guards differ by what the host sets, as after `if (id.x >= n) return;`, are another matter: they part
-//! for some values of `n` only. Such values are looked for. If there are any, and others for which all threads stay, the
-//! run goes on as if all stayed: where only some do the kernel means nothing, and where none does nothing happens.
+//! Threads whose guards differ by what the host sets, as after `if (id.x >= n) return;`, are another matter: they
+//! diverge only for some values of `n`. The run looks for such values. If there are any, and others for which all
+//! threads stay, the run goes on as if all stayed: where only some stay the kernel is undefined, and where none stays
+//! nothing happens.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -21,30 +22,30 @@ use crate::terms::column::{Column, Mask};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
 
-/// A way that some threads went and others did not.
+/// A branch that some threads took and others did not.
 #[derive(Clone, Copy)]
 pub(crate) struct Parting {
     /// The condition, or the statement by which threads left.
     pub span: Span,
-    /// Those that did not go on.
+    /// Threads that did not go this way.
     pub elsewhere: Mask,
-    /// Those of whom it is not known.
+    /// Threads for which it is not known.
     pub perhaps: Mask,
-    /// The condition holds for those that went it, or does not.
+    /// Whether the condition holds for the threads that went this way.
     pub holds: bool,
 }
 
 impl Parting {
-    /// Whether a thread went that way, or perhaps did.
+    /// Whether a thread went elsewhere, or perhaps did.
     fn is_of(&self, thread: usize, perhaps: bool) -> bool {
         self.elsewhere.contains(thread) || (perhaps && self.perhaps.contains(thread))
     }
 }
 
-/// Threads whose guards are tried.
+/// How many threads' guards are tried.
 const MAX_ASKED: usize = 64;
 
-/// Values of the host that a condition is tried on have at most this many names.
+/// A condition is tried on values of at most this many names that the host sets.
 const MAX_UNKNOWNS: usize = 3;
 
 impl<O: Observer> Machine<'_, O> {
@@ -66,7 +67,7 @@ impl<O: Observer> Machine<'_, O> {
         let Some(away) = self.all.without(state.active).threads().next() else {
             return;
         };
-        // Most have their guard in common.
+        // Most threads share one guard.
         let mut known: Option<(Value, bool)> = None;
         let mut may_be_here = |here: &usize| {
             let guard = state.guard.at(*here);
@@ -112,8 +113,8 @@ impl<O: Observer> Machine<'_, O> {
         });
     }
 
-    /// Reports the first barrier of a loop that goes on while something of the host's holds, if some threads get there in
-    /// its first pass and others have left before: later passes are not followed.
+    /// Reports the first barrier of a loop whose condition depends on the host, if some threads reach it in the first
+    /// iteration and others have left before. The run does not follow later iterations.
     pub fn look_into_first_pass(&mut self, l: &Loop, condition: &Column) {
         let state = &self.state;
         let is_first = state
@@ -137,7 +138,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The barrier that every thread comes to that these statements are run by, before anything by which it could leave.
+    /// The first barrier in these statements that every thread executing them reaches before anything by which it
+    /// could leave.
     fn first_barrier(&mut self, statements: &[Stmt]) -> Option<Span> {
         for statement in statements {
             match &statement.kind {
@@ -155,7 +157,7 @@ impl<O: Observer> Machine<'_, O> {
                 }
                 _ => {}
             }
-            // A macro that is not known may be anything.
+            // An unknown macro may be anything.
             let mut parts = statement.expressions().flat_map(Expr::descendants);
             let is_unknown = parts.any(|part| matches!(part.kind, ExprKind::Opaque(_)));
             let effects = self
@@ -188,9 +190,9 @@ impl<O: Observer> Machine<'_, O> {
         self.report_divergence(span, witness.here, witness.away, given);
     }
 
-    /// Goes on as if all threads were at the barrier, if they may be apart by what the host sets alone; and by anything
-    /// where collectives are looked for, which are then said of groups that stay together. The guard under which they
-    /// all are.
+    /// Goes on as if all threads were at the barrier. It does so if they may diverge only by what the host sets.
+    /// Where the run looks for collectives it does so whatever they may diverge by; the collectives then hold for
+    /// groups that stay together. Returns the guard under which all threads are here.
     pub fn assume_all_stay(&mut self, span: Span) -> Option<Value> {
         let state = &self.state;
         if self.over_approximates() || state.active != self.all || state.alive != self.all {
@@ -220,7 +222,7 @@ impl<O: Observer> Machine<'_, O> {
     }
 }
 
-/// Whether a statement may end the loop that it stands in by itself.
+/// Whether a statement may end the loop that directly holds it.
 pub(crate) fn breaks(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Break => true,
@@ -229,18 +231,18 @@ pub(crate) fn breaks(statement: &Stmt) -> bool {
     }
 }
 
-/// Values of the host for which two threads part.
+/// Values of the host for which two threads diverge.
 struct Witness {
     here: usize,
     away: usize,
     given: Vec<(Symbol, u32, u32)>,
-    /// Words of atoms for which none parts.
+    /// Words of atoms for which no threads diverge.
     stay: Vec<(u32, u32)>,
 }
 
 impl Terms {
-    /// Values of the host that hold the guards of some threads and not of others, in the first group, if there are others
-    /// that hold all.
+    /// Values of the host that satisfy the guards of some threads and not of others, in the first group, if other
+    /// values satisfy all guards.
     fn parting(
         &self,
         guards: &[Value],

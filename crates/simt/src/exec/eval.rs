@@ -14,7 +14,7 @@ use crate::terms::value::Value;
 use crate::terms::{Terms, fold};
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// The components of an expression's value; those of threads that are not active mean nothing.
+    /// The components of an expression's value; those of inactive threads have no meaning.
     pub fn eval(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
         let mut value = self.evaluate(expr)?;
         if value.is_empty() && expr.ty == Type::Unknown {
@@ -146,7 +146,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(if prefix { new } else { old })
     }
 
-    /// Applies `f` thread by thread; once where all columns are uniform.
+    /// Applies `f` thread by thread, or once if all columns are uniform.
     pub fn map<const N: usize>(
         &mut self,
         columns: [&Column; N],
@@ -208,7 +208,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             .collect()
     }
 
-    /// `count` columns of which nothing is known: of what is of a type that is not.
+    /// `count` unknown columns, for a value whose type is not known.
     pub fn not_known(&mut self, count: usize) -> Vec<Column> {
         if self.over_approximates() {
             self.atomic_results(count, Source::UNKNOWN)
@@ -224,8 +224,8 @@ impl<'a, O: Observer> Machine<'a, O> {
             .collect()
     }
 
-    /// `&&` and `||`. Whether the right side runs where the left one decides depends on the language version, so a
-    /// right side with effects is not followed; without effects it makes no difference.
+    /// `&&` and `||`. The language version decides whether the right side runs where the left side alone determines
+    /// the result. So a right side with effects is not followed; without effects it makes no difference.
     fn logical(&mut self, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let left = self.eval(a)?;
         if !self.over_approximates() && self.effects.has_side_effects(self.shader, b) {
@@ -281,7 +281,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         result
     }
 
-    /// An operand of `?:`, `&&` or `||` that nobody evaluates where the language has them cut short.
+    /// Passes an operand of `?:`, `&&` or `||` that no thread evaluates in versions of the language that
+    /// short-circuit.
     fn pass_operand(&mut self, operand: &'a Expr) -> Run<()> {
         if !self.over_approximates() && self.effects.calls_unknown(self.shader, operand) {
             return Self::stop(
@@ -348,7 +349,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         })
     }
 
-    /// What was read of a resource or the host: any word that is read as a `bool` is 0 or 1 from there on.
+    /// A value read from a resource or the host: a word read as a `bool` becomes 0 or 1 here.
     pub fn with_truths(&mut self, mut value: Vec<Column>, ty: &Type) -> Vec<Column> {
         if ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool) {
             return value;
@@ -364,7 +365,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         value
     }
 
-    /// Conversion between types, as [`ExprKind::Cast`] says.
+    /// Conversion between types, as defined by [`ExprKind::Cast`].
     pub fn convert(&mut self, value: &[Column], from: &Type, to: &Type) -> Vec<Column> {
         if from == to {
             return value.to_vec();

@@ -1,15 +1,16 @@
-//! Which resource an expression of a resource's type stands for: a global, one of an array of them, one of a heap, and
-//! what a function gives.
+//! Resolves an expression of a resource's type to its resource: a global, an element of an array of globals, an entry
+//! of a heap, or the result of a function.
 //!
-//! A resource is a global and the indices that say which one it is of an array or of the heap. Two expressions are known
-//! to stand for one resource where both are equal, as terms are: for the indices of a heap are terms of the text and all
-//! that it is given. That they stand for two is never known. What differs by thread stays apart by thread: an atomic on it
-//! has an address of each thread's own.
+//! A handle is a global and the indices that select the resource in an array or in the heap. Two expressions are
+//! known to stand for one resource if both parts are equal as terms: the indices of a heap are terms of the text and
+//! all that it is given. Two expressions are never known to stand for different resources. A handle that differs by
+//! thread stays separate by thread: an atomic on it has an address of each thread's own.
 //!
-//! A function gives its resource as it gives any value, in columns: a mark, the global, the indices. So what several
-//! `return`s give is joined as values are. It is one global's only where mark and global are the same for all threads, and
-//! the mark tells how many indices there are. Where threads left nothing, the mark is 0; where it is not known which
-//! `return` was theirs, it is a term that is no number. Either way nothing is known of the resource.
+//! A function returns a resource as it returns any value, in columns: a mark, the global, the indices. So the run
+//! joins the results of several `return`s as it joins values. The resource is one global's only if mark and global
+//! are the same for all threads; the mark encodes the number of indices. Where threads returned nothing, the mark is
+//! 0; where it is not known which `return` they took, it is a term that is no number. In either case nothing is known
+//! of the resource.
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Type};
 
@@ -19,12 +20,12 @@ use crate::exec::{Machine, Run};
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 
-/// A resource, and which one it is of several.
+/// A resource, and the indices that select it among several.
 pub(crate) type Handle = (GlobalId, Vec<Column>);
 
-/// Stands for a resource that is none of the shader's globals; its index says which.
+/// Stands for a resource that is none of the shader's globals; its index identifies it.
 pub(crate) const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
-/// The same for one that no shader writes to.
+/// The same for a resource that no shader writes to.
 pub(crate) const CONSTANT_FROM_HEAP: GlobalId = GlobalId(u32::MAX - 1);
 
 /// Stands for a resource of this kind that no global names.
@@ -42,14 +43,14 @@ pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// The descriptor heap: one for all threads, though no operand says so.
+    /// Whether this is the descriptor heap: the same for all threads, though no operand shows that.
     pub fn is_heap(&self, expr: &Expr) -> bool {
         is_heap(self.shader, expr)
     }
 
-    /// The resource that an expression stands for where one of type `ty` is wanted. `None` where that is not known.
+    /// The resource that an expression stands for in a context of type `ty`. `None` if that is not known.
     ///
-    /// Of a heap it is told by the type too: what lies where in a resource, and as what, its type says.
+    /// The type is part of a heap's index too: the type of a resource decides the layout and meaning of its contents.
     pub fn handle(&mut self, expr: &'a Expr, ty: &Type) -> Run<Option<Handle>> {
         let named = expr.uncast();
         if let ExprKind::Call(function, arguments) = &named.kind
@@ -70,7 +71,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(Some((of_heap(ty), which)))
     }
 
-    /// A resource as a function gives it.
+    /// Encodes a resource as a function's result.
     pub fn give_handle(&mut self, value: &'a Expr, ty: &Type) -> Run<Vec<Column>> {
         let Some((GlobalId(global), indices)) = self.handle(value, ty)? else {
             return Ok(vec![Column::ZERO]);
@@ -80,7 +81,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(told.into_iter().chain(indices).collect())
     }
 
-    /// The resource that a function gave.
+    /// The resource that a function returned.
     fn given_handle(&self, given: &[Column]) -> Option<Handle> {
         let [mark, global, indices @ ..] = given else {
             return None;
@@ -91,7 +92,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Some((GlobalId(known(global)?), indices.to_vec()))
     }
 
-    /// The resource that an expression stands for, be it known or not.
+    /// The resource that an expression stands for, known or not.
     pub fn root_of_handle(&mut self, expr: &'a Expr) -> Run<Root> {
         Ok(match self.handle(expr, &expr.ty)? {
             Some((resource, index)) => Root::Device { resource, index },
@@ -99,8 +100,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         })
     }
 
-    /// A resource of which it is not known which one it is: perhaps one for each thread, and another each time. What is
-    /// loaded from it is equal to nothing else, and it is none of the groupshared arrays.
+    /// An unknown resource: each thread may have its own, and another one each time. A value loaded from it equals
+    /// nothing else, and it is none of the groupshared arrays.
     pub fn some_resource(&mut self, ty: &Type) -> Root {
         let mut resource = ty;
         while let Type::Array(element, _) = resource {
@@ -117,7 +118,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// A variable declared as a resource stands for what it is given.
+    /// Binds a variable declared as a resource to its initialiser's resource.
     pub fn alias(&mut self, local: LocalId, init: &'a Expr, ty: &Type) -> Run<()> {
         match self.handle(init, ty)? {
             Some(handle) => {

@@ -1,8 +1,9 @@
 //! Statements that are not followed: what they may write becomes a term of all they may read.
 //!
-//! Sound because statements are a deterministic function of what they read: equal statements that read equal values
-//! leave equal values. Equal are those that mean the same ([`crate::facts::canonical_form`]). What other threads could have a
-//! part in (barriers, waves, groupshared reads) makes the values of *all* threads part of what is read.
+//! This is sound because statements are a deterministic function of what they read: equal statements that read equal
+//! values leave equal values. Statements are equal if they have the same canonical form
+//! ([`crate::facts::canonical_form`]). Where other threads may have a part in the result (barriers, waves,
+//! groupshared reads), the values of *all* threads are part of what is read.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -19,25 +20,25 @@ use crate::terms::history::Step;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
 
-/// A variable that is read.
+/// A variable that the statements read.
 struct Read {
-    /// There is more to it than its components.
+    /// Its components do not hold all of its value.
     has_more: bool,
-    /// Of one that may be of another order in another kernel.
+    /// Its name, if it may come at another position in another kernel.
     name: Option<Symbol>,
     columns: Vec<Column>,
 }
 
-/// Stands for what statements leave that are not followed.
+/// Stands for the results of statements that are not followed.
 struct Left {
-    /// What they mean.
+    /// Their meaning.
     text: Symbol,
-    /// By thread, what stands for all that it reads there.
+    /// By thread: one value that stands for all that it reads there.
     digests: Vec<Value>,
 }
 
 impl Left {
-    /// What a thread leaves in a component of a place.
+    /// The value that a thread leaves in a component of a place.
     fn of_thread(&self, terms: &mut Terms, place: Symbol, component: u32, thread: usize) -> Value {
         let op = Op::Havoc {
             text: self.text,
@@ -47,7 +48,7 @@ impl Left {
         terms.apply(op, &self.digests[thread..=thread])
     }
 
-    /// What each thread leaves in a component of a place of its own.
+    /// By thread: the value that it leaves in a component of its own copy of a place.
     fn by_thread(&self, terms: &mut Terms, place: Symbol, component: u32) -> Column {
         Column::from_fn(self.digests.len(), |thread| {
             self.of_thread(terms, place, component, thread)
@@ -56,7 +57,7 @@ impl Left {
 }
 
 impl<O: Observer> Machine<'_, O> {
-    /// Leaves in everything the statements may write a term of everything they may read.
+    /// Sets everything that the statements may write to a term of everything they may read.
     pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
         let effects = self.effects.of_statements(self.shader, statements);
         O::not_followed(self, statements);
@@ -103,7 +104,7 @@ impl<O: Observer> Machine<'_, O> {
             self.state.barriers.interval += 1;
             self.state.barriers.since = Some(Rc::new(self.point(span)));
             self.report.unproved = true;
-            // By which inputs it comes to one is not known.
+            // It is not known for which inputs the threads reach a barrier in there.
             self.state.barriers.guard = self.terms.fresh();
         }
         if effects.device_barrier {
@@ -116,15 +117,15 @@ impl<O: Observer> Machine<'_, O> {
         self.leave_on_device(&left, &effects);
         self.pass_unfollowed_barriers(&effects, text, &left.digests);
         if effects.leaves {
-            // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
-            // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
+            // Some threads may be gone now, with a result of their own. Anything proved from here on would be
+            // under an unknown guard, and a later `return` adds to a result that is not known.
             O::gives(self, &left.digests);
             self.may_have_left(Self::unknown);
         }
         Ok(())
     }
 
-    /// Threads enter a loop that is not seen to end.
+    /// Records that threads enter a loop that is not seen to end.
     fn note_unended(&mut self, left: &Left, may_wait_for_others: bool) {
         let threads = self.state.active.threads();
         let entered = threads.filter_map(|thread| Some((left.text, left.digests.get(thread)?.clone())));
@@ -135,7 +136,7 @@ impl<O: Observer> Machine<'_, O> {
         Rc::make_mut(&mut self.state.loops.unended).extend(entered);
     }
 
-    /// What the statements may leave in variables and statics.
+    /// Sets the variables and statics that the statements may write.
     fn leave_variables(&mut self, left: &Left, effects: &Effects, meaning: &Meaning) {
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         let written = (0usize..).zip(&meaning.locals);
@@ -162,7 +163,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// What the statements may leave in a groupshared variable that they name.
+    /// Sets a groupshared variable that the statements name.
     fn leave_shared(&mut self, left: &Left, effects: &Effects, array: GlobalId, span: Span) {
         let is_written = effects.shared_written.contains(&array);
         let declared = &self.shader.globals[array.0 as usize];
@@ -193,14 +194,14 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// What the statements may store in resources: of each, one write of anything a thread.
+    /// Records what the statements may store in resources: for each, one write of anything by each thread.
     fn leave_on_device(&mut self, left: &Left, effects: &Effects) {
         let named = effects.device_written.iter();
         let mut resources: Vec<&str> = named
             .map(|global| &*self.shader.globals[global.0 as usize].name)
             .collect();
         if effects.handle_written || effects.calls_unknown {
-            // One of those that variables stand for, which are part of what is read.
+            // A resource that a variable stands for; the variable's value is part of what is read.
             resources.push(ANY_RESOURCE);
         }
         for resource in resources {
@@ -223,9 +224,9 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// What one thread alone does with a scalar, however often and in whatever order: nobody else's access in the
-    /// interval goes with a write, and no other write with a read. So one access stands for all, and the others of the
-    /// interval are held against it as against any.
+    /// Records one thread's accesses to a scalar, however many there are and in whatever order. Another thread's
+    /// access in the interval races with a write among them, and another thread's write races with a read. So one
+    /// access stands for all of them, and the checks against other accesses in the interval apply to it as usual.
     fn pass_by_one(&mut self, global: GlobalId, left: Option<Value>, span: Span) {
         self.doubtfully(true, |m| {
             let site = m.site(span);
@@ -239,7 +240,7 @@ impl<O: Observer> Machine<'_, O> {
         });
     }
 
-    /// What statements of the function at hand mean.
+    /// The meaning of statements of the current function.
     fn meaning(&mut self, statements: &[Stmt], span: Span) -> (Symbol, Rc<Meaning>) {
         let key = (self.state.frame.function, span);
         if let Some(known) = self.cache.meanings.get(&key) {
@@ -251,7 +252,7 @@ impl<O: Observer> Machine<'_, O> {
         known
     }
 
-    /// The variables that statements of these effects read.
+    /// The variables that statements with these effects read.
     fn reads(&mut self, effects: &Effects, meaning: &Meaning, reach: &BTreeSet<GlobalId>) -> Vec<Read> {
         let mut reads = Vec::new();
         let function = self.shader.functions.get(self.state.frame.function.0 as usize);
@@ -260,7 +261,7 @@ impl<O: Observer> Machine<'_, O> {
                 continue;
             };
             if effects.declared.contains(local) {
-                // It begins in there.
+                // Its lifetime begins in there.
                 continue;
             }
             if let Some((resource, index)) = self.state.frame.aliases.get(local) {
@@ -291,10 +292,10 @@ impl<O: Observer> Machine<'_, O> {
         reads
     }
 
-    /// One value a thread that stands for all it reads in statements of these effects.
+    /// One value per thread that stands for all it reads in statements with these effects.
     ///
-    /// Variables come in the order of their numbers in the text, and what may be of another order in another kernel comes
-    /// with its name.
+    /// Variables come in the order of their numbers in the text. A variable that may come at another position in
+    /// another kernel comes with its name.
     fn digests(&mut self, effects: &Effects, meaning: &Meaning, reach: &BTreeSet<GlobalId>) -> Vec<Value> {
         let held = self.held(reach);
         let events = Value::Known(self.state.events);
@@ -328,7 +329,7 @@ impl<O: Observer> Machine<'_, O> {
             .collect();
         if !alone {
             let mut everything = digests.clone();
-            // Who is here takes part.
+            // The set of active threads has a part in the result.
             everything.extend(active.threads().map(|thread| Value::Known(thread as u32)));
             let read = meaning
                 .globals

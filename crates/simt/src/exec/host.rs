@@ -1,4 +1,4 @@
-//! What the host sets: what it is called, and which conditions are on nothing else.
+//! Values that the host sets: their names, and which conditions depend on nothing else.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +9,26 @@ use crate::finding::Instance;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
 
-/// Operations within operations of a condition that is looked into.
+/// The nesting depth of operations up to which a condition is examined.
 const MAX_DEPTH: u32 = 16;
 
-/// Atoms of a condition that are looked at.
+/// How many atoms of a condition are examined.
 const MAX_LOOKED_AT: usize = 1024;
 
 /// More than any group has threads.
 pub(crate) const MANY: u32 = 1 << 20;
 
-/// What the host sets for all threads to be within bounds.
+/// Values of the host for which all threads are within bounds.
 #[derive(Default)]
 pub(crate) struct Within {
-    /// By atom.
+    /// Words by atom.
     pub atoms: Vec<(u32, u32)>,
-    /// As one would say it.
+    /// The same for the message.
     pub said: Vec<Instance>,
 }
 
 impl<O: Observer> Machine<'_, O> {
-    /// What a component of something that the host sets is called, and its type.
+    /// The name and type of a component of a value that the host sets.
     pub fn host_name(&self, name: Symbol, component: u32) -> Option<(String, Scalar)> {
         let mut name = self.terms.name(name).to_owned();
         let global = self.shader.globals.iter().find(|global| global.name == name)?;
@@ -69,7 +69,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The same of a condition that holds within bounds, where another one depends on these too, and on more.
+    /// As [`Self::within_bounds`], for a condition that another condition extends: the other depends on the same
+    /// values of the host, and perhaps on more.
     pub fn within_bounds_of(&self, condition: &Value, other: &Value) -> Option<Within> {
         let within = self.within_bounds(&[condition])?;
         let of_other = self.terms.host_values(other);
@@ -78,7 +79,8 @@ impl<O: Observer> Machine<'_, O> {
         is_shared.then_some(within)
     }
 
-    /// The same in the second group of a dispatch, where a condition does not hold in the first one.
+    /// Changes these values to those of the second group of a dispatch, if the condition fails in the first group and
+    /// holds in the second.
     pub fn in_a_group(&self, mut within: Within, condition: &Value) -> Within {
         let mut atoms = BTreeSet::new();
         if !self.terms.is_of_the_host(condition, &mut atoms, 0) {
@@ -115,14 +117,14 @@ impl<O: Observer> Machine<'_, O> {
         within
     }
 
-    /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
-    /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads. `Levels != 1` and `Levels != 2` do, too:
-    /// of the numbers for which they hold the message names 3, which a host may well set.
+    /// Values of the host for which all threads are within bounds, if the conditions hold for them in the first
+    /// group: `id.x < Count` and `id.x + 8 < Count` hold if `Count` is the number of threads. `Levels != 1` and
+    /// `Levels != 2` hold, too: the message names 3 for `Levels`, which a host may well set.
     ///
-    /// A host may well see to it that of two conditions only one holds at a time, so that they hold for some values is
-    /// not enough. But one that has a kernel work on `Count` elements has it work on as many as there are threads, too,
-    /// and on very many: conditions on nothing but the host that hold then are bounds. Only what all are made of is one,
-    /// so that of two flags neither is.
+    /// That two conditions hold for some values is not enough: a host may well ensure that only one of them holds at
+    /// a time. But a host that has a kernel work on `Count` elements also has it work on as many as there are
+    /// threads, and on very many. So conditions that depend only on the host and hold for both numbers are bounds.
+    /// All conditions have to depend on the same values, so that two flags are no bounds.
     pub fn within_bounds(&self, conditions: &[&Value]) -> Option<Within> {
         let mut atoms = BTreeSet::new();
         let mut bounds: Option<Vec<(u32, (Symbol, u32))>> = None;
@@ -177,7 +179,8 @@ impl<O: Observer> Machine<'_, O> {
         if !(holds(&atoms) && holds(&given(MANY)?)) {
             return None;
         }
-        // A choice rather than a bound: the next one after those that are asked for is one that the host may well make.
+        // A choice rather than a bound: the host may well choose the next number after those that the
+        // conditions compare with.
         let next = self.terms.next_choice(conditions).filter(|next| *next < number);
         if let Some(next) = next
             && let Some(chosen) = given(next).filter(|chosen| holds(chosen))
@@ -196,8 +199,8 @@ impl<O: Observer> Machine<'_, O> {
 }
 
 impl Terms {
-    /// One more than the greatest number that conditions ask whether something is equal to; `None` if they ask for more than
-    /// equality.
+    /// One more than the greatest number that the conditions compare with by equality; `None` if they compare in
+    /// other ways.
     fn next_choice(&self, conditions: &[&Value]) -> Option<u32> {
         let mut greatest = None;
         let mut seen = BTreeSet::new();
@@ -223,7 +226,7 @@ impl Terms {
         greatest?.checked_add(1)
     }
 
-    /// The values of the host that a value is made of, as far as it is looked into.
+    /// The values of the host that a value depends on, as far as it is examined.
     fn host_values(&self, value: &Value) -> BTreeSet<u32> {
         let mut found = BTreeSet::new();
         let mut seen = BTreeSet::new();
@@ -243,7 +246,7 @@ impl Terms {
         found
     }
 
-    /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
+    /// Whether a value depends on nothing unknown except what the host sets. Collects the atoms in it.
     pub fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
         value.atoms().all(|atom| {
             if !seen.insert(atom) {

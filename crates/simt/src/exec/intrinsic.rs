@@ -1,4 +1,4 @@
-//! Intrinsic functions: barriers, waves, arithmetic; and what an entry point's parameters hold.
+//! Intrinsic functions (barriers, waves, arithmetic), and the values of an entry point's parameters.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Gives the frame at hand its variables.
+    /// Gives the current frame its variables.
     pub fn open_frame(&mut self) {
         let count = self.function().map_or(0, |function| function.locals.len());
         self.state.frame.locals = (0..count as u32)
@@ -20,7 +20,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             .collect();
     }
 
-    /// Gives the entry point's variables and parameters their values, and `static` globals theirs.
+    /// Initialises the entry point's variables and parameters, and the `static` globals.
     pub fn bind_parameters(&mut self, function: &'a Function) {
         self.open_frame();
         for parameter in &function.parameters {
@@ -48,8 +48,9 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// What a parameter or a field of one holds: a struct without a semantic has those of its fields. What has none is of a
-    /// kernel that no compiler takes, or of a function that is run like one: no two of these are known to be the same.
+    /// The value of a parameter, or of a field of one: a struct without a semantic has those of its fields. A value
+    /// without a semantic occurs in a kernel that no compiler accepts, or in a function that runs like a kernel. No
+    /// two such values are known to be equal.
     fn input(&mut self, semantic: Option<&str>, name: &str, ty: &Type) -> Vec<Column> {
         let shader = self.shader;
         match (ty, semantic) {
@@ -64,12 +65,13 @@ impl<'a, O: Observer> Machine<'a, O> {
                     .collect()
             }
             (_, Some(semantic)) => self.system_value(&semantic.to_ascii_lowercase(), ty),
-            // With a blank, which is in no name and no semantic; names in capitals are others.
+            // The blank keeps this apart from every name and semantic. The case of the name is kept: another
+            // case is another name.
             (_, None) => self.system_value(&format!("parameter {name}"), ty),
         }
     }
 
-    /// What a parameter with this semantic, in lower case, holds, component by component.
+    /// The value of a parameter with this semantic, in lower case, component by component.
     fn system_value(&mut self, semantic: &str, ty: &Type) -> Vec<Column> {
         let count = self.parts(ty) as u32;
         let [width, height, _] = self.group.map(|size| size as usize);
@@ -164,7 +166,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         if intrinsic.is_wave() {
             self.report.used_waves = true;
             if self.state.barriers.waited.and(self.state.active) != Mask::EMPTY {
-                // The others of its wave wait for it here.
+                // The rest of the wave waits here for a thread that may have waited.
                 self.state.barriers.waited = self.state.barriers.waited.or(self.state.active);
             }
             self.state.barriers.exchanges += u32::from(!arguments.is_empty());
@@ -183,7 +185,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         if let Some(columns) = self.arithmetic(intrinsic, scalar, &values) {
             return Ok(columns);
         }
-        // Component by component where it is made so, else a term of everything.
+        // Component by component if the intrinsic works so, else a term of all components.
         let by_component = intrinsic.is_by_component()
             && values
                 .iter()
@@ -207,7 +209,8 @@ impl<'a, O: Observer> Machine<'a, O> {
                     component,
                 };
                 self.map_all(&columns, |terms, values| {
-                    // Of what is no whole number yet, other operations may still be put before them.
+                    // Compilers may reorder float operations before this one, so a known result of theirs
+                    // counts only in functions that round (`terms::known_floats`).
                     let rounds = matches!(
                         intrinsic,
                         Intrinsic::Floor
@@ -234,7 +237,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             .collect())
     }
 
-    /// Intrinsics that are ordinary arithmetic in another spelling.
+    /// Intrinsics that are another spelling of ordinary arithmetic.
     fn arithmetic(
         &mut self,
         intrinsic: Intrinsic,
@@ -260,7 +263,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             (Intrinsic::Clamp, [value, low, high]) => {
                 let raised = zip(self, fold::extremum(Intrinsic::Max, scalar)?, value, low);
                 let clamped = zip(self, fold::extremum(Intrinsic::Min, scalar)?, &raised, high);
-                // Compilers differ where the lower bound is the larger one.
+                // Compilers differ if the lower bound is the larger one.
                 let bounds = low.iter().zip(high);
                 let clamped = clamped.iter().zip(bounds);
                 let settle = |m: &mut Self, v: [&Value; 3]| {

@@ -1,8 +1,8 @@
-//! Bounds of loops that are the same for all threads but not known: what is proved of such a loop is proved for an
-//! instance of it, with the bound a number.
+//! Bounds of loops that are uniform but unknown: what is proved of such a loop is proved for an instance of it, with
+//! the bound a number.
 //!
-//! A first run notes the bounds it meets. In a second one their terms are taken for numbers ([`Terms::assume`]): all
-//! that was made of them is a number there too, and what is proved holds whenever the bounds are these.
+//! A first run notes the bounds that it meets. In a second run their terms become numbers ([`Terms::assume`]): all
+//! values computed from them are numbers there too, and what is proved holds whenever the bounds have these values.
 
 use std::collections::BTreeSet;
 
@@ -13,27 +13,27 @@ use crate::finding::{Collective, Instance};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
 
-/// Different bounds that are taken for numbers together, per entry point.
+/// How many different bounds are replaced by numbers together, per entry point.
 const MAX_BOUNDS: usize = 4;
 
-/// Passes of a loop around a construct.
+/// Iterations of a loop around a construct.
 pub(crate) const FEW: u32 = 2;
 
 /// A bound of a loop that works on groupshared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bound {
     pub atom: u32,
-    /// What it is called.
+    /// Its name in messages.
     pub text: String,
-    /// The loop passes barriers: with one pass nothing would be seen of it.
+    /// The loop passes barriers: a single iteration would not show what they do.
     pub has_barrier: bool,
-    /// What is run in each pass of the loops that have it.
+    /// The bodies of the loops that have this bound.
     pub bodies: Vec<(FunctionId, Span)>,
 }
 
 impl Bound {
-    /// Whether it only says how often a construct runs, in a function that calls these others: each loop that has it is around
-    /// the construct, or apart from it.
+    /// Whether the bound only determines how often a construct runs, in a function that calls the functions `called`:
+    /// each loop with this bound encloses the construct, or is apart from it.
     pub fn is_around(&self, construct: &Collective, called: &BTreeSet<FunctionId>) -> bool {
         let Collective { function, span, .. } = *construct;
         self.bodies.iter().all(|(of, body)| {
@@ -47,7 +47,7 @@ impl Bound {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// The condition of a loop came out as not known.
+    /// Notes the bound of a loop whose condition is not known.
     pub fn note_bound(&mut self, l: &'a Loop, condition: &Value) {
         if self.observer.is_trying() || self.noticed.bounds.len() >= MAX_BOUNDS {
             return;
@@ -64,7 +64,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             let text = side.span.slice(&self.shader.text);
             String::from_utf8_lossy(text).into_owned()
         });
-        // The number is the atom's; of what was computed from it there may be another one.
+        // The number is the value of the atom; a value computed from it may be another number.
         let text = match (self.terms.term(atom), side) {
             (Some(Term::Apply(Op::Uniform { name, component }, [])), _) => {
                 let whole = || self.terms.name(*name).to_owned();
@@ -91,8 +91,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// The numbers worth trying for a bound: as many as there are threads, or elements in an array; and half and twice
-    /// as many, since two elements a thread are usual.
+    /// The numbers worth trying for a bound: the number of threads, the length of an array, and half and twice the
+    /// number of threads, since two elements a thread are usual.
     pub fn likely_bounds(&self) -> Vec<u32> {
         let lanes = self.lanes as u32;
         let mut likely = vec![lanes];
@@ -111,7 +111,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         add(lanes / 2);
         add(lanes * 2);
-        // The bound may be that of a loop around the construct: of few passes each can be looked at.
+        // The bound may be that of a loop around the construct: with few iterations, each can be examined.
         if !likely.contains(&FEW) {
             likely.push(FEW);
         }
@@ -119,7 +119,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// Bounds taken for numbers: those of loops with barriers for `number`, the others for 1.
+/// Bounds replaced by numbers: those of loops with barriers by `number`, the others by 1.
 #[derive(Clone, Copy)]
 pub(crate) struct TakenBounds<'b> {
     pub bounds: &'b [Bound],
@@ -127,7 +127,7 @@ pub(crate) struct TakenBounds<'b> {
 }
 
 impl TakenBounds<'_> {
-    /// From here on the terms have these numbers.
+    /// Makes these numbers the values of the bounds' terms from here on.
     pub fn assume(self, terms: &mut Terms) -> Vec<Instance> {
         let instances = self.bounds.iter().map(|bound| {
             let value = if bound.has_barrier { self.number } else { 1 };
@@ -141,13 +141,13 @@ impl TakenBounds<'_> {
     }
 }
 
-/// Whether a bound is what the host or a buffer holds, which may be any number.
+/// Whether a bound is a value of the host or of a buffer, which may be any number.
 pub(crate) fn is_input(terms: &Terms, bound: &Bound) -> bool {
     let term = terms.term(bound.atom);
     matches!(term, Some(Term::Apply(Op::Uniform { .. } | Op::Load { .. }, _)))
 }
 
-/// The one thing not known that a comparison of integers depends on.
+/// The single unknown that a comparison of integers depends on.
 fn bound(terms: &Terms, condition: &Value) -> Option<u32> {
     match terms.single(condition)? {
         Term::Apply(Op::Unary(UnaryOp::Not, _), arguments) => bound(terms, arguments.first()?),
@@ -174,7 +174,7 @@ fn compares(terms: &Terms, condition: &Value, atom: u32) -> bool {
     }
 }
 
-/// The atom that an integer is made of, with known numbers.
+/// The atom that an integer is computed from, with known numbers.
 fn integer(terms: &Terms, value: &Value) -> Option<u32> {
     let atom = match value {
         Value::Run { start, end, .. } if end - start == 1 => *start,
@@ -190,7 +190,7 @@ fn integer(terms: &Terms, value: &Value) -> Option<u32> {
         return None;
     };
     match op {
-        // No more than one.
+        // A comparison has two values only.
         Op::Binary(op, _) if op.is_comparison() => None,
         Op::Same | Op::Binary(_, Scalar::Int | Scalar::Uint) | Op::Unary(..) => {
             let mut unknown = arguments.iter().filter(|argument| argument.known().is_none());
@@ -212,7 +212,7 @@ fn integer(terms: &Terms, value: &Value) -> Option<u32> {
     }
 }
 
-/// The side of a comparison that is not a number.
+/// The side of a comparison that is not a literal.
 fn unknown_side(condition: &Expr) -> Option<&Expr> {
     match &condition.kind {
         ExprKind::Binary(op, a, b) if op.is_comparison() => {

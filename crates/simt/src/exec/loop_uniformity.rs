@@ -1,13 +1,14 @@
-//! What variables hold in a pass of a loop that may be any of its passes.
+//! What variables hold in an arbitrary iteration of a loop.
 //!
-//! Threads take their passes together. A variable that begins alike for all and is changed alike by all is one number in
-//! each pass, though not known; one that begins as the thread's number and steps by what is the same for all keeps its
-//! distance from the others'. What data have a part in may be anything, for each thread. Of the rest nothing is known,
-//! not even whether it tells the threads apart.
+//! Threads iterate together. A variable that is uniform before the loop and that all threads change by uniform values
+//! is uniform in each iteration, though not known. A variable that begins as the thread's number and steps by uniform
+//! values keeps its distance from the other threads' (affine). A variable that data have a part in may be anything,
+//! for each thread. Nothing is known of the others, not even whether they tell the threads apart.
 //!
-//! Alike is only what is known to be a function of what is alike: arithmetic, what all read at one place, and calls of
-//! functions that do no more than that. Data are what was read from memory, and what such functions give. Neither is what
-//! names lanes or counts, what is not understood, and `static` variables that the loop writes.
+//! A value is uniform only if it is known to be a function of uniform values: arithmetic, reads by all threads at one
+//! place, and calls of functions that do no more than that. Data are values read from memory, and the results of such
+//! functions. These are neither uniform nor data: expressions that name lanes or number the threads, expressions that
+//! are not understood, and `static` variables that the loop writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,57 +22,58 @@ use crate::facts::calls::{is_read, status_argument};
 use crate::facts::effects::Effects;
 use crate::terms::column::Column;
 
-/// What a variable holds in any pass, by thread.
+/// What a variable holds in any iteration, across threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Uniformity {
     /// One value, the same for all threads.
     Uniform,
-    /// What it held before the loop, and a number that is the same for all.
+    /// The value before the loop, plus a number that is the same for all threads.
     Affine,
     /// Data: a value of each thread's own.
     Varying,
-    /// It may tell the threads apart.
+    /// The value may tell the threads apart.
     Unknown,
 }
 
-/// Who comes to a statement of a pass.
+/// Which threads reach a statement in an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reachability {
     All,
-    /// Whether all do, or none, or some, their numbers may tell.
+    /// The threads' numbers may decide whether all, some or none of them do.
     Some,
-    /// Data tell.
+    /// Data decide.
     ByData,
 }
 
 /// A change of a variable.
 struct Change<'a> {
     local: LocalId,
-    /// What is added to it; otherwise what it becomes, or what gives it that. `None` for one more or less.
+    /// What is added to it, or assigned to it, or the expression that writes it through an operand. `None` for `++`
+    /// and `--`.
     value: Option<&'a Expr>,
     adds: bool,
-    /// The part of it that is changed, where not all is.
+    /// The part of it that changes, if not all of it does.
     part: Option<&'a Expr>,
-    /// It is what an expression leaves in one of its operands.
+    /// An expression changes it through one of its operands.
     is_given: bool,
     comes: Reachability,
 }
 
 struct Changes<'a, 'm, O> {
     machine: &'m Machine<'a, O>,
-    /// What the loop does, and what each function does that it calls.
+    /// The effects of the loop, and of each function that it calls.
     effects: &'m Effects,
     callees: BTreeMap<FunctionId, Effects>,
     begun: &'m [Vec<Column>],
     all: Vec<Change<'a>>,
-    /// Variables that hold data, as far as is known.
+    /// Variables known to hold data.
     data: BTreeSet<LocalId>,
-    /// Variables that are changed and may be one for all.
+    /// Variables that change and may still be uniform.
     alike: BTreeSet<LocalId>,
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// What the variables that a loop writes hold in any of its passes, given what they hold before the first.
+    /// What the variables that a loop writes hold in any of its iterations, given what they hold before the first.
     pub fn in_any_pass(
         &mut self,
         l: &'a Loop,
@@ -93,7 +95,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         };
         let is_alike = |local: &LocalId| is_one(self, changes.held(*local));
         changes.alike = written.iter().copied().filter(is_alike).collect();
-        // Which conditions data tell is known when all that holds data is.
+        // Iterates to a fixpoint: whether data decide a condition depends on which variables hold data.
         loop {
             let before = (changes.data.len(), changes.alike.len());
             changes.all.clear();
@@ -128,11 +130,11 @@ impl<'a, O: Observer> Machine<'a, O> {
 }
 
 impl<'a, O: Observer> Changes<'a, '_, O> {
-    /// Takes in what follows for the variables from how they are changed.
+    /// Updates what is known of the variables from how they change.
     fn settle(&mut self) {
         for change in &self.all {
             let value = change.value;
-            // A part of what is alike is one place.
+            // If the place is uniform, all threads change the same part.
             let is_alike = !change.is_given
                 && value
                     .into_iter()
@@ -163,7 +165,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
 
     /// Whether data have a part in a value.
     fn has_data(&self, value: &Expr) -> bool {
-        // A list of what is left, for trees may be deep.
+        // A work list rather than recursion, for trees may be deep.
         let mut left = vec![value];
         while let Some(part) = left.pop() {
             let has = match &part.kind {
@@ -179,7 +181,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
                 return true;
             }
             match &part.kind {
-                // What an atomic finds may be one thread's number among the others.
+                // The result of an atomic may number the threads.
                 ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_atomic() => {}
                 ExprKind::Method {
                     object,
@@ -196,7 +198,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         false
     }
 
-    /// Whether a value is the same for all threads.
+    /// Whether a value is uniform.
     fn is_alike(&self, value: &Expr) -> bool {
         value.descendants().all(|part| match &part.kind {
             ExprKind::Literal(_)
@@ -219,13 +221,13 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
                     || !self.effects.written.contains(local) && is_one(self.machine, self.held(*local))
             }
             ExprKind::Global(global) => self.is_alike_global(*global),
-            // Of what it gives is no name at hand.
+            // Nothing names the resource that it returns.
             ExprKind::Call(..) if self.machine.shader.holds_resource(&part.ty) => false,
             ExprKind::Call(function, _) => {
                 let callee = self.callees.get(function);
                 callee.is_some_and(|callee| {
                     let mut named = callee.globals.iter();
-                    // What others may write to meanwhile need not have a name.
+                    // Memory that others may write meanwhile need not be a named global.
                     Self::is_computed(callee)
                         && !callee.device_observed
                         && named.all(|global| self.is_alike_global(*global))
@@ -234,7 +236,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
             ExprKind::Intrinsic(intrinsic, _) => {
                 !(intrinsic.is_wave() || intrinsic.is_atomic() || intrinsic.is_group_barrier())
             }
-            // Without a level of detail that neighbouring threads decide.
+            // Only methods whose level of detail does not depend on neighbouring threads.
             ExprKind::Method { object, name, .. } => {
                 let reads = ["Load", "Gather", "SampleLevel", "SampleGrad", "SampleCmpLevel"];
                 matches!(object.ty, Type::Resource(..)) && reads.iter().any(|read| name.starts_with(read))
@@ -243,8 +245,8 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         })
     }
 
-    /// Whether what all find at one place of it is one value. Of what other groups may write to meanwhile that is not
-    /// known.
+    /// Whether all threads read one value at one place of this global. That is not known if other groups may write to
+    /// it meanwhile.
     fn is_alike_global(&self, global: GlobalId) -> bool {
         let declared = self.machine.shader.globals.get(global.0 as usize);
         declared.is_some_and(|declared| match declared.storage {
@@ -259,7 +261,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         })
     }
 
-    /// Whether what is found in a variable is data.
+    /// Whether a value read from this global is data.
     fn is_memory(&self, global: GlobalId) -> bool {
         let declared = self.machine.shader.globals.get(global.0 as usize);
         declared.is_some_and(|declared| match declared.storage {
@@ -273,7 +275,8 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         })
     }
 
-    /// Whether a function gives what follows from its arguments and from what it reads, the same to all who ask alike.
+    /// Whether a function's result follows from its arguments and from what it reads, so that equal calls give equal
+    /// results.
     fn is_computed(callee: &Effects) -> bool {
         let exchanges = callee.atomic
             || callee.handle_written
@@ -283,14 +286,14 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         is_known && !exchanges && callee.statics.is_empty()
     }
 
-    /// Whether a function reads from memory what is data.
+    /// Whether a function reads data from memory, and otherwise only uniform globals.
     fn reads(&self, callee: &Effects) -> bool {
         let is_told = |global: &GlobalId| self.is_alike_global(*global) || self.is_memory(*global);
         let mut named = callee.globals.iter();
         named.clone().all(is_told) && named.any(|global| self.is_memory(*global))
     }
 
-    /// Whether a variable stands for one resource in all passes and for all threads.
+    /// Whether a variable stands for one resource in all iterations and for all threads.
     fn is_one_resource(&self, local: LocalId) -> bool {
         let alias = self.machine.state.frame.aliases.get(&local);
         let is_bound_here = self.effects.rebound.contains(&local) || self.effects.declared.contains(&local);
@@ -312,7 +315,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         columns.any(|column| self.machine.is_data(column))
     }
 
-    /// Who comes to what a condition leads to, of those who come to it.
+    /// Which threads reach what a condition guards, given which threads reach the condition.
     fn under(&self, comes: Reachability, condition: &Expr) -> Reachability {
         if self.has_data(condition) {
             Reachability::ByData
@@ -323,7 +326,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         }
     }
 
-    /// The changes of a statement; `comes` is who goes on after it.
+    /// Collects the changes in a statement. `comes` becomes which threads go on after it.
     fn statement(&mut self, statement: &'a Stmt, comes: &mut Reachability) {
         match &statement.kind {
             StmtKind::Declare { local, init } => {
@@ -401,7 +404,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         }
     }
 
-    /// The arguments of a call that it may write to.
+    /// The arguments that a call may write to.
     fn written_arguments(&self, call: &'a Expr) -> Vec<&'a Expr> {
         match &call.kind {
             ExprKind::Call(function, arguments) => {
@@ -429,7 +432,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
         }
     }
 
-    /// The changes within an expression. Where only some of it is evaluated, that may depend on data.
+    /// Collects the changes within an expression. Data may decide whether a nested part is evaluated.
     fn expression(&mut self, expr: &'a Expr, comes: Reachability) {
         for part in expr.descendants() {
             let is_top = std::ptr::eq(part, expr)
@@ -480,7 +483,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
     }
 }
 
-/// What is added to a variable: of `i = i + n` and the like.
+/// What is added to a variable in an assignment such as `i = i + n`.
 fn added<'a>(target: &Expr, value: &'a Expr) -> Option<&'a Expr> {
     let is_it = |expr: &Expr| matches!((&expr.kind, &target.kind), (ExprKind::Local(a), ExprKind::Local(b)) if a == b);
     match &value.kind {
@@ -490,13 +493,13 @@ fn added<'a>(target: &Expr, value: &'a Expr) -> Option<&'a Expr> {
     }
 }
 
-/// Whether all threads hold the same.
+/// Whether these columns are uniform.
 fn is_one<O>(machine: &Machine<'_, O>, columns: &[Column]) -> bool {
     let mut columns = columns.iter();
     columns.all(|column| column.uniform(machine.state.active).is_some())
 }
 
-/// The variable that a place is, or is a part of.
+/// The variable that a place is a part of.
 fn variable(place: &Expr) -> Option<LocalId> {
     let mut place = place;
     loop {
@@ -511,7 +514,7 @@ fn variable(place: &Expr) -> Option<LocalId> {
     }
 }
 
-/// Whether threads may go another way from a statement than to the next one.
+/// Whether control may go from a statement elsewhere than to the next one.
 fn leaves(statement: &Stmt) -> bool {
     matches!(
         statement.kind,

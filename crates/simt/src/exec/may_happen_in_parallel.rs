@@ -1,12 +1,12 @@
 //! Whether several threads of a wave may be at one place in one step.
 //!
-//! Two threads may be here together if their guards may both hold. A guard is taken apart into conditions. A condition
-//! may hold for one thread whatever the other's are if it depends on something of this thread's own, such as an element
-//! that it alone has read. The others (`id.x < count`, `slot < max`) are computed for sampled inputs, those of both
-//! threads together, until all hold. That is a witness: `id.x == 0` holds for one of them only, in every group.
+//! Two threads may be here together if their guards may both hold. A guard is split into conditions. If a condition
+//! depends on an input of this thread's own, such as an element that only this thread has read, then it may hold
+//! whatever the other thread's conditions are. The remaining conditions of both threads (`id.x < count`, `slot <
+//! max`) are evaluated together on sampled inputs until all hold. Such a sample is a witness: `id.x == 0` holds for
+//! one of the threads only, in every group.
 //!
-//! One thing is taken for granted: that the code is not dead, that is, that a thread's own inputs may be such that all
-//! conditions on them hold.
+//! The analysis assumes that the code is not dead: that a thread's own inputs can satisfy all conditions on them.
 
 use std::collections::BTreeSet;
 
@@ -22,18 +22,18 @@ use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
 
-/// Pairs of threads that are tried.
+/// How many pairs of threads are tried.
 const MAX_PAIRS: usize = 24;
-/// Inputs that are sampled for each.
+/// How many inputs are sampled for each pair.
 const SAMPLES: u64 = 64;
-/// Choices within choices that are followed.
+/// The depth of nested choices (selects) that the search follows.
 const MAX_CHOICES: usize = 8;
 
-/// How far inputs are looked for.
+/// The limits of a search for inputs.
 struct Search {
-    /// Atoms that may be looked at yet.
+    /// How many more atoms the search may examine.
     left: usize,
-    /// Choices around.
+    /// The depth of the choices around.
     depth: usize,
     allows_names: bool,
 }
@@ -42,10 +42,10 @@ struct Search {
 struct Condition {
     value: Value,
     holds: bool,
-    /// The inputs it depends on, by a fingerprint; `None` where that does not tell threads apart.
+    /// Fingerprints of the inputs it depends on; `None` if it may tell threads apart and so elect one.
     inputs: Option<BTreeSet<u64>>,
-    /// It also depends on something that may tell threads apart: it may hold whatever that is, by an input of this
-    /// thread's own alone.
+    /// It also depends on something that may tell threads apart. It may hold whatever that is, but only through an
+    /// input of this thread's own.
     needs_own: bool,
 }
 
@@ -66,13 +66,13 @@ impl<O: Observer> Machine<'_, O> {
             })
             .filter(|threads: &Vec<usize>| threads.len() > 1)
             .collect();
-        // A few pairs each of waves all over the group.
+        // A few pairs of each of several waves, spread over the group.
         let stride = shared.len().div_ceil(MAX_PAIRS / 3).max(1);
         let mut pairs = shared.iter().step_by(stride).flat_map(|threads| {
             let ends = threads.windows(2).map(|pair| (pair[0], pair[1]));
             ends.take(3)
         });
-        // What threads far away depend on too is no thread's own.
+        // An input that distant threads depend on too is no thread's own.
         let threads: Vec<usize> = active.threads().collect();
         let far = [threads.len() / 2, threads.len().saturating_sub(1)];
         let far = far.map(|number| threads.get(number).copied().unwrap_or(0));
@@ -128,19 +128,19 @@ impl Terms {
         rest.is_empty()
             || (0..SAMPLES).any(|seed| {
                 let mut sample = Sample::new(self, seed);
-                // What passes of a loop add up to: often little, as in the first ones.
+                // Sums over the iterations of a loop: often small, as in the first iterations.
                 sample.has_few_passes = seed.is_multiple_of(2);
-                // A size is small beside what is divided by it.
+                // A size is small compared with what is divided by it.
                 sample.has_all_magnitudes = seed % 4 > 1;
                 rest.iter()
                     .all(|condition| (sample.value(&condition.value) != 0) == condition.holds)
             })
     }
 
-    /// The number that a condition asks of something that came of what was not followed, such as a loop: `gi == best`, or
-    /// `best - gi == 0`. With what is known taken to one side, an equality says that a number is that of its other side.
-    /// That side may be the same for all threads: then it has one value, and of two threads who ask for other numbers the
-    /// condition holds for one alone.
+    /// The number that an equality requires a value to have, if the value comes from code that was not followed, such
+    /// as a loop: `gi == best`, or `best - gi == 0`. With all constants moved to one side, the equality says which
+    /// number the other side is. That side may be the same for all threads. Then it has one value, and if two threads
+    /// require different numbers, the condition holds for only one of them.
     fn elected(&self, condition: &Condition) -> Option<u32> {
         let Some(Term::Apply(Op::Binary(op, _), [left, right])) = self.single(&condition.value) else {
             return None;
@@ -153,7 +153,7 @@ impl Terms {
         let is_unfollowed =
             |term: &Term<'_>| matches!(term, Term::Fresh(_) | Term::Apply(Op::Havoc { .. }, _));
         let is_unfollowed = |side: &Value| self.is_made_of(side, is_unfollowed);
-        // Which side comes first may differ by thread.
+        // The order of the sides may differ by thread.
         let (asked, other) = match (is_equality, is_unfollowed(left), is_unfollowed(right)) {
             (true, true, _) => (left, right),
             (true, false, true) => (right, left),
@@ -162,7 +162,7 @@ impl Terms {
         Some(known_part(other).wrapping_sub(known_part(asked)))
     }
 
-    /// The conditions that a guard is made of, all of which must hold.
+    /// The conditions whose conjunction is the guard.
     fn conditions(&self, guard: &Value) -> Vec<Condition> {
         let mut conditions = Vec::new();
         let mut waiting = vec![(guard.clone(), true)];
@@ -193,7 +193,7 @@ impl Terms {
         conditions
     }
 
-    /// Whether the first of these, by which one of the others is chosen, may tell threads apart.
+    /// Whether the first argument, which selects one of the others, may tell threads apart.
     fn is_unclear(&self, arguments: &[Value], search: &mut Search) -> bool {
         if search.depth >= MAX_CHOICES {
             return false;
@@ -208,8 +208,9 @@ impl Terms {
         condition.is_none()
     }
 
-    /// The inputs of a comparison with a name, such as that of a count which one thread left in groupshared memory: whatever
-    /// that is, it is the same one for whoever reads it, and as of all names less than it, or more, are many.
+    /// The inputs of an order comparison with a name, such as the name of a count that one thread left in groupshared
+    /// memory. Whatever the count is, all threads read the same one. And as with every name, there are many values
+    /// less than it, and many greater.
     fn inputs_of_bound(&self, value: &Value) -> Option<BTreeSet<u64>> {
         let Some(Term::Apply(Op::Binary(op, _), [left, right])) = self.single(value) else {
             return None;
@@ -226,10 +227,10 @@ impl Terms {
         self.is_variable_name(bound).then_some(inputs)
     }
 
-    /// The inputs of a comparison of which one side may tell one thread of a wave from the others, and the other may not.
-    /// Whatever the one is, there is data for the other by which it holds. A name alone, which nothing says is that of a
-    /// constant, is taken for a number that the host sets, such as a count: less than it, or more, are many.
-    /// Of two such conditions of which one suffices it may be either.
+    /// The inputs of a comparison where one side may tell one thread of a wave from the others, and the other side
+    /// may not. Whatever the former is, some data for the latter satisfy the comparison. A lone name that nothing
+    /// marks as a constant's stands for a number that the host sets, such as a count: there are many values less than
+    /// it, and many greater. If one of two such conditions suffices, it may be either.
     fn inputs_of_part(&self, value: &Value, holds: bool) -> Option<BTreeSet<u64>> {
         let (op, left, right) = match self.single(value) {
             Some(Term::Apply(Op::Unary(UnaryOp::Not, _), [inner])) => {
@@ -264,13 +265,14 @@ impl Terms {
         Some(inputs)
     }
 
-    /// What a value depends on that is no arithmetic. `None` if that may tell one thread of a wave from the others.
+    /// The inputs that arithmetic computes a value from. `None` if they may tell one thread of a wave from the
+    /// others.
     fn inputs_of(&self, value: &Value) -> Option<BTreeSet<u64>> {
         self.inputs_found(value, false)
     }
 
-    /// The same of a number in which there may be variables that are not known, as in `color * g_strength`: whatever they
-    /// are, there is data by which a condition on it holds.
+    /// The same for a number that may depend on unknown variables, as in `color * g_strength`: whatever their values
+    /// are, some data satisfy a condition on the number.
     fn inputs_beside_names(&self, value: &Value) -> Option<BTreeSet<u64>> {
         let inputs = self.inputs_found(value, true)?;
         (!inputs.is_empty()).then_some(inputs)
@@ -282,7 +284,8 @@ impl Terms {
             depth: MAX_CHOICES,
             allows_names,
         };
-        // What is chosen by something clear needs no second look.
+        // The first look takes a choice as plain arithmetic. That suffices if its condition cannot tell threads
+        // apart.
         let inputs = self.inputs_within(value, &mut search);
         inputs.or_else(|| {
             search.left = MAX_ATOMS;
@@ -306,27 +309,27 @@ impl Terms {
                 }
                 Term::Apply(op, arguments) => match op {
                     Op::AtomicResult { source, .. } => match source {
-                        // Which thread finds which number is open: sampled.
+                        // Any thread may find any of the numbers, so the result is sampled.
                         Source::Counter(_) => {}
                         Source::Spread => {
                             inputs.insert(fingerprint(&atom));
                         }
                         Source::Other(_) => return None,
                     },
-                    // All that read one place may find the same, whatever thread they are.
+                    // All threads that read one place may find the same value.
                     Op::VolatileLoad { .. } => {
                         let place = arguments.split_last().map_or(&[][..], |(_, place)| place);
                         inputs.insert(fingerprint(&(op, place)));
                     }
                     Op::Opaque { .. } if search.allows_names && self.is_variable_name(&Value::atom(atom)) => {
                     }
-                    // What decides, and is no number.
+                    // The name is a condition here, not a number.
                     Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, _)
                         if search.allows_names && arguments.iter().any(|one| self.is_variable_name(one)) =>
                     {
                         return None;
                     }
-                    // By such a one it is chosen what it is: looked into in a second look.
+                    // The name chooses the value, which the second look follows, or it is one of the choices.
                     Op::Select
                         if search.allows_names
                             && (search.depth >= MAX_CHOICES
@@ -335,7 +338,7 @@ impl Terms {
                     {
                         return None;
                     }
-                    // What is not understood may choose a lane, of those whose numbers it gets.
+                    // An expression that is not understood may elect one of the lanes whose numbers it gets.
                     Op::Opaque { text, .. } if self.may_choose(*text, arguments) => return None,
                     Op::Load { .. }
                     | Op::Uniform { .. }
@@ -346,7 +349,7 @@ impl Terms {
                     | Op::Havoc { .. } => {
                         inputs.insert(fingerprint(&atom));
                     }
-                    // Whichever it is, it depends on what both do.
+                    // Whichever arm is chosen, the value depends on the inputs that both share.
                     Op::Select if self.is_unclear(arguments, search) => {
                         let [_, yes, no] = arguments else { return None };
                         search.depth += 1;
@@ -367,8 +370,8 @@ impl Terms {
         Some(inputs)
     }
 
-    /// Whether an expression that is not understood may tell one lane of a wave from the others: it names lanes, or it
-    /// is given nothing that was read anywhere.
+    /// Whether an expression that is not understood may tell one lane of a wave from the others: it names lanes, or
+    /// nothing that it gets was read from memory.
     fn may_choose(&self, text: Symbol, arguments: &[Value]) -> bool {
         let text = self.name(text);
         let is_read = || {
@@ -384,8 +387,8 @@ impl Terms {
     }
 }
 
-/// Those of a thread's conditions that do not hang on an input of its own: one that neither the other thread's
-/// conditions nor these depend on.
+/// The conditions of a thread that do not depend on an input of its own. An input is the thread's own if neither the
+/// other thread's conditions nor these depend on it.
 fn shared_part(conditions: Vec<Condition>, others: &BTreeSet<u64>) -> Vec<Condition> {
     let mut rest: Vec<Condition> = Vec::new();
     let mut own = conditions;
@@ -410,7 +413,7 @@ fn shared_part(conditions: Vec<Condition>, others: &BTreeSet<u64>) -> Vec<Condit
     }
 }
 
-/// What of a number is known: the constant of a sum of words. Of any other value nothing is.
+/// The known summand of a number: the constant of a sum of words, or 0 for any other unknown value.
 fn known_part(value: &Value) -> u32 {
     match value {
         Value::Known(number) => *number,

@@ -1,11 +1,11 @@
-//! Groupshared memory, with who touched what since the last barrier.
+//! Groupshared memory, with the accesses to each cell since the last barrier.
 //!
 //! # Why one lock-step run finds every race
 //!
-//! Within a barrier interval each cell remembers its accesses. If no cell is touched by two threads of which one
-//! writes, each thread's run is a function of the memory at the interval's start, so every schedule leaves the same
-//! memory (induct over the intervals). The order in which the lock-step run happens to meet the two accesses of a pair
-//! does not matter: the pair is seen when the later one comes.
+//! Within a barrier interval each cell records its accesses. Suppose that no two threads access one cell where one of
+//! them writes. Then each thread's run is a function of the memory at the interval's start, so every schedule leaves
+//! the same memory (by induction over the intervals). It does not matter in which order the lock-step run meets the
+//! two accesses of a pair: it sees the pair at the later one.
 
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -18,39 +18,39 @@ use crate::terms::column::{Column, Row};
 use crate::terms::operator::Operator;
 use crate::terms::value::Value;
 
-/// One evaluation of one access in the text, by all the threads that take part.
+/// One evaluation of one access in the text, by all threads that take part.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub span: Span,
-    /// The passes of loops and the calls that it is in.
+    /// The loop iterations and the calls that it is in.
     pub position: Position,
-    /// It may not happen after all: not everything before it was understood.
+    /// The access may not happen, because something before it was not understood.
     pub doubtful: bool,
-    /// The condition under which all that take part do, as a number; `None` if theirs differ.
+    /// A number for the guard that all participating threads share; `None` if their guards differ.
     pub shared_guard: Option<NonZeroU32>,
     /// The last barrier before it that orders groupshared memory.
     pub since: Option<Rc<Point>>,
-    /// Memory barriers passed before, at which no thread waits.
+    /// How many memory barriers at which no thread waits were passed before.
     pub fences: u32,
-    /// Counts the points after which it is no longer certain that no barrier came between.
+    /// Counts the points at which there may have been an unseen barrier.
     pub epoch: u32,
-    /// One of those that take part may have waited for another thread to write something.
+    /// A participating thread may have waited for another thread to write something.
     pub waited: bool,
-    /// Counts the operations by which lanes of a wave hand each other values.
+    /// Counts the operations by which lanes of a wave exchange values.
     pub exchanges: u32,
     /// By thread: the condition under which it takes part.
     pub guard: Column,
-    /// The innermost condition of which it is not known whether it holds, and whether it has to.
+    /// The innermost condition that may or may not hold, and whether the access requires that it holds.
     pub condition: Option<(Span, bool)>,
 }
 
-/// One thread's access. There are up to four for each cell, so what all threads have in common is kept with the site.
+/// One thread's access. A cell keeps up to four of them, so what all threads have in common is kept with the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
     /// Index into the run's sites.
     pub site: u32,
     pub thread: u16,
-    /// It happens whatever the inputs are.
+    /// The access happens for all inputs.
     pub definite: bool,
     pub action: Action,
 }
@@ -58,31 +58,32 @@ pub(crate) struct Touch {
 /// What an access does with the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It reads, or writes what may be another value.
+    /// A read, or a write that may change the value.
     Plain,
     Atomic,
-    /// A write that left the cell's value as it was.
+    /// A write that leaves the cell's value unchanged.
     Idle,
-    /// An atomic, and a write that left the value as it was, each with a condition of its own.
+    /// An atomic, and a write that leaves the value unchanged, each under its own condition.
     Mixed,
 }
 
 /// The accesses of all threads at one site.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touches {
-    /// `definite` if all are.
+    /// `definite` if all threads' accesses are.
     pub of_all: Touch,
     pub doubtful: bool,
 }
 
 impl Touch {
-    /// Both happen for certain under guards known true, and for some inputs under one guard for both.
+    /// Whether two accesses both happen: for certain if both guards are known to hold, and for some inputs if both
+    /// have the same guard.
     pub fn meets(self, other: Touch, sites: &[Site]) -> Meeting {
         let (Some(here), Some(there)) = (sites.get(self.site as usize), sites.get(other.site as usize))
         else {
             return Meeting::NotCertain;
         };
-        // Who has waited may come after all that the others do.
+        // A thread that waited may come after everything that the others do.
         let waited = here.waited || there.waited;
         let mixed = [self.action, other.action].contains(&Action::Mixed);
         if here.doubtful || there.doubtful || waited || mixed || here.epoch != there.epoch {
@@ -103,9 +104,9 @@ impl Touch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Meeting {
     Certain,
-    /// If this one does, the other does too.
+    /// This access has a condition; where it happens, the other one does too.
     If(Touch),
-    /// Under conditions that are not the same.
+    /// The two have different conditions.
     IfBoth,
     NotCertain,
 }
@@ -119,50 +120,51 @@ impl Touches {
         }
     }
 
-    /// Whether one of them happens for certain.
+    /// Whether this access happens for certain.
     pub fn is_certain(&self, touch: Touch) -> bool {
         touch.definite && !self.doubtful
     }
 }
 
-/// Who touched a cell.
+/// The accesses to a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Track {
-    /// The interval the rest speaks of.
+    /// The interval that the other fields refer to.
     interval: u32,
-    /// Two different threads of each kind are all that matter.
+    /// Two different threads of each kind suffice.
     writes: [Option<Touch>; 2],
     reads: [Option<Touch>; 2],
-    /// The writes of the interval left one value, each the same.
+    /// All writes of the interval left the same value.
     agreed: bool,
-    /// One of them changed the cell's value.
+    /// A write of the interval changed the cell's value.
     changed: bool,
     /// The least and the greatest thread that wrote.
     writers: (u16, u16),
-    /// The same of those that wrote for certain.
+    /// The same for threads that certainly wrote.
     certain_writers: Option<(u16, u16)>,
-    /// Not every thread between these two is known to have written.
+    /// Some thread between these two may not have written.
     gaps: bool,
 }
 
-/// Accesses at unknown elements that are kept of an interval.
+/// How many accesses at unknown elements are kept per interval.
 const MAX_DATA_DEPENDENT: usize = 24;
 
 /// One groupshared variable, flattened into 32-bit cells.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub global: GlobalId,
-    /// A window onto a resource instead, whose intervals end at the barriers that order device memory.
+    /// The cells are a window onto a resource, whose intervals end at the barriers that order device memory.
     pub on_device: bool,
     cells: Rc<Vec<Value>>,
     tracks: Rc<Vec<Track>>,
-    /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
+    /// The interval of an access at an unknown place: nothing can be proved about the array until the next barrier.
     blurred_in: Option<u32>,
-    /// The interval in which something is stored in cells that are not known, but by atomics.
+    /// The interval of a plain store to unknown cells.
     strayed_in: Option<u32>,
-    /// Some of these, in the interval at hand.
+    /// Some of the accesses at unknown elements, in the current interval.
     data_dependent: Vec<DataDependent>,
-    /// The operator of all atomics on the array in this interval; `None` if they differ or one does not combine.
+    /// The operator of all atomics on the array in this interval; `None` if they differ or one does not combine its
+    /// operand with the cell.
     atomics: Option<(u32, Option<Operator>)>,
 }
 
@@ -174,17 +176,17 @@ pub(crate) struct Conflict {
     pub second: Touch,
     pub first_writes: bool,
     pub second_writes: bool,
-    /// It may be none.
+    /// It may be no conflict.
     pub doubtful: bool,
-    /// The thread that comes to the cell for some of its data, and the seed of such data.
+    /// The thread whose data lead it to the cell, and the seed of such data.
     pub data_dependent: Option<(u16, u64)>,
 }
 
-/// An addition of one thread to an element that is not known.
+/// One thread's addition to an unknown element.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDependent {
     pub touch: Touch,
-    /// Where the element begins, and the component of it.
+    /// The first cell of the element, and the component within it.
     pub base: Value,
     pub component: u32,
 }
@@ -212,30 +214,30 @@ impl Shared {
         Rc::make_mut(&mut self.cells)
     }
 
-    /// An access at an unknown index. Any other access in the interval may meet it.
+    /// Records an access at an unknown index. Any other access in the interval may meet it.
     pub fn blur(&mut self, interval: u32) {
         if self.blurred_in.replace(interval) != Some(interval) {
             self.data_dependent.clear();
         }
     }
 
-    /// The same where it is a plain store.
+    /// The same for a plain store.
     pub fn stray(&mut self, interval: u32) {
         self.blur(interval);
         self.strayed_in = Some(interval);
     }
 
-    /// Whether more such accesses are kept: none of resources.
+    /// Whether more additions to unknown elements are kept; for resources none are.
     pub fn has_room_for_data_dependent(&self) -> bool {
         !self.on_device && self.data_dependent.len() < MAX_DATA_DEPENDENT
     }
 
-    /// Keeps such an access, of the interval that the array is blurred in.
+    /// Records an addition to an unknown element, in the interval in which the array is blurred.
     pub fn note_data_dependent(&mut self, led: DataDependent) {
         self.data_dependent.push(led);
     }
 
-    /// Those of an interval that were kept.
+    /// The additions to unknown elements that were kept for this interval.
     pub fn data_dependent_in(&self, interval: u32) -> &[DataDependent] {
         if self.is_blurred(interval) {
             &self.data_dependent
@@ -254,14 +256,14 @@ impl Shared {
         self.strayed_in == Some(interval) || of_now.any(|track| track.writes[0].is_some())
     }
 
-    /// The same with atomics.
+    /// The same, including atomics.
     pub fn may_be_written_in(&self, interval: u32) -> bool {
         self.is_written_in(interval) || self.atomics.is_some_and(|(known, _)| known == interval)
     }
 
-    /// The one operator by which all atomics of the interval up to now combine, the one at hand with them. It is
-    /// commutative and associative, and other threads' plain accesses would be races: so whatever order the device serves
-    /// the atomics in, they leave the same in a cell.
+    /// The single operator by which all atomics of the interval so far combine, including the current one. It is
+    /// commutative and associative, and plain accesses by other threads would be races. So the atomics leave the same
+    /// value in a cell under every order in which the device serves them.
     pub fn combined_by(&mut self, interval: u32, operator: Option<Operator>) -> Option<Operator> {
         let operator = match self.atomics {
             Some((known, of_others)) if known == interval => operator.filter(|own| of_others == Some(*own)),
@@ -275,8 +277,9 @@ impl Shared {
         self.blurred_in == Some(interval)
     }
 
-    /// Whether every access of this interval is covered by one of another run's: of the same cell and kind, by this thread or by
-    /// two others. No access of a third thread could race with it that does not race with one of these.
+    /// Whether another run's accesses cover every access of this interval. An access is covered if this thread, or
+    /// two other threads, make an access of the same kind to the same cell. If a third thread's access races with a
+    /// covered access, it also races with one of those that cover it.
     pub fn touches_no_more(&self, interval: u32, other: &Shared, of_other: u32) -> bool {
         let mut pairs = self.tracks.iter().zip(other.tracks.iter());
         !self.is_blurred(interval)
@@ -288,7 +291,7 @@ impl Shared {
         self.atomics.is_some_and(|(known, _)| known == interval)
     }
 
-    /// The cells, with who touched them; copied here if shared, not at each access.
+    /// The cells and their accesses. Shared storage is copied once here, not at each access.
     pub fn open(&mut self) -> (&mut [Value], &mut [Track]) {
         (
             Rc::make_mut(&mut self.cells).as_mut_slice(),
@@ -303,11 +306,12 @@ impl Shared {
 }
 
 impl Track {
-    /// Records a read; what it conflicts with.
+    /// Records a read and returns its conflict.
     ///
-    /// A thread that wrote the cell itself for certain, with the value that all others wrote too, reads this value whatever
-    /// the order; one that wrote under a condition may find what was there before. Which threads wrote is known by their
-    /// bounds: where there are gaps between them, one may have, and nothing is proved.
+    /// A thread that certainly wrote the cell itself, with the value that all others wrote too, reads this value
+    /// under every order. A thread that wrote under a condition may find the earlier value. Only the bounds of the
+    /// writing threads are known: if there are gaps between them, this thread may or may not have written, and
+    /// nothing is proved.
     pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
         self.enter(interval);
         let (least, greatest) = self.writers;
@@ -328,7 +332,7 @@ impl Track {
                 second: touch,
                 first_writes: true,
                 second_writes: false,
-                // Of writes under conditions it is not known whether they agree.
+                // It is not known whether writes under conditions agree.
                 doubtful: may_have_written || is_among_writers && !touch.definite,
                 data_dependent: None,
             });
@@ -336,11 +340,11 @@ impl Track {
         conflict
     }
 
-    /// Records a write; what it conflicts with. `idle` if it leaves what was there.
+    /// Records a write and returns its conflict. `idle` if it leaves the value that was there.
     ///
-    /// Threads that all write one value do not race among themselves. A write of the value that the cell has by now is
-    /// one of these, or of the value it had all the time; but it need not come as late as it does here: if the cell has
-    /// changed in this interval, another thread may find the value earlier than it does here.
+    /// Threads that all write one value do not race among themselves. A write of the cell's current value either
+    /// repeats their value, or the value that the cell had all along. But another schedule may make the write
+    /// earlier: if the cell has changed in this interval, another thread may find the value earlier than in this run.
     pub fn write(&mut self, cell: u32, interval: u32, mut touch: Touch, idle: bool) -> Option<Conflict> {
         let is_atomic = touch.action == Action::Atomic;
         let is_idle = idle && !is_atomic;
@@ -389,9 +393,9 @@ impl Track {
     }
 }
 
-/// Keeps up to two touches by different threads. Of two by one thread the one that meets more stays, with the condition
-/// under which that one happens: a write that leaves what was there, or an atomic, may be certain where another is not.
-/// Where neither meets all that the other does, nothing is certain of the two.
+/// Keeps up to two touches by different threads. Of two touches by one thread, the one that meets more accesses
+/// stays, with its own condition: a write that leaves the value unchanged, or an atomic, may be certain where another
+/// access is not. If neither meets everything that the other meets, nothing is certain about the two.
 fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
     for slot in touches {
         match slot {
@@ -405,7 +409,7 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
                     }
                     (Action::Plain, _) => {}
                     (_, Action::Plain) => *kept = touch,
-                    // Each meets what the other does not.
+                    // Each meets accesses that the other does not.
                     _ => kept.action = Action::Mixed,
                 }
                 return;
@@ -419,7 +423,7 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
 }
 
 impl Track {
-    /// The certain accesses of an interval that are no atomics, and whether each writes.
+    /// The certain accesses of an interval other than atomics, and whether each writes.
     pub fn plain_in(&self, interval: u32) -> impl Iterator<Item = (Touch, bool)> {
         let is_now = self.interval == interval;
         let all = [(self.writes, true), (self.reads, false)].into_iter();

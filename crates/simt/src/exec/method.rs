@@ -31,7 +31,8 @@ impl<'a, O: Observer> Machine<'a, O> {
             ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
                 index.extend(self.eval(at)?);
                 if by_address && !is_of_words(self.shader, &expr.ty) {
-                    // Not the words at that address: others lie there, in an order of their own.
+                    // Not the words at that address: another type may have other values there, in another
+                    // order.
                     index.push(self.told_by_types([&expr.ty]));
                 }
                 O::accessed_device(self, resource, &index, &Column::ZERO, false);
@@ -41,7 +42,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 Ok(self.with_truths(value, &expr.ty))
             }
             ("Load", [at]) if is_first_level(self.shader, at) => {
-                // What a subscript reads.
+                // The same texel as a subscript reads.
                 let mut texel = self.eval(at)?;
                 texel.pop();
                 index.extend(texel);
@@ -57,7 +58,8 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let mut value = self.eval(value)?;
                 O::accessed_device(self, resource, &index, &Column::ZERO, true);
                 if !is_of_words(self.shader, ty) {
-                    // Which bytes its components are is not followed: only the same store leaves the same.
+                    // The mapping of components to bytes is not followed: only an identical store leaves the
+                    // same.
                     value.push(self.told_by_types([ty]));
                     let all = self.as_one(&value);
                     self.store_device(resource, &index, u32::MAX, &all);
@@ -105,15 +107,14 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// Whether the last component of a texel's place, its level, is written as 0. Which level that of a variable is is not
-/// known.
+/// Whether the last component of a texel's place, its level, is the literal 0. The level in a variable is not known.
 fn is_first_level(shader: &Shader, at: &Expr) -> bool {
     let within = at.uncast();
     let ExprKind::Construct(parts) = &within.kind else {
         return false;
     };
     let is_zero = |level: &Expr| matches!(level.uncast().kind, ExprKind::Literal(0));
-    // More than the level.
+    // There is more than the level.
     parts.len() > 1
         && parts.last().is_some_and(is_zero)
         && shader.components(&within.ty) == shader.components(&at.ty)

@@ -1,10 +1,10 @@
-//! The thread group: its state, and how a run of it begins and ends.
+//! The thread group: its state, and how its run begins and ends.
 //!
-//! All threads run side by side: a statement runs once for all active threads. Conditions on known values split the
-//! threads; a condition that is not known runs both arms and joins what they leave with a select, and what is written
-//! to memory meanwhile carries the condition as its guard. A loop whose condition is not known is not followed: what
-//! it may write becomes a term of all it may read ([`Op::Havoc`]), which is sound because a loop is a deterministic
-//! function of what it reads.
+//! All threads run side by side: a statement runs once for all active threads. A condition on known values splits the
+//! threads. On a condition that is not known, the run takes both arms and joins the values they leave with a select;
+//! writes to memory in an arm carry the condition as their guard. The run does not follow a loop whose condition is
+//! not known: what the loop may write becomes a term of all it may read ([`Op::Havoc`]). That is sound because a loop
+//! is a deterministic function of what it reads.
 
 pub(crate) mod access;
 pub(crate) mod assign;
@@ -76,7 +76,7 @@ pub(crate) struct Write {
     pub resource: Symbol,
     /// Component within the element; for byte-address buffers the word after the address.
     pub component: u32,
-    /// Added to the component where that depends on what is not known.
+    /// Added to the component if that depends on values that are not known; otherwise 0.
     pub part: Value,
     pub index: Box<[Value]>,
     pub thread: u16,
@@ -86,7 +86,7 @@ pub(crate) struct Write {
 }
 
 impl Write {
-    /// Where, whether and what is written.
+    /// The address, the guard and the value.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.index.iter().chain([&self.part, &self.guard, &self.value])
     }
@@ -99,14 +99,14 @@ pub(crate) struct State {
     pub statics: BTreeMap<GlobalId, Vec<Column>>,
     pub shared: Vec<Shared>,
     pub writes: Rc<Vec<Write>>,
-    /// Counts what happened that another thread or the device could have had a part in.
+    /// Counts the events in which another thread or the device may have had a part.
     pub events: u32,
-    /// What happened to device memory, in which order.
+    /// What happened to device memory, and in which order.
     pub ordering: Ordering,
-    /// The condition under which the group has not left by a `return` that all its threads take or none: where it does not
-    /// hold, nobody reads any more what is in groupshared memory.
+    /// The condition under which the group has not left by a `return` that all its threads take or none. Where it
+    /// does not hold, no thread reads groupshared memory any more.
     pub staying: Value,
-    /// What other groups may see meanwhile was written, or what may be that.
+    /// The run may have written something that other groups may see meanwhile.
     pub publishes: bool,
     pub barriers: Barriers,
     pub atomics: Atomics,
@@ -114,40 +114,40 @@ pub(crate) struct State {
     pub active: Mask,
     /// Threads that have not certainly left the kernel.
     pub alive: Mask,
-    /// By thread: the condition under which it really is here.
+    /// By thread: the path condition under which it is here.
     pub guard: Column,
-    /// A guard that holds for some inputs: that all threads have stayed, where not all need have.
+    /// The guard under which all threads have stayed, where some may have left. It holds for some inputs.
     pub assumed: Value,
-    /// Words of atoms for which it holds, in the first group.
+    /// Words of atoms under which `assumed` holds, in the first group.
     pub stays: Rc<Vec<(u32, u32)>>,
-    /// Whether what happens here happens for certain is not known, up to the next barrier.
+    /// It is not known whether what happens here happens for certain, up to the next barrier.
     pub doubtful: bool,
-    /// All threads are taken to have stayed, though whether they can is not known: nothing is certain any more, but
-    /// what is proved holds wherever they do.
+    /// The run assumes that all threads have stayed, though it is not known whether they can. Nothing is certain any
+    /// more, but what is proved holds wherever they do stay.
     pub presumes: bool,
 }
 
-/// The barriers that were passed.
+/// The barriers that the run passed.
 #[derive(Clone)]
 pub(crate) struct Barriers {
-    /// How many order groupshared memory.
+    /// How many of them order groupshared memory.
     pub interval: u32,
-    /// The last of them, or the statement that holds it.
+    /// The last of these, or the statement that holds it.
     pub since: Option<Rc<Point>>,
-    /// The guard at the last of them.
+    /// The guard at the last of these.
     pub guard: Value,
-    /// How many order device memory, and the guard at the last of them.
+    /// How many of them order device memory, and the guard at the last of those.
     pub device_interval: u32,
     pub device_guard: Value,
     /// Memory barriers at which no thread waits.
     pub passed: Rc<Vec<Span>>,
-    /// Of these, those that order device memory, and those that order groupshared memory: by their numbers among the
-    /// terms.
+    /// Sets of the fences passed, by their numbers among the terms: those that order device memory, and those that
+    /// order groupshared memory.
     pub fences: u32,
     pub shared_fences: u32,
-    /// Barriers that order no groupshared memory, and what may hide one.
+    /// Counts barriers that do not order groupshared memory, and whatever may hide such a barrier.
     pub epoch: u32,
-    /// Wave operations that were given a value.
+    /// Counts wave operations that took a value.
     pub exchanges: u32,
     /// Threads that may have waited for others in a loop since the last barrier.
     pub waited: Mask,
@@ -157,15 +157,15 @@ pub(crate) struct Barriers {
 #[derive(Clone, Default)]
 pub(crate) struct Atomics {
     pub steps: Rc<Vec<Steps>>,
-    /// How many leave what depends on the order in which they are served.
+    /// How many of the steps leave a value that depends on the order in which the device serves them.
     pub left: u32,
 }
 
-/// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
+/// Loops that were not seen to end: their meaning, and all the values a thread has at hand when it enters.
 #[derive(Clone, Default)]
 pub(crate) struct Unended {
     pub unended: Rc<FxHashSet<(Symbol, Value)>>,
-    /// Those of them that read what other groups may write meanwhile.
+    /// Those of them that read memory that other groups may write meanwhile.
     pub waits_for_others: Rc<FxHashSet<(Symbol, Value)>>,
 }
 
@@ -175,10 +175,10 @@ pub(crate) struct Frame {
     pub function: FunctionId,
     /// By local: its components.
     pub locals: Vec<Vec<Column>>,
-    /// Parameters and variables that stand for a resource, or for one of an array of them.
+    /// Parameters and variables that stand for a resource, or for an element of an array of resources.
     pub aliases: BTreeMap<LocalId, Handle>,
     pub result: Vec<Column>,
-    /// The guard at its entry: who leaves under the same one has not left before.
+    /// The guard at the entry. A thread with the same guard at an exit has not left before.
     pub entered: Column,
     /// Where threads left it. No thread leaves twice.
     pub exits: Vec<Exit>,
@@ -188,29 +188,29 @@ pub(crate) struct Frame {
     pub loops: Vec<LoopState>,
 }
 
-/// Threads that leave a function before those that are left write on.
+/// Threads that leave a function early, before the remaining threads write on.
 #[derive(Clone)]
 pub(crate) struct Exit {
     pub active: Mask,
     pub guard: Column,
-    /// What its outputs hold then, and the statics that it may write.
+    /// What the outputs hold at that point, and the statics that the function may write.
     pub outputs: Vec<(LocalId, Vec<Column>)>,
     pub statics: Vec<(GlobalId, Vec<Column>)>,
 }
 
 #[derive(Clone)]
 pub(crate) struct LoopState {
-    /// The loop; `None` of a `switch`, which has the pass of the loop around.
+    /// The loop; `None` for a `switch`, which belongs to the iteration of the loop around it.
     pub span: Option<Span>,
     pub breaks: Mask,
     pub continues: Mask,
-    /// The guard at its entry: leaving it under another one cannot be followed.
+    /// The guard at the entry: a jump out under another guard cannot be followed.
     pub guard: Column,
-    /// The same of the loop that a `continue` goes on with: of a `switch` that around it.
+    /// The same for the loop that a `continue` goes on with: for a `switch`, the loop around it.
     pub pass_guard: Column,
     pub number: u32,
     pub variable: Option<LocalId>,
-    /// Of many passes this one stands for any: who leaves it takes no further part.
+    /// This one iteration stands for any of many: a thread that leaves it takes no further part.
     pub is_any_pass: bool,
 }
 
@@ -223,7 +223,8 @@ pub(crate) enum Halt {
 
 pub(crate) type Run<T> = Result<T, Halt>;
 
-/// An array, the place of a read of it, and in which interval it is made: a helper that is called again reads anew.
+/// An array, the place of a read of it, and the barrier interval of the read: a helper that is called again reads
+/// anew.
 pub(crate) type Read = (GlobalId, Span, u32);
 
 /// An array and two accesses to it.
@@ -235,44 +236,44 @@ pub(crate) struct Report {
     pub races: Vec<Race>,
     /// The array and the two places of each of `races`.
     pub race_places: FxHashSet<Places>,
-    /// How often it was asked of two places whether what is written there differs.
+    /// How often the run checked the accesses at two places for a race.
     pub asked: FxHashMap<Places, u32>,
-    /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
+    /// There may be a race: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
-    /// A name that may be a macro of anything, also of assignments to what is in reach of it.
+    /// A name that may be a macro of anything, even of assignments to variables in scope.
     pub open_name: Option<Span>,
     /// As in [`Analysis`](crate::Analysis).
     pub unsettled: FxHashSet<(Span, Span)>,
     pub divergences: Vec<Divergence>,
     pub out_of_bounds: Vec<OutOfBounds>,
     pub uninitialised: Vec<Uninitialised>,
-    /// Bodies of loops that began a second pass.
+    /// Bodies of loops that began a second iteration.
     pub repeated: FxHashSet<Span>,
-    /// A barrier was passed to which only some inputs lead.
+    /// The run passed a barrier that only some inputs reach.
     pub guarded_barrier: bool,
     pub used_waves: bool,
-    /// A resource of several was chosen by an index that differs between threads, without `NonUniformResourceIndex`.
+    /// An index that differs between threads chose among several resources, without `NonUniformResourceIndex`.
     pub has_unmarked_index: bool,
 }
 
-/// Statements a run may execute, times threads: about a fifth of a second.
+/// Statements times threads that a run may execute: about a fifth of a second.
 pub(crate) const BUDGET: u64 = 8_000_000;
-/// Atoms a run may make, with their arguments: about 80 MB.
+/// Atoms that a run may make, with their arguments: about 80 MB.
 pub(crate) const MAX_WORK: usize = 1_500_000;
-/// Atoms that a first run may make before it leaves out what takes long ([`Limits::may_skim`]). With fewer, kernels were
-/// seen of which less is said then.
+/// Atoms that a first run may make before it leaves out what takes long ([`Limits::may_skim`]). With fewer, some
+/// kernels are known to yield fewer findings.
 pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 2;
-/// A statement counts for as many threads at least: to look at it takes its time.
+/// A statement counts for at least this many threads, since looking at it takes time as well.
 const LEAST_STEPS: usize = 16;
 const MAX_CALL_DEPTH: u32 = 32;
 
-/// What a run does where it cannot follow the text, and whom it is for.
+/// What a run does where it cannot follow the text, and who uses its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunMode {
-    /// What it cannot follow becomes a term of all that may have a part in it, or ends it.
+    /// What it cannot follow becomes a term of all that may have a part in it, or ends the run.
     Exact,
-    /// It goes on past that with all unknown that may have been written there ([`over_approximation`]): what it shows holds
-    /// whatever that does.
+    /// The run goes on past what it cannot follow, with everything unknown that may have been written there
+    /// ([`over_approximation`]). What it shows holds for any behaviour of that code.
     OverApproximate,
     /// The lanes of one wave are served one after another, and memory that others may write is a resource.
     LaneByLane,
@@ -282,7 +283,7 @@ pub(crate) enum RunMode {
 
 pub(crate) struct Machine<'a, O> {
     pub shader: &'a Shader,
-    /// The globals that it may use.
+    /// The globals that the entry point may use.
     pub named: Vec<GlobalId>,
     pub terms: &'a mut Terms,
     pub group: [u32; 3],
@@ -300,29 +301,29 @@ pub(crate) struct Machine<'a, O> {
     pub approximation: Approximation,
     pub assuming: Assumptions<'a>,
     pub limits: Limits,
-    /// Its terms are compared with another run's, or asked for what they are made of: what atomics find and leave are
+    /// Its terms are compared with another run's, or examined for their parts: what atomics find and leave are then
     /// terms of all that has a part in it.
     pub keeps_steps: bool,
     /// Where `state.shared` holds cells of resources.
     pub windows: Vec<Window>,
     pub sites: Vec<Site>,
     pub paths: Paths,
-    /// Atoms that stand for a value that was read and is undefined.
+    /// Atoms that stand for an undefined value that was read.
     pub suspects: BTreeMap<u32, Suspect>,
 }
 
-/// What a run noticed, in trials of candidates as well.
+/// What a run noticed, also in trials of candidates.
 #[derive(Default)]
 pub(crate) struct Noticed {
-    /// An element of groupshared memory was named that the group's number tells.
+    /// An index into groupshared memory depended on the group's number.
     pub counts_by_group: bool,
-    /// Bounds of loops that are not known.
+    /// Bounds of loops whose trip count is not known.
     pub bounds: Vec<Bound>,
-    /// Reads of groupshared arrays of which one met a write that no barrier was seen to order it with.
+    /// Reads of groupshared arrays that met a write, at least once, and no barrier is known to order the two.
     pub unordered: BTreeSet<Read>,
-    /// A barrier that only some inputs lead to, behind which groupshared memory was touched.
+    /// A barrier that only some inputs reach, after which the run touched groupshared memory.
     pub ordered_by_chance: Option<Span>,
-    /// It was taken for granted that all threads reach a barrier.
+    /// The run assumed that all threads reach a barrier.
     pub presumed: bool,
 }
 
@@ -330,40 +331,42 @@ pub(crate) struct Noticed {
 pub(crate) struct Limits {
     /// Steps left: statements times threads.
     pub budget: u64,
-    /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
+    /// How many atoms there may be, with their arguments, including those of earlier runs on the same terms.
     pub max_work: usize,
-    /// Where the steps or atoms do not suffice, the run goes on without what [`Assumptions::skims`] leaves out, with more of
-    /// them. What it found before holds, and a loop that it is in is left after the pass at hand, as any that takes long.
+    /// Where the steps or atoms do not suffice, the run goes on with more of them, but without what
+    /// [`Assumptions::skims`] leaves out. What it found before holds. A loop that it is in ends after the current
+    /// iteration, as any loop that takes long does.
     pub may_skim: bool,
-    /// The steps and atoms that went into what it may leave out.
+    /// The steps and atoms spent on what the run may leave out.
     pub aside: (u64, usize),
 }
 
-/// What was worked out once of the text.
+/// What is computed once from the text.
 #[derive(Default)]
 pub(crate) struct Cache<'a> {
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
-    /// What statements that are not followed mean, by function and place.
+    /// The meaning of statements that are not followed, by function and place.
     pub meanings: FxHashMap<(FunctionId, Span), (Symbol, Rc<Meaning>)>,
-    /// The same of expressions that are not understood.
+    /// The same for expressions that are not understood.
     pub opaque_meanings: FxHashMap<*const Expr, Symbol>,
-    /// Of names that mean nothing: whether a declaration that could not be read may be theirs.
+    /// For each undeclared name: whether a declaration that could not be read may declare it.
     pub undeclared: FxHashMap<&'a str, bool>,
 }
 
 /// Where the run is among the branches that the threads take.
 #[derive(Default)]
 pub(crate) struct Paths {
-    /// The ways threads went that are not here, from the outermost branch on.
+    /// The branches around, outermost first, with the threads that may have gone another way.
     pub partings: Vec<Parting>,
     /// The ways threads left the kernel.
     pub exits: Vec<Parting>,
-    /// Operands of `?:`, `&&` and `||` that it is in: whether these are evaluated depends on the language version.
+    /// How many operands of `?:`, `&&` and `||` the run is in: whether these are evaluated depends on the language
+    /// version.
     pub arms: u32,
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// A group about to enter `entry`, with so many steps to take. `None` where the function is no entry point, or its
+    /// A group about to enter `entry`, with this budget of steps. `None` if the function is no entry point, or its
     /// group is empty or larger than D3D allows.
     pub fn new(
         kernel: Kernel<'a>,
@@ -377,7 +380,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let shared = named
             .iter()
             .filter_map(|id| Some((*id, shader.globals.get(id.0 as usize)?)))
-            // Two threads may each have their own part of what is of a type that is not known.
+            // Each thread may have its own copy of a variable whose type is not known.
             .filter(|(_, global)| global.storage == Storage::Groupshared && shader.is_known(&global.ty))
             .filter_map(|(id, global)| {
                 let cells = shader.components(&global.ty);
@@ -395,7 +398,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         Some(machine)
     }
 
-    /// The threads of one wave about to run a statement of `function`, which uses these globals, with no groupshared memory.
+    /// The threads of one wave about to run a statement of `function`, which uses these globals, without groupshared
+    /// memory.
     pub fn of_wave(
         function: Kernel<'a>,
         named: &Named,
@@ -407,7 +411,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Machine::of_threads(function, [lanes, 1, 1], named, terms, wave, BUDGET)
     }
 
-    /// So many threads along each axis about to run a function that uses these globals.
+    /// Threads, in these numbers along each axis, about to run a function that uses these globals.
     fn of_threads(
         Kernel { shader, entry }: Kernel<'a>,
         group: [u32; 3],
@@ -516,7 +520,7 @@ impl<'a, O: Observer> Machine<'a, O> {
 }
 
 impl State {
-    /// Of threads about to enter a function.
+    /// The state of threads about to enter a function.
     fn at_entry(entry: FunctionId, all: Mask) -> State {
         State {
             frame: Frame::new(entry, 0, Column::Uniform(Value::TRUE)),

@@ -17,15 +17,15 @@ use crate::terms::value::Value;
 /// An atomic that the active threads are about to make.
 pub(crate) struct AtomicAccess<'m> {
     pub name: &'m str,
-    /// What tells the cell from others of its resource or array.
+    /// What distinguishes the cell within its resource or array.
     pub address: &'m [Column],
     pub amount: &'m [Column],
     pub quantity: Quantity,
-    /// What it finds is stored over what it leaves, or beside it.
+    /// The atomic's result is stored to its own cell, or to another cell of that variable.
     pub undoes: bool,
-    /// What is taken for one thing in all threads, in its address.
+    /// The names in its address that are assumed to be the same for all threads.
     pub supposed: &'m BTreeSet<String>,
-    /// Elements of the groupshared array; `None` on the device.
+    /// The number of elements of the groupshared array; `None` on the device.
     pub cells: Option<u32>,
     pub array: Option<GlobalId>,
     pub place: Span,
@@ -35,33 +35,33 @@ pub(crate) struct AtomicAccess<'m> {
 /// Observes a run. The machine calls each method as the event happens; the observer may run statements from there, on a
 /// copy of the state.
 pub(crate) trait Observer: Default {
-    /// What is kept from the statements of a block to its end.
+    /// What the observer keeps from a block's statements until its end.
     type Trail: Default;
-    /// What was seen up to some point of the run.
+    /// What the observer saw up to some point of the run.
     type Seen;
 
-    /// A candidate is being tried out: nothing is reported meanwhile.
+    /// Whether the run tries a candidate: nothing is reported meanwhile.
     fn is_trying(&self) -> bool;
     /// Whether the observer looks for constructs that need all threads at a barrier.
     fn awaits_constructs(&self) -> bool;
-    /// Whether the observer follows what the kernel makes of partial results.
+    /// Whether the observer follows what the kernel computes from partial results.
     fn follows_results(&self) -> bool;
     /// Whether the observer looks for ladders of lane reads.
     fn awaits_lane_reads(&self) -> bool;
 
-    /// The statement of this index is next.
+    /// The statement with this index is next.
     fn before_statement<'a>(
         machine: &mut Machine<'a, Self>,
         statements: &'a [Stmt],
         index: usize,
         trail: &mut Self::Trail,
     );
-    /// Whether nothing more is asked of the run.
+    /// Whether the observer needs nothing more from the run.
     fn after_statement(machine: &mut Machine<'_, Self>, statement: &Stmt) -> bool;
     fn after_block<'a>(machine: &mut Machine<'a, Self>, statements: &'a [Stmt], trail: Self::Trail);
-    /// Statements are not followed: what they do is a term, or unknown.
+    /// The run does not follow these statements: their result is a term, or unknown.
     fn not_followed(machine: &mut Machine<'_, Self>, statements: &[Stmt]);
-    /// Statements were followed up to where the run ends.
+    /// The run followed these statements up to where it ends.
     fn cut_short(machine: &mut Machine<'_, Self>, statements: &[Stmt]);
 
     fn assigned(machine: &mut Machine<'_, Self>, local: LocalId, value: &[Column]);
@@ -71,19 +71,19 @@ pub(crate) trait Observer: Default {
 
     /// Something depends on these values.
     fn uses(machine: &Machine<'_, Self>, column: &Column);
-    /// These values say where something is, or are kept somewhere.
+    /// These values select a place, or are stored somewhere.
     fn uses_as_place(machine: &Machine<'_, Self>, column: &Column);
-    /// Statements of these effects depend on what they read.
+    /// Statements with these effects depend on what they read.
     fn uses_in(machine: &Machine<'_, Self>, effects: &Effects);
-    /// These values are given to something that is not followed, or decide something.
+    /// These values are passed to code that is not followed, or decide something.
     fn gives<'v>(machine: &Machine<'_, Self>, values: impl IntoIterator<Item = &'v Value>);
     /// The run forgets these values, and reports no later use of them.
     fn forgets<'v>(machine: &Machine<'_, Self>, values: impl IntoIterator<Item = &'v Value>);
 
     /// Groupshared memory is accessed.
     fn accessed(machine: &mut Machine<'_, Self>);
-    /// One thread accesses a cell; of a write, `change` has the old value and the new one. The machine reports this in
-    /// [`RunMode::Numbers`] alone.
+    /// One thread accesses a cell. For a write, `change` holds the old and the new value. The machine reports this
+    /// only in [`RunMode::Numbers`].
     ///
     /// [`RunMode::Numbers`]: crate::exec::RunMode::Numbers
     fn accessed_cell(
@@ -111,14 +111,14 @@ pub(crate) trait Observer: Default {
     fn passed_barrier(machine: &mut Machine<'_, Self>, span: Span, orders_device: bool);
     fn passed_fence(machine: &mut Machine<'_, Self>);
 
-    /// Gives where the value comes from that the atomic finds.
+    /// Returns the source of the value that the atomic finds.
     fn atomic(machine: &mut Machine<'_, Self>, access: &AtomicAccess<'_>) -> Source;
-    /// An atomic of this name on some memory.
+    /// An atomic with this name on some memory.
     fn atomic_on(machine: &mut Machine<'_, Self>, memory: GlobalId, is_on_device: bool, name: &str);
     fn appended(machine: &mut Machine<'_, Self>, resource: GlobalId);
-    /// An atomic has found something that is from here.
+    /// An atomic found a value from this source.
     fn found(machine: &mut Machine<'_, Self>, source: Source);
-    /// In [`RunMode::LaneByLane`]: gives what the lanes find.
+    /// In [`RunMode::LaneByLane`]: returns what the lanes find.
     ///
     /// [`RunMode::LaneByLane`]: crate::exec::RunMode::LaneByLane
     fn serve<'a>(
@@ -129,11 +129,11 @@ pub(crate) trait Observer: Default {
         amount: &[Column],
         expr: &Expr,
     ) -> Run<Vec<Column>>;
-    /// Whether these values were made from the number that an atomic found.
+    /// Whether these values depend on the number that an atomic found.
     fn is_made_of_slots(machine: &Machine<'_, Self>, column: &Column) -> bool;
 
     fn read_lane(machine: &mut Machine<'_, Self>, in_arm: bool);
-    /// Both arms of a `?:` that do no more than read other lanes.
+    /// Both arms of a `?:` do no more than read other lanes.
     fn reads_in_arms<'a>(
         machine: &mut Machine<'a, Self>,
         condition: &[Column],
@@ -142,6 +142,6 @@ pub(crate) trait Observer: Default {
     ) -> Run<Vec<Column>>;
 
     fn so_far(&self) -> Self::Seen;
-    /// What was met since then does not count: it held for these passes of a loop only.
+    /// Drops what the observer saw since then: it held only for those iterations of a loop.
     fn go_back(&mut self, seen: Self::Seen);
 }

@@ -1,4 +1,4 @@
-//! What is not understood: terms of its text and of what it is given.
+//! Expressions that are not understood: terms of their text and operands.
 
 use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Span, Type};
 
@@ -14,39 +14,40 @@ use crate::terms::column::Column;
 use crate::terms::shape::CONVERSION;
 use crate::terms::value::{Op, Value};
 
-/// Components of a value that are told apart where it is not understood.
+/// How many components of a value that is not understood are distinguished.
 pub(crate) const MAX_COUNT: usize = 64;
 
-/// Whether this is the text of a member of constants whose type is not known: of what the program gives to all threads.
+/// Whether this is the text of a member of a constant buffer whose type is not known: a value that the program gives
+/// to all threads.
 fn is_of_constants(object: &Expr, text: &str) -> bool {
     let is_constants = matches!(object.ty, Type::Resource(ResourceKind::ConstantBuffer, _));
     is_constants && matches!(object.kind, ExprKind::Global(_)) && is_variable(text)
 }
 
-/// What is given to an expression that is not understood.
+/// The operands of an expression that is not understood.
 #[derive(Default)]
 struct Given<'a> {
     /// The values that it reads.
     columns: Vec<Column>,
-    /// The names of resources among them.
+    /// The names of the resources among the operands.
     named: Vec<Symbol>,
     /// The places that it may write.
     places: Vec<Written>,
-    /// Operands that are not understood, and hold operands of their own.
+    /// Operands that are not understood and have operands of their own.
     parts: Vec<&'a Expr>,
-    /// An operand has more to it than is followed.
+    /// Some operand has a part that is not followed.
     is_partly_known: bool,
 }
 
-/// A place that something not understood may write.
+/// A place that an expression that is not understood may write.
 struct Written {
     place: Place,
     span: Span,
-    /// What it holds may tell threads apart.
+    /// Its value may tell threads apart.
     tells: bool,
 }
 
-/// Whether an expression is known to do no more than read.
+/// Whether an expression is known to only read.
 fn is_known_read(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Method { name, .. } => is_read(name),
@@ -58,7 +59,8 @@ fn is_known_read(expr: &Expr) -> bool {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Something not understood: a term of its text and operands, which it may also have written to.
+    /// Evaluates an expression that is not understood to a term of its text and operands. It may also write to the
+    /// operands.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
         if let Some(value) = self.supposed(expr) {
             return Ok(value);
@@ -75,7 +77,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         if is_name(self.shader, expr) && is_named_as_macro(expr.span.slice(&self.shader.text)) {
             self.report.open_name.get_or_insert(expr.span);
         }
-        // Perhaps one thread of a wave does what such a macro is given.
+        // Such a macro may execute its argument for one thread of a wave only.
         let is_macro = Unknown::of(self.shader, expr).is_some_and(|unknown| unknown.is_macro);
         let before = self.approximation.in_macro;
         self.approximation.in_macro |= is_macro;
@@ -84,11 +86,11 @@ impl<'a, O: Observer> Machine<'a, O> {
         given
     }
 
-    /// The same, of an object besides the operands, whose place was looked up already.
+    /// The same, for an expression that also has an object whose place is already known.
     ///
-    /// Equal terms have to be equal values, so all that the text alone leaves open is an operand of the term: which
-    /// resource a parameter or variable stands for, and of which types the operands are. Where a resource is not followed
-    /// nothing is known of what it gives.
+    /// Equal terms have to be equal values. So everything that the text alone leaves open is an operand of the term:
+    /// which resource a parameter or variable stands for, and the types of the operands. If a resource is not
+    /// followed, nothing is known of the result.
     pub fn opaque_of(
         &mut self,
         object: Option<(&'a Expr, Place)>,
@@ -105,7 +107,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             && let [object] = operands
             && is_of_constants(object, &text)
         {
-            // It has a value as a name has one, for all threads and for good.
+            // It has one value for all threads and the whole run, as a name has.
             let text = self.terms.symbol(&text);
             let always = self.as_one(&[Column::ZERO, Column::ZERO]);
             return Ok(self.term_of(text, &always, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
@@ -133,7 +135,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let writes = |operand: &Expr| matches!(&operand.ty, Type::Resource(kind, _) if kind.is_writable());
         let may_be_kept = !is_read && operands.iter().any(writes);
         for column in &given.columns {
-            // Given together with a resource, it may say where in it.
+            // A value passed together with a resource may be an index into it.
             if may_be_kept {
                 O::uses_as_place(self, column);
             } else {
@@ -156,7 +158,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
         if has_nothing && is_name(self.shader, expr) {
-            // Perhaps one for each thread, and another each time.
+            // Each thread may have its own value, and another one each time.
             self.state.events += 1;
             let event = Column::Uniform(Value::Known(self.state.events));
             let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
@@ -194,8 +196,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(value)
     }
 
-    /// Adds an operand to those `given` to an expression that is not understood. Behind a heap of resources, `index_is_marked`
-    /// says whether `NonUniformResourceIndex` is written there.
+    /// Adds an operand to those of an expression that is not understood. `index_is_marked` applies to operands of a
+    /// heap of resources: whether `NonUniformResourceIndex` is written there.
     fn give(
         &mut self,
         given: &mut Given<'a>,
@@ -236,7 +238,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             Type::Unknown => value.is_empty(),
             ty => !self.shader.is_known(ty),
         };
-        // It may hold afterwards what it holds now.
+        // The operand may keep its current value.
         let tells = self.over_approximates() && value.iter().any(|column| self.may_tell_threads(column));
         given.columns.extend(value);
         if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
@@ -257,8 +259,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// An expression of which only a part is known may leave anything where it may write: equal terms would say that what is
-    /// not seen is equal too.
+    /// Makes everything unknown that a partly known expression may write: equal terms would claim that the unseen
+    /// parts are equal too.
     fn leave_anything(&mut self, given: Given<'a>, text: Symbol, expr: &Expr) -> Run<()> {
         let threads = || self.state.active.threads();
         let values = { given.columns.iter() }.flat_map(|column| threads().map(|thread| column.at(thread)));
@@ -279,12 +281,12 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// The call of something unknown that an expression is, where a run does not go on past it.
+    /// The call of unknown code that an expression is; `None` in a run that over-approximates.
     fn unknown_call(&self, expr: &Expr) -> Option<Unknown> {
         Unknown::of(self.shader, expr).filter(|_| !self.over_approximates())
     }
 
-    /// Whether what an expression makes of `all` may be one for one thread and another for the next without any data in it.
+    /// Whether the result of this expression with operands `all` may tell the threads apart without any data in it.
     fn may_result_tell_threads(&self, expr: &Expr, all: &Column) -> bool {
         match &expr.kind {
             ExprKind::Method { .. } => false,
@@ -296,7 +298,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// Whether values may be one for one thread and another for the next without any data in them.
+    /// Whether values may tell the threads apart without any data in them.
     fn may_tell_threads(&self, column: &Column) -> bool {
         let is_one = column
             .uniform(self.state.active)
@@ -304,8 +306,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         !is_one && !self.is_data(column)
     }
 
-    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
-    /// of its number, may tell it from the others whatever the data are.
+    /// Whether every thread's value is computed from data in the same way. A value that one thread computes in
+    /// another way, for example from its number, may tell it from the others whatever the data are.
     pub fn is_data(&self, column: &Column) -> bool {
         let mut first = None;
         let mut active = self.state.active.threads();
@@ -316,14 +318,14 @@ impl<'a, O: Observer> Machine<'a, O> {
         })
     }
 
-    /// Whether these are the values of a variable whose name is not known.
+    /// Whether these are the values of a variable that is known by name only.
     fn is_named(&self, column: &Column) -> bool {
         let mut active = self.state.active.threads();
         active.all(|thread| self.terms.is_variable_name(column.at(thread)))
     }
 
-    /// Number of values that one of `ty` is followed by. One of a type that is not known is followed in a run for claims
-    /// only: elsewhere equal terms would say that two such values are equal, of whatever types they are.
+    /// The number of values that represent a value of type `ty`. A value of unknown type is represented only in a run
+    /// for claims: elsewhere equal terms would claim that two such values are equal, whatever their types are.
     pub fn parts(&self, ty: &Type) -> usize {
         if self.over_approximates() {
             self.shader.parts(ty)
@@ -332,12 +334,12 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// The index of a heap, by its text.
+    /// The index of a heap, as a term of its text.
     fn named_in_heap(&mut self, name: &Expr) -> Vec<Column> {
         vec![self.named_once(name)]
     }
 
-    /// The value of a name that has one for all threads.
+    /// The value of a name that is the same for all threads.
     pub fn named_once(&mut self, name: &Expr) -> Column {
         let text = String::from_utf8_lossy(name.span.slice(&self.shader.text));
         let text = self.terms.symbol(&text);
@@ -345,7 +347,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.map_all(&[&Column::ZERO], |terms, values| terms.apply(op, values))
     }
 
-    /// What is to be known of the operands besides their values.
+    /// What has to be known of the operands besides their values.
     fn operands_meaning(&mut self, operands: &[Expr], expr: &Expr) -> Symbol {
         let key = std::ptr::from_ref(expr);
         if let Some(known) = self.cache.opaque_meanings.get(&key) {
@@ -357,19 +359,19 @@ impl<'a, O: Observer> Machine<'a, O> {
         meaning
     }
 
-    /// A number that tells these types from others, in whichever kernel.
+    /// A number that identifies these types, the same in every kernel.
     pub fn told_by_types<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>) -> Column {
         let types = Meaning::of_types(self.shader, types);
         Column::Uniform(Value::Known(self.terms.symbol(&types).0))
     }
 
-    /// All values in one term: as often as there are results it would be too much to write them down.
+    /// Joins all values in one term, since repeating them for every result would take too much space.
     pub fn as_one(&mut self, columns: &[Column]) -> Column {
         let arguments: Vec<&Column> = columns.iter().collect();
         self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values))
     }
 
-    /// What all threads that are there hold, and which these are. Which of them share a quad is the device's choice.
+    /// The values of all active threads, and which threads these are. The device chooses which of them share a quad.
     fn of_all_threads(&mut self, columns: &[Column]) -> Column {
         let active = self.state.active;
         let mut all: Vec<Value> = active.words(self.lanes).map(Value::Known).collect();
@@ -383,7 +385,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Column::Uniform(self.terms.apply(Op::Opaque { text, component: 0 }, &all))
     }
 
-    /// The values of an expression of this text that is given `all`.
+    /// The values of an expression with this text and the operands `all`.
     pub fn term_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
         (0..count)
             .map(|component| {
@@ -396,8 +398,8 @@ impl<'a, O: Observer> Machine<'a, O> {
             .collect()
     }
 
-    /// Leaves in a place what an expression of this text makes of `all`: each component of each argument is a value of
-    /// its own.
+    /// Stores in a place what an expression with this text writes, given the operands `all`: each component of each
+    /// argument has a value of its own.
     fn write_opaquely(
         &mut self,
         text: Symbol,
@@ -427,8 +429,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.store(place, &changed, span)
     }
 
-    /// A value of type `from` that is to be kept as one of a type that is not known: in one term, from which all that is
-    /// ever read of it follows.
+    /// Turns a value of type `from` into one of unknown type: a single term, which determines everything that is
+    /// later read from it.
     pub fn as_unknown(&mut self, value: Vec<Column>, from: &Type) -> Vec<Column> {
         if !self.over_approximates() || value.len() == 1 && *from == Type::Unknown {
             return value;
@@ -436,19 +438,19 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.made_of(&format!("of {from:?}"), &value, 1)
     }
 
-    /// A value of a type that is not known where `count` components of the type `to` are wanted.
+    /// Turns a value of unknown type into `count` components of the type `to`.
     pub fn of_unknown(&mut self, value: &[Column], to: &Type, count: usize) -> Vec<Column> {
         self.made_of(&format!("{CONVERSION}{to:?}"), value, count)
     }
 
-    /// What is made of values in a way that is told by a text.
+    /// The result of an operation on values; `text` identifies the operation.
     fn made_of(&mut self, text: &str, values: &[Column], count: usize) -> Vec<Column> {
         if !self.over_approximates() || values.is_empty() {
             return self.not_known(count);
         }
         let all = self.as_one(values);
         if count > MAX_COUNT || !self.is_data(&all) && !self.is_named(&all) {
-            // Whatever becomes of it.
+            // The run does not see what becomes of the result.
             O::uses(self, &all);
             return self.not_known(count);
         }
@@ -456,20 +458,21 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.term_of(text, &all, count)
     }
 
-    /// What an operator makes of operands of which one is of a type that is not known.
+    /// The result of an operator one of whose operands has an unknown type.
     pub fn operate_opaquely(&mut self, operator: &str, operands: &[Column], count: usize) -> Vec<Column> {
         self.made_of(&format!("{operator} of an unknown type"), operands, count)
     }
 
-    /// Writes to a part of something whose type is not known, which changes all of it. `None` if it is a part of nothing
-    /// that is followed.
+    /// Writes to a part of a variable whose type is not known, which changes all of the variable. `None` if the
+    /// variable is not followed.
     ///
-    /// Two threads may write to two parts of one element of a groupshared array, so of that nothing is said.
+    /// Groupshared arrays are not followed, since two threads may write to two parts of one element.
     pub fn assign_part(&mut self, target: &'a Expr, operator: &str, value: &[Column]) -> Run<Option<()>> {
         let mut columns = Vec::new();
         let mut whole = target;
         while let ExprKind::Opaque(operands) = &whole.uncast().kind {
-            // What a call gives is no place: what it may change it has changed, and it is not made again.
+            // The result of a call is no place. The call has already written what it may write, and must not be
+            // evaluated again.
             if Unknown::of(self.shader, whole.uncast()).is_some() {
                 return Ok(None);
             }
@@ -487,7 +490,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Ok(None);
         }
         let old = self.load(&place, whole.span);
-        // Whatever is read of it from here on may be just what was written.
+        // A later read of any part may return exactly the value written.
         let may_tell = self.over_approximates() && {
             let mut written: Vec<Column> = columns.clone();
             if operator == "=" {
@@ -522,8 +525,8 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// Whether a texture's method chooses a level by how its place differs among the threads of a quad (HLSL specifications, shader model 6.6,
-/// "Derivatives").
+/// Whether a texture's method chooses a level by the differences of its coordinates within a quad (HLSL
+/// specifications, shader model 6.6, "Derivatives").
 fn takes_derivatives(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Method { name, .. } => {

@@ -1,9 +1,9 @@
-//! How a run for claims goes on where a proof of the whole kernel could not: through loops whose passes are not counted,
-//! switches over what is not known, and past statements that are not followed.
+//! How a run for claims goes on where a proof of the whole kernel could not: through loops with an unknown number of
+//! iterations, through switches over unknown values, and past statements that are not followed.
 //!
-//! Of a loop one pass is run that may be any, with all that the loop writes unknown, and of a switch each case. What is
-//! left out may have written anything to what it names, and what it wrote may tell one thread from the others: nothing is
-//! shown by it.
+//! Of a loop the run executes one arbitrary iteration, with everything unknown that the loop writes; of a switch it
+//! executes each case. Code that is left out may have written anything to the variables that it names, and these
+//! values may tell one thread from the others: they prove nothing.
 
 use std::collections::BTreeSet;
 
@@ -20,29 +20,29 @@ use crate::terms::column::{Column, Mask};
 use crate::terms::fold;
 use crate::terms::source::Source;
 
-/// What a run that goes on past what it cannot follow knows of that.
+/// What an over-approximating run knows of the code that it cannot follow.
 #[derive(Default)]
 pub(crate) struct Approximation {
-    /// Statements with an atomic in them were not looked at, in some pass or call.
+    /// In some iteration or call, the run left out statements with an atomic.
     pub misses: bool,
-    /// Where an atomic's cell is looked up: the names that no file declares in it ([`crate::exec::undeclared`]).
+    /// While the run looks up an atomic's cell: the undeclared names in it ([`crate::exec::undeclared`]).
     pub supposed: Option<BTreeSet<String>>,
-    /// Of such names those to which something was stored.
+    /// Undeclared names to which something was stored.
     pub stored: BTreeSet<String>,
-    /// The run looks up an argument of a macro that nothing defines.
+    /// The run looks up an argument of an undefined macro.
     pub in_macro: bool,
-    /// How many statements around stand for several: passes of loops that may be any, cases that may be taken; and how many
-    /// of these have a barrier.
+    /// How many statements around are arbitrary iterations of loops or possible cases of switches; and how many of
+    /// these have a barrier.
     pub standing_for_several: u32,
     pub several_with_barriers: u32,
-    /// The intervals in which groupshared arrays are accessed plainly, and the first access; `None` where statements that were
-    /// not run may access them.
+    /// By groupshared array and interval: the first plain access; `None` if statements that were not run may make
+    /// plain accesses.
     pub plain: FxHashMap<(GlobalId, u32), Option<Span>>,
-    /// The first barrier that was passed to which perhaps not all inputs lead, or the statement that holds it.
+    /// The first barrier that the run passed and that perhaps not all inputs reach, or the statement that holds it.
     pub open_barrier: Option<Span>,
 }
 
-/// Where a statement began.
+/// The state where a statement began.
 pub(crate) struct Whereabouts {
     active: Mask,
     guard: Column,
@@ -50,9 +50,8 @@ pub(crate) struct Whereabouts {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
-    /// count no more: what they showed holds for these passes only. Gives the variables that may tell the threads apart
-    /// after the loop.
+    /// Runs an arbitrary iteration of a loop, for its claims. Claims from the iterations so far no longer count: they
+    /// held for those iterations only. Returns the variables that may tell the threads apart after the loop.
     pub fn any_pass(
         &mut self,
         statement: &'a Stmt,
@@ -74,7 +73,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let before = self.state.clone();
         self.state.active = self.state.active.without(self.never_enter(l, begun));
         self.forget(&effects, |machine, local| {
-            // What becomes of a `static` variable is not looked at.
+            // The run does not track how the loop changes a `static` variable.
             let held = local.and_then(|local| held.get(&local));
             match held.copied().unwrap_or(Uniformity::Unknown) {
                 Uniformity::Uniform | Uniformity::Affine => Column::Uniform(machine.terms.fresh()),
@@ -95,7 +94,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let guard = self.state.guard.clone();
         self.state.frame.loops.push(LoopState::any_pass(guard));
-        // Claims met before a halt were met.
+        // Claims met before a halt still count.
         self.stand_for_several(&effects, 1);
         let halted = self.pass(l).is_err();
         self.stand_for_several(&effects, -1);
@@ -108,8 +107,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         untold
     }
 
-    /// The threads that a loop's first test keeps out of all its passes: as far as what it tests is variables, which are what
-    /// they were when it began, and what never changes.
+    /// The threads that a loop's first test keeps out of all its iterations. This is known only if the test depends
+    /// on nothing but variables, whose values are those before the loop, and values that never change.
     fn never_enter(&mut self, l: &'a Loop, begun: &[Vec<Column>]) -> Mask {
         let globals = &self.shader.globals;
         let is_settled = |part: &Expr| match &part.kind {
@@ -130,7 +129,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         value.map_or(Mask::EMPTY, |value| self.split(&value).1)
     }
 
-    /// Whether what these statements read was made from the number that an atomic found.
+    /// Whether values that these statements read depend on the number that an atomic found.
     fn may_place_slots(&self, effects: &Effects) -> bool {
         let locals = effects.read.iter();
         let mut columns = locals
@@ -149,7 +148,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// Statements that are not followed, with what they do: all that they write is unknown from here on.
+    /// Passes statements that are not followed: everything that they write is unknown from here on.
     pub fn pass_unfollowed(&mut self, effects: &Effects, span: Span) -> Run<()> {
         O::uses_in(self, effects);
         if effects.opaque {
@@ -157,7 +156,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         self.forget(effects, |machine, _| machine.unknown());
         self.state.barriers.interval += u32::from(effects.barrier);
-        // Not all ways through them need lead to it.
+        // Some paths through the statements may miss the barrier.
         let open = &mut self.approximation.open_barrier;
         *open = open.or(effects.barrier.then_some(span));
         if effects.leaves {
@@ -166,12 +165,12 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// A value of each thread's own.
+    /// An unknown value of each thread's own.
     pub fn unknown(&mut self) -> Column {
         Column::from_fn(self.lanes, |_| self.terms.fresh())
     }
 
-    /// An element of a variable, of which it is not known which.
+    /// An unknown element of a variable.
     pub fn some_element(&mut self, columns: &[Column], base: &Column) -> Column {
         let active = self.state.active;
         for column in columns {
@@ -195,7 +194,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.statement(&l.body)
     }
 
-    /// Statements of these effects are not looked at, or not to their end.
+    /// Records that the run leaves out statements with these effects, or part of them.
     pub fn miss(&mut self, effects: &Effects) {
         self.approximation.misses |= effects.atomic || effects.opaque;
     }
@@ -207,7 +206,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         known.several_with_barriers = known.several_with_barriers.saturating_add_signed(with_barriers);
     }
 
-    /// Takes notice of plain accesses that statements with these effects may make between the same barriers.
+    /// Records that statements with these effects may make plain accesses in the current interval.
     fn note_not_run(&mut self, effects: &Effects, span: Span) {
         let interval = self.state.barriers.interval;
         let known = &mut self.approximation;
@@ -216,7 +215,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         known.open_barrier = known.open_barrier.or(effects.barrier.then_some(span));
     }
 
-    /// The last barrier before an access at `place`, if not all inputs that lead to the access lead to it.
+    /// The last barrier before an access at `place`, if some inputs that reach the access do not reach the barrier.
     pub fn open_barrier_before(&self, place: Span) -> Option<Span> {
         let is_ordered = self.leads_here(&self.state.barriers.guard);
         let barrier = self
@@ -228,7 +227,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         (!is_ordered).then_some(barrier)
     }
 
-    /// The same of one that is made.
+    /// Records a plain access that is made.
     pub fn note_plain(&mut self, array: GlobalId, site: u32) {
         if !self.over_approximates() {
             return;
@@ -241,7 +240,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         known.plain.entry((array, interval)).or_insert(place);
     }
 
-    /// Runs each case of a switch for its claims, as if the threads took it whose values may be its label.
+    /// Runs each case of a switch for its claims, under the condition that the selector equals the label.
     pub fn any_case(&mut self, value: &Column, cases: &'a [Case]) {
         for case in cases {
             let before = self.state.clone();
@@ -277,8 +276,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// A run for claims goes on after a statement that is not followed, with all unknown that it may have written. It
-    /// may have told one thread from the others, too: nothing is shown by what it wrote.
+    /// Goes on after a statement that is not followed, in a run for claims: everything that the statement may have
+    /// written is unknown. These values may tell one thread from the others, so they prove nothing.
     pub fn pass_over(&mut self, statement: &'a Stmt, before: Whereabouts, halt: Halt) -> Run<()> {
         if matches!(halt, Halt::LeaveLoop) || self.is_exhausted() {
             return Err(halt);
@@ -310,13 +309,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// A value of each thread's own, which may tell the threads apart.
+    /// An unknown value of each thread's own, which may tell the threads apart.
     pub fn unknown_by_thread(&mut self) -> Column {
         let mut columns = self.atomic_results(1, Source::UNKNOWN);
         columns.pop().unwrap_or(Column::ZERO)
     }
 
-    /// Leaves `unknown` in all that statements of these effects may write.
+    /// Assigns `unknown` to everything that statements with these effects may write.
     fn forget(&mut self, effects: &Effects, unknown: impl Fn(&mut Self, Option<LocalId>) -> Column) {
         for local in &effects.written {
             let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);

@@ -1,4 +1,4 @@
-//! Places: what an expression names.
+//! Places: what expressions denote.
 
 use memchr::memmem;
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
@@ -8,17 +8,17 @@ use crate::exec::{MAX_COMPONENTS, Machine, Run};
 use crate::terms::column::Column;
 use crate::terms::value::{Op, Value};
 
-/// What an expression names, rather than its value.
+/// What an expression denotes, rather than its value.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub root: Root,
-    /// Components from the root's start, by thread.
+    /// By thread: the offset in components from the root's start.
     pub base: Column,
-    /// Components from `base` on.
+    /// Components, counted from `base`.
     pub components: Components,
 }
 
-/// Which components, in order. Of a constant there may be very many, of which a few are looked at.
+/// Which components, in order. A constant may have very many; the run looks at few of them.
 #[derive(Clone, Debug)]
 pub(crate) enum Components {
     Run { start: u32, count: u32 },
@@ -52,7 +52,7 @@ impl Components {
         self.iter().next()
     }
 
-    /// As many as there are of those after `skip`.
+    /// The components after the first `skip`, at most `count` of them.
     fn part(&self, skip: usize, count: u32) -> Components {
         match self {
             Components::Run { start, count: all } => {
@@ -75,41 +75,41 @@ pub(crate) enum Root {
     Local(LocalId),
     Static(GlobalId),
     Shared(GlobalId),
-    /// A value of the host's.
+    /// A value that the host sets.
     Uniform(GlobalId),
-    /// A variable of which it is not known whether threads share it: another value each time it is looked at.
+    /// A variable of unknown storage, which threads may share: each read gives another value.
     Unknown,
     /// An element of a resource, or a part of it.
     Device {
         resource: GlobalId,
         index: Vec<Column>,
     },
-    /// Not a place: its components.
+    /// Not a place: the components of a value.
     Value(Vec<Column>),
 }
 
-/// Added to an index that is certainly outside: no variable has as many components.
+/// Added to an index that is certainly outside: no variable has this many components.
 const OUTSIDE: u32 = 1 << 31;
 
-/// Components of a vector or matrix, of which a swizzle picks some.
+/// The largest number of components of a vector or matrix that a swizzle picks from.
 const MAX_PICKED: usize = 16;
 
-/// The base of an element outside, by its index.
+/// The base of an element outside, for its index.
 pub(crate) fn outside(index: u32) -> Value {
     Value::Known(index | OUTSIDE)
 }
 
-/// The index an element's base outside stands for. Of large unsigned ones the bits below the sign tell what they mean:
-/// something below zero.
+/// The index that the base of an element outside stands for. A large unsigned index is a negative number: the bits
+/// below the sign determine it.
 pub(crate) fn index_outside(base: u32) -> i32 {
     (base << 1).cast_signed() >> 1
 }
 
-/// What is loaded or stored at an index.
+/// The extent of a load or store at an index.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub elements: u32,
-    /// Of each of them.
+    /// Components of each element.
     pub components: u32,
 }
 
@@ -123,7 +123,7 @@ impl Size {
     }
 }
 
-/// The elements of a place, each of so many components, `stride` components apart.
+/// The elements of a place: each has `count` components, and they are `stride` components apart.
 #[derive(Clone, Copy)]
 struct Elements {
     count: u32,
@@ -132,15 +132,16 @@ struct Elements {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// The place an expression names; its value where it names none.
+    /// The place that an expression denotes; its value if it denotes none.
     pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
         let mut place = self.named_place(expr)?;
         if place.components.len() > MAX_COMPONENTS {
-            // Of what a name alone means more cannot be followed, but its parts can.
+            // A whole variable is cut to this size, since its parts can still be followed. A larger part cannot
+            // be followed.
             if matches!(expr.kind, ExprKind::Index(..) | ExprKind::Field(..)) {
                 return Self::stop("a part too large to be followed", expr.span);
             }
-            // A constant array is as long as its declaration says.
+            // A constant array keeps its declared length.
             if !matches!(place.root, Root::Value(_)) {
                 place.components = place.components.part(0, MAX_COMPONENTS as u32);
             }
@@ -148,7 +149,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(place)
     }
 
-    /// The same, as large as it may be.
+    /// The same, without a limit on its size.
     fn named_place(&mut self, expr: &'a Expr) -> Run<Place> {
         let count = self.parts(&expr.ty);
         let whole = |root| Place {
@@ -197,7 +198,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// The place that the name of a global stands for.
+    /// The place that a global's name denotes.
     fn place_of_global(&mut self, global: GlobalId, expr: &Expr) -> Run<Place> {
         let Some(declared) = self.shader.globals.get(global.0 as usize) else {
             return Self::stop("an unknown name", expr.span);
@@ -205,7 +206,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let root = match declared.storage {
             Storage::Groupshared => Root::Shared(global),
             Storage::Static => Root::Static(global),
-            // A `static`, which stands for another one: whatever it was given last.
+            // A `static` resource stands for the resource that was last assigned to it.
             Storage::Resource if declared.init.is_some() && !self.over_approximates() => {
                 self.some_resource(&declared.ty)
             }
@@ -231,7 +232,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     fn element_place(&mut self, base: &'a Expr, index: &'a Expr, expr: &'a Expr) -> Run<Place> {
         let count = u32::try_from(self.parts(&expr.ty)).unwrap_or(u32::MAX);
         let mut place = match self.variable(base) {
-            // Which components it has as a whole is nothing to its elements.
+            // The elements need the root of the whole, not its components.
             Some(root) => Place {
                 root,
                 base: Column::ZERO,
@@ -247,7 +248,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             let is_marked = is_marked(self.shader, index);
             self.note_index_of_resources(&index_value, is_marked);
         }
-        // Which of an array of resources is part of the index too.
+        // The index that selects one of an array of resources is part of the place's index too.
         if let Root::Device { index: indices, .. } = &mut place.root
             && is_resource(&base.ty)
         {
@@ -291,7 +292,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         ))
     }
 
-    /// The element of this index of a place that holds several.
+    /// The element at this index of a place that holds several.
     fn element_in(&mut self, mut place: Place, elements: Elements, index: Column, span: Span) -> Place {
         let Elements {
             count,
@@ -308,7 +309,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
         };
         if !contiguous {
-            // What is loaded is packed: its components count from 0 again.
+            // The loaded value is packed: its components count from 0 again.
             let columns = self.load(&place, span);
             start = 0;
             place = Place::of_value(columns);
@@ -347,7 +348,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         place
     }
 
-    /// The place of the field of this number of `base`.
+    /// The place of the field `field` of `base`.
     fn field_place(&mut self, base: &'a Expr, field: u32, expr: &'a Expr) -> Run<Place> {
         let count = u32::try_from(self.parts(&expr.ty)).unwrap_or(u32::MAX);
         let mut place = self.named_place(base)?;
@@ -372,14 +373,14 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(Place { components, ..place })
     }
 
-    /// Notes that a resource of several is chosen by an index.
+    /// Notes that an index chooses among several resources.
     pub fn note_index_of_resources(&mut self, index: &[Column], is_marked: bool) {
         let active = self.state.active;
         let mut differing = index.iter().filter(|column| column.uniform(active).is_none());
         self.report.has_unmarked_index |= !is_marked && differing.next().is_some();
     }
 
-    /// The variable that an expression is the name of.
+    /// The variable that an expression names.
     fn variable(&self, expr: &Expr) -> Option<Root> {
         match expr.kind {
             ExprKind::Local(local) if !self.state.frame.aliases.contains_key(&local) => {
@@ -411,7 +412,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let declared = &self.shader.globals[global.0 as usize];
         let value = match &declared.init {
             Some(init) => {
-                // A constant that names itself, however far round, is worth nothing.
+                // A constant whose initialiser refers to itself, even indirectly, has no value.
                 self.cache
                     .constants
                     .insert(global, vec![Column::Uniform(Value::Known(0)); 0]);
@@ -425,7 +426,7 @@ impl<'a, O: Observer> Machine<'a, O> {
 }
 
 impl Place {
-    /// All of a value that is in no place.
+    /// A whole value that is in no place.
     fn of_value(columns: Vec<Column>) -> Place {
         Place {
             components: Components::first_of(columns.len()),
@@ -434,7 +435,7 @@ impl Place {
         }
     }
 
-    /// The groupshared variable and the cell each thread names.
+    /// The groupshared variable and the cell that each thread accesses.
     pub fn in_shared(&self) -> Option<(GlobalId, Column)> {
         match &self.root {
             Root::Shared(global) => Some((*global, self.base.clone())),
@@ -442,7 +443,7 @@ impl Place {
         }
     }
 
-    /// The resource and the index into it, and into its element.
+    /// The resource, and the index into it and into its element.
     pub fn on_device(&self) -> Option<(GlobalId, Vec<Column>)> {
         match &self.root {
             Root::Device { resource, index } => {
@@ -454,7 +455,7 @@ impl Place {
     }
 }
 
-/// Whether an index is written as one that differs between threads.
+/// Whether an index is marked as one that differs between threads.
 fn is_marked(shader: &Shader, index: &Expr) -> bool {
     let text = index.span.slice(&shader.text);
     memmem::find(text, b"NonUniformResourceIndex").is_some()

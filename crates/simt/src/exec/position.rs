@@ -1,4 +1,4 @@
-//! In which calls and passes of loops a run is.
+//! The calls and loop iterations that a run is in.
 
 use std::rc::Rc;
 
@@ -7,10 +7,10 @@ use shaderlint_hlsl::{FunctionId, LocalId, Span};
 use crate::exec::{Machine, Observer};
 use crate::finding::{Around, Iteration, NamedValue, Point};
 
-/// Kept at each access: names are looked up where it is told.
+/// Kept at each access; names are looked up only for a report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Position {
-    /// Of the loops of the function at hand, from the outermost on.
+    /// Iterations of the loops of the current function, outermost first.
     passes: Vec<Pass>,
     caller: Option<Rc<Caller>>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Caller {
     position: Position,
 }
 
-/// A pass of a loop, with its variable's value where that is known.
+/// An iteration of a loop, with its variable's value if that is known.
 #[derive(Clone, Copy, Debug)]
 struct Pass {
     of: Span,

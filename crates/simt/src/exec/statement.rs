@@ -1,4 +1,4 @@
-//! Statements: what each does to the state, which threads are there after it, and under which guard.
+//! Statements: what each does to the state, which threads are active after it, and under which guard.
 
 use std::rc::Rc;
 
@@ -45,8 +45,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// At one of the kernel's outermost statements, which only a `return` keeps threads from: under one condition for all
-    /// threads all of them are here, and under its opposite none.
+    /// Called at the kernel's outermost statements, which threads miss only by a `return`. If all threads share one
+    /// guard, all of them are here where it holds, and none where it does not.
     fn note_staying(&mut self) {
         let state = &mut self.state;
         if state.active == state.alive
@@ -143,7 +143,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
         }
         if self.is_of_unknown_type(local) {
-            // Perhaps no type but a macro that is not known.
+            // The type may be an unknown macro.
             self.meet_unknown();
         }
         Ok(())
@@ -181,8 +181,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// After a statement that is not known: it may have been a macro with a barrier in it, or one by which some threads
-    /// left. Those that leave pass no more barriers: at the next one all are here again.
+    /// Called after an unknown statement: it may be a macro with a barrier in it, or one by which some threads leave.
+    /// Threads that leave pass no more barriers, so at the next barrier all are here again.
     fn meet_unknown(&mut self) {
         self.state.barriers.epoch += 1;
         self.state.doubtful = true;
@@ -197,7 +197,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         ty == Some(&Type::Unknown)
     }
 
-    /// What a variable holds before anything was assigned to it.
+    /// The value of a variable before any assignment.
     pub fn uninitialised(&mut self, local: LocalId) -> Vec<Column> {
         let Some(variable) = self.function().and_then(|f| f.locals.get(local.0 as usize)) else {
             return Vec::new();
@@ -217,7 +217,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             .unwrap_or_else(|| Column::Uniform(self.terms.fresh())))
     }
 
-    /// Active threads for which `condition` is true, false, unknown.
+    /// The active threads for which `condition` is true, false, and unknown.
     pub fn split(&self, condition: &Column) -> (Mask, Mask, Mask) {
         O::uses(self, condition);
         let active = self.state.active;
@@ -240,7 +240,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         (yes, no, maybe)
     }
 
-    /// The guards inside the arms of a branch: strengthened where the condition is not known.
+    /// The guards inside the arms of a branch, strengthened for the threads whose condition is not known.
     pub fn guards(&mut self, condition: &Column, maybe: Mask) -> (Column, Column) {
         let guard = self.state.guard.clone();
         if let (Column::Uniform(guard), Column::Uniform(condition)) = (&guard, condition) {
@@ -321,12 +321,12 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.state.active = Mask::EMPTY;
     }
 
-    /// Every thread that may still be in the kernel must be here, and all or none really are.
+    /// Passes a barrier. Every thread that may still be in the kernel must be here, and all or none really are.
     ///
-    /// All three barriers make the threads of the group wait for each other. Which accesses are over by then is what
-    /// their names say: "all group shared accesses" (`GroupMemoryBarrierWithGroupSync`), "all device memory accesses"
-    /// (`DeviceMemoryBarrierWithGroupSync`), "all memory accesses" (`AllMemoryBarrierWithGroupSync`), says
-    /// learn.microsoft.com of each. So an interval of either memory ends only at a barrier that names it.
+    /// All three barriers make the threads of the group wait for each other. Their names say which accesses are
+    /// complete by then. learn.microsoft.com states: "all group shared accesses" (`GroupMemoryBarrierWithGroupSync`),
+    /// "all device memory accesses" (`DeviceMemoryBarrierWithGroupSync`), "all memory accesses"
+    /// (`AllMemoryBarrierWithGroupSync`). So an interval of either memory ends only at a barrier that names it.
     pub fn barrier(&mut self, span: Span, barrier: Intrinsic) -> Run<()> {
         let orders_shared = barrier != Intrinsic::DeviceMemoryBarrierWithGroupSync;
         let orders_device = barrier != Intrinsic::GroupMemoryBarrierWithGroupSync;
@@ -339,7 +339,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let Some(guard) = guard.cloned().or_else(|| self.assume_all_stay(span)) else {
             if self.over_approximates() {
                 self.approximation.open_barrier.get_or_insert(span);
-                // Which threads wait here is no matter to the claims after it.
+                // It does not matter to the claims after it which threads wait here.
                 self.state.barriers.interval += 1;
                 self.state.barriers.since = Some(Rc::new(self.point(span)));
                 return Ok(());

@@ -1,4 +1,4 @@
-//! Loading from places, and storing there.
+//! Loads from places, and stores to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -19,11 +19,12 @@ use crate::terms::ranked::Ranked;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
 
-/// Parts of a value that are made up where it is not known to which element it goes: each may change any.
+/// How many missing components of a value are made up if its element is not known: each of them may change any
+/// element.
 const MAX_MISSING: usize = 64;
 
 impl<O: Observer> Machine<'_, O> {
-    /// The values in a place.
+    /// The values at a place.
     pub fn load(&mut self, place: &Place, span: Span) -> Vec<Column> {
         match &place.root {
             Root::Local(local) => {
@@ -70,7 +71,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// A component of what the host sets. One that nobody knows which it is is equal to that of the same place.
+    /// A component of a value that the host sets. At an unknown offset, the component equals another one only if the
+    /// offsets are equal terms.
     fn load_uniform(&mut self, global: GlobalId, base: &Column, component: u32) -> Column {
         O::uses_as_place(self, base);
         let declared = self.shader.globals.get(global.0 as usize);
@@ -86,8 +88,8 @@ impl<O: Observer> Machine<'_, O> {
         })
     }
 
-    /// A component of a part of a resource's element. What is read at an index that is not known is not known to be what
-    /// is read at one that is, wherever that may be.
+    /// A component of a part of a resource's element. A read at an unknown index is not known to equal a read at a
+    /// known one, even where the indices are the same.
     fn load_part(&mut self, resource: GlobalId, index: &[Column], part: &Column, component: u32) -> Column {
         if let Column::Uniform(Value::Known(part)) = part {
             return self.load_device(resource, index, part.saturating_add(component));
@@ -99,7 +101,8 @@ impl<O: Observer> Machine<'_, O> {
         self.load_device(resource, &index, component)
     }
 
-    /// The same where each thread knows its part, of what nobody writes: each component is what it is elsewhere.
+    /// The same if each thread knows its part and no thread writes the resource: each component equals the one that
+    /// other accesses read.
     fn load_known_parts(
         &mut self,
         resource: GlobalId,
@@ -121,7 +124,7 @@ impl<O: Observer> Machine<'_, O> {
         let lanes = self.lanes;
         Some(Column::from_fn(lanes, |thread| {
             let own = known(thread).and_then(|part| read.get(&part));
-            // Of a thread that is not active nobody takes it.
+            // No thread uses the value of an inactive thread.
             own.map_or(Value::Known(0), |column| column.at(thread).clone())
         }))
     }
@@ -139,7 +142,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The same of a variable, which `swap` takes out and puts back: it may have thousands of components.
+    /// As [`Self::gather`], for a variable, which `swap` takes out and puts back: it may have thousands of
+    /// components.
     fn gather_from(&mut self, swap: impl Fn(&mut Self, &mut Vec<Column>), place: &Place) -> Vec<Column> {
         let mut columns = Vec::new();
         swap(self, &mut columns);
@@ -175,7 +179,7 @@ impl<O: Observer> Machine<'_, O> {
                     let index = place.base.at(thread).known();
                     match index.and_then(|base| columns.get(base.saturating_add(component) as usize)) {
                         Some(column) => column.at(thread).clone(),
-                        // Among the values there are, but which one is not known.
+                        // One of these values, but it is not known which.
                         None if index.is_none() => {
                             let mut arguments: Vec<Value> =
                                 vec![place.base.at(thread).clone(), Value::Known(component)];
@@ -191,7 +195,7 @@ impl<O: Observer> Machine<'_, O> {
 
     pub fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
         if self.mode == RunMode::LaneByLane {
-            // Memory that others may write meanwhile: as a resource.
+            // Others may write this memory meanwhile, as they may write a resource.
             return self.load_device(global, std::slice::from_ref(base), component);
         }
         O::accessed(self);
@@ -228,13 +232,13 @@ impl<O: Observer> Machine<'_, O> {
                 return chosen.clone();
             }
             let Value::Known(base) = base.at(thread) else {
-                // Read somewhere in the array: it may meet any write of this interval.
+                // The read may be anywhere in the array: it may meet any write of this interval.
                 anywhere.get_or_insert_with(|| base.at(thread).clone());
                 return self.terms.fresh();
             };
             let cell = base.saturating_add(component);
             let (Some(value), Some(track)) = (cells.get(cell as usize), tracks.get_mut(cell as usize)) else {
-                // Outside: an undefined value, or one that another group may be changing.
+                // Outside: an undefined value, or for a resource one that another group may be changing.
                 let value = self.terms.fresh();
                 unproved |= on_device;
                 if remembers && touches.is_certain(touches.of(thread, guard)) {
@@ -294,7 +298,7 @@ impl<O: Observer> Machine<'_, O> {
         values
     }
 
-    /// A read that is taken to find anything, which the cells may be given to.
+    /// A read that is assumed to return any value; the values of the cells may flow into it.
     fn load_anything(&mut self, number: usize, base: &Column, component: u32) -> Column {
         let cells = self.state.shared[number].cells();
         let found = self.state.active.threads().flat_map(|thread| {
@@ -303,14 +307,14 @@ impl<O: Observer> Machine<'_, O> {
             cell.map_or(cells, |cell| cells.get(cell..=cell).unwrap_or_default())
         });
         O::gives(self, found);
-        // A construct that makes one is not free of races, whatever it makes of the rest.
+        // A construct with such a read is not free of races, whatever else it does.
         self.report.unproved |= self.observer.is_trying();
         self.not_known(1).pop().unwrap_or(Column::ZERO)
     }
 
-    /// What threads read of an array's cells that a reduction found ([`crate::terms::ranked`]): which one that is depends on data, but it
-    /// is one of few. Such a read counts as one of each of them. Where another thread writes one nothing is proved, and no race
-    /// is certain.
+    /// Reads of an array's cells at indices that a reduction selected ([`crate::terms::ranked`]). Data decide which
+    /// cell it is, but it is one of few. The read counts as a read of each of them. If another thread writes one of
+    /// them, nothing is proved, but no race is certain either.
     fn load_chosen(
         &mut self,
         number: usize,
@@ -319,7 +323,7 @@ impl<O: Observer> Machine<'_, O> {
         touches: Touches,
     ) -> BTreeMap<usize, Value> {
         let mut read = BTreeMap::new();
-        // Of a window onto a resource each read is of what others may write.
+        // Others may write the memory of a window onto a resource.
         if self.state.shared[number].on_device {
             return read;
         }
@@ -357,7 +361,7 @@ impl<O: Observer> Machine<'_, O> {
         read
     }
 
-    /// Whether a read is one that is taken to find anything.
+    /// Whether a read is assumed to return any value.
     fn may_find_anything(&self, array: GlobalId, site: u32) -> bool {
         let site = self.sites.get(site as usize);
         let reads = self.assuming.finds_anything.zip(site);
@@ -375,7 +379,7 @@ impl<O: Observer> Machine<'_, O> {
             && matches!(ty, Some(Type::Resource(kind, _)) if kind.is_by_address())
             && !writable
         {
-            // One word, whichever of the loads it is part of.
+            // The word is the same, whichever kind of load reads it.
             let bytes = [Column::Uniform(Value::Known(4 * component))];
             let address = self.binary(
                 BinaryOp::Add,
@@ -420,7 +424,7 @@ impl<O: Observer> Machine<'_, O> {
             all.extend(self.not_known(missing));
             return self.store(place, &all, span);
         }
-        // What is of a type that is not known keeps nothing; whatever becomes of it.
+        // A place of unknown type keeps none of these values, and the run does not see what becomes of them.
         for lost in values.iter().skip(place.components.len()) {
             O::uses(self, lost);
         }
@@ -461,7 +465,7 @@ impl<O: Observer> Machine<'_, O> {
             Root::Device { resource, index } => {
                 O::accessed_device(self, *resource, index, &place.base, true);
                 if place.components.len() == 0 && !values.is_empty() {
-                    // Of a type that is not known: what it becomes may be anything.
+                    // The type of the place is not known: its new value may be anything.
                     let unknown = self.not_known(1).pop().unwrap_or(Column::ZERO);
                     self.store_part(*resource, index, &place.base, 0, &unknown);
                 }
@@ -509,7 +513,7 @@ impl<O: Observer> Machine<'_, O> {
                             value.at(thread).clone()
                         }
                         Value::Known(_) => old.at(thread).clone(),
-                        // Perhaps this one.
+                        // This element may be the one.
                         _ => self.terms.fresh(),
                     }
                 });
@@ -567,7 +571,7 @@ impl<O: Observer> Machine<'_, O> {
                 continue;
             };
             let new = value.at(thread);
-            // Where the group has left nobody reads the cell any more.
+            // Where the group has left, no thread reads the cell any more.
             let new = if touch.definite || *guard.at(thread) == self.state.staying {
                 new.clone()
             } else {
@@ -636,11 +640,11 @@ impl<O: Observer> Machine<'_, O> {
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
         O::stored(self, Some(name), index.iter().chain([part]), value);
-        // A load after this store is not one before it.
+        // Loads after this store differ from loads before it.
         self.record_device_event(Step::Store(name, component));
         let state = &mut self.state;
         state.events += 1;
-        // Its declaration, which says whether other groups see what is written, is not at hand.
+        // The declaration, which shows whether other groups see the write, is not known.
         state.publishes |= resource == FROM_HEAP;
         let ordered = state.ordered();
         let writes = Rc::make_mut(&mut state.writes);
@@ -663,17 +667,17 @@ impl<O: Observer> Machine<'_, O> {
     }
 }
 
-/// Stands for the name of a resource that has none.
+/// The name of a resource that no global names.
 pub(crate) const ANY_RESOURCE: &str = "a resource";
 
 impl Terms {
-    /// Whether it is a name for whichever resource.
+    /// Whether the name may stand for any resource.
     pub(crate) fn is_any_resource(&self, name: Symbol) -> bool {
         self.name(name) == ANY_RESOURCE
     }
 }
 
-/// A resource that a heap or an argument gave is none of the shader's globals.
+/// The name of a resource. A resource from a heap or an argument is none of the shader's globals.
 pub(crate) fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
     shader
         .globals

@@ -1,10 +1,9 @@
-//! Names in an atomic's place that no file at hand declares: buffers, variables and constants of a header that is not
-//! there.
+//! Undeclared names in an atomic's place: buffers, variables and constants of a header that was not found.
 //!
-//! What such a name stands for is not known, so nothing is proved of it: it may be a macro whose text names a variable of
-//! the thread's own. What is proved is what holds *if* it is one thing in all threads, as buffers, their members and
-//! constants are, and the claim says of which names that is supposed. A name that a declaration which could not be read
-//! may declare is not among them.
+//! It is not known what such a name stands for, so nothing is proved of it: it may be a macro whose text names a
+//! variable of the thread's own. The run proves what holds *if* the name is the same thing in all threads, as
+//! buffers, their members and constants are. The claim lists the names that it assumes this of. A name that an
+//! unreadable declaration may declare is never among them.
 
 use std::collections::BTreeSet;
 
@@ -23,11 +22,11 @@ use crate::facts::naming_heuristics::{
 };
 use crate::terms::column::Column;
 
-/// Characters of a statement that are looked at.
+/// How many characters of a statement are examined.
 const MAX_CALL: usize = 1000;
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// The place that an atomic is made on, and what was supposed of it.
+    /// The place of an atomic, and the names that the run assumes to be the same for all threads.
     pub fn cell(&mut self, target: &'a Expr) -> Run<(Place, BTreeSet<String>)> {
         self.supposing(Some(target), &[], |machine| {
             let mut index = Vec::new();
@@ -46,8 +45,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         })
     }
 
-    /// What threads read from elements of something that no file declares and that is named like a variable: data, as of
-    /// any buffer. What all of them read may still be another one for each.
+    /// What threads read from elements of an undeclared object with a variable's name: data, as from any buffer.
+    /// `None` if all threads use one index: each of them may still read an element of its own.
     pub fn undeclared_element(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
         let [object, at] = operands else { return Ok(None) };
         let is_element = self.over_approximates()
@@ -71,20 +70,20 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(Some(element.collect()))
     }
 
-    /// Whether this is a name that no file declares and that is one of a variable.
+    /// Whether this is an undeclared name of a variable.
     fn is_undeclared_variable(&mut self, expr: &Expr) -> bool {
         let name = undeclared_name(self.shader, expr);
         name.is_some_and(|name| is_named_as_variable(name) && self.is_one(name))
     }
 
-    /// Whether threads may find there what they left themselves.
+    /// Whether threads may read back what they stored there.
     fn is_left_in(&self, object: &Expr) -> bool {
         let name = undeclared_name(self.shader, object);
         name.is_some_and(|name| self.approximation.stored.contains(name))
     }
 
-    /// Whether nothing in the text says that a name is something of each thread's own: what it is called, a declaration
-    /// that could not be read and may be its own, or something that is given to it.
+    /// Whether nothing in the text suggests that each thread has its own object of this name: neither the name
+    /// itself, nor an unreadable declaration that may be its own, nor an assignment to it, nor a macro that takes it.
     fn is_one(&mut self, name: &'a str) -> bool {
         let text = &self.shader.text;
         let is_one =
@@ -92,9 +91,9 @@ impl<'a, O: Observer> Machine<'a, O> {
         *self.cache.undeclared.entry(name).or_insert_with(is_one)
     }
 
-    /// Whether a heap is indexed by a name that no file declares, or by a member of one: the same for all threads, since an
-    /// index that is not has to be marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003: dynamic resource
-    /// binding), and nothing in the text gives it a value, which may be marked.
+    /// Whether the index of a heap is an undeclared name, or a member of one. Such an index is the same for all
+    /// threads: an index that differs has to be marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003:
+    /// dynamic resource binding), and nothing in the text assigns it a value, which might be marked.
     pub fn is_index_of_heap(&mut self, index: &Expr) -> bool {
         let is_path = |text: &str| text.bytes().all(|byte| is_of_name(byte) || byte == b'.');
         let text = str::from_utf8(index.span.slice(&self.shader.text)).unwrap_or_default();
@@ -102,9 +101,9 @@ impl<'a, O: Observer> Machine<'a, O> {
         is_path(text) && name.is_some_and(|name| self.is_one(name))
     }
 
-    /// Stores to an element that no file declares, of something that is named like a variable: a macro might change more.
-    /// Of what is stored nothing is ever read again, and a resource that is written to is looked at anew. So it makes no
-    /// difference either if each thread has a variable of its own there.
+    /// Stores to an element of an undeclared object with a variable's name; a macro might change more. No stored
+    /// value is read back, and every load from a writable resource gives a new value. So the result is the same if
+    /// the object is a variable of each thread's own.
     pub fn store_undeclared(&mut self, target: &'a Expr, value: &[Column]) -> Run<bool> {
         let Some(name) = undeclared_name(self.shader, root(target)) else {
             return Ok(false);
@@ -124,8 +123,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(true)
     }
 
-    /// Looks something up in a run for claims as if the names that no file declares in a place, or in what says where it is,
-    /// were one thing each.
+    /// Looks something up in a run for claims as if each undeclared name in a place, or in the `indices` that select
+    /// a part of it, were the same thing for all threads. Returns these names, too.
     pub fn supposing<T>(
         &mut self,
         place: Option<&Expr>,
@@ -155,7 +154,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         found
     }
 
-    /// What a method gives that makes an atomic on an object that no file declares. `None` if it is none.
+    /// The result of a method that makes an atomic on an undeclared object. `None` if the expression is no such
+    /// method.
     pub fn undeclared_method(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
         let Some((object, arguments)) = operands.split_first().filter(|_| self.over_approximates()) else {
             return Ok(None);
@@ -198,11 +198,11 @@ impl<'a, O: Observer> Machine<'a, O> {
         } else {
             self.count_on_device(name, &cell, operands, object.span, expr, 1)?
         };
-        // Of another object the method may leave something in what it is given.
+        // If the object is something else, the method may write to its arguments.
         for argument in arguments.iter().take(2) {
             let variable = control::root(argument.uncast());
             if !matches!(variable.kind, ExprKind::Local(_) | ExprKind::Global(_)) {
-                // A value, which was looked up already.
+                // A value, which was evaluated already.
                 continue;
             }
             let place = self.place(variable)?;
@@ -214,17 +214,19 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(Some(given))
     }
 
-    /// The one value of a name that no file declares, where it is supposed to have one.
+    /// The value of an undeclared name that is assumed to have one value for all threads.
     pub fn supposed(&mut self, name: &Expr) -> Option<Vec<Column>> {
         let supposed = self.approximation.supposed.as_ref()?;
         let text = undeclared_name(self.shader, name)?;
         supposed.contains(text).then(|| vec![self.named_once(name)])
     }
 
-    /// The names in an expression that no file declares. `false` where one of them may be another thing for each thread, or
-    /// where more than one place is looked up: what a name is supposed to be would be kept where nobody is told.
+    /// Collects the undeclared names in an expression. `false` if one of them may be another thing for each thread,
+    /// or if the expression does more than look up one place: the assumption about a name would then affect values
+    /// that no claim reports it for.
     ///
-    /// What an atomic is made on is in memory. What says where may be a `static` variable, one a thread, but for constants.
+    /// The object of an atomic is in memory. A name in an index may be a `static` variable, which each thread has for
+    /// itself, unless it is a constant's name.
     fn undeclared_in(&mut self, expr: &Expr, is_place: bool, names: &mut BTreeSet<String>) -> bool {
         if let Some(name) = undeclared_name(self.shader, expr) {
             names.insert(name.to_owned());
@@ -237,7 +239,8 @@ impl<'a, O: Observer> Machine<'a, O> {
             && children.all(|(number, child)| self.undeclared_in(child, is_part && number == 0, names))
     }
 
-    /// Whether an expression names an element or a part of something that no file declares; with what tells which.
+    /// Whether an expression denotes an undeclared object, or an element or part of one. Appends to `index` what
+    /// identifies the part.
     fn undeclared_cell(&mut self, expr: &'a Expr, index: &mut Vec<Column>) -> Run<bool> {
         if self.approximation.supposed.is_none() {
             return Ok(false);
@@ -265,7 +268,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// The text of a name, qualified or not, that means nothing.
+/// The text of an undeclared name, qualified or not.
 pub(crate) fn undeclared_name<'s>(shader: &'s Shader, expr: &Expr) -> Option<&'s str> {
     let expr = expr.uncast();
     let text = str::from_utf8(expr.span.slice(&shader.text)).ok()?;
@@ -277,7 +280,7 @@ pub(crate) fn undeclared_name<'s>(shader: &'s Shader, expr: &Expr) -> Option<&'s
     is_name.then_some(text)
 }
 
-/// What an element or a part that is not understood is one of.
+/// The object that an element or part belongs to, where the expression is not understood.
 pub(crate) fn root(expr: &Expr) -> &Expr {
     let mut root = expr.uncast();
     while let ExprKind::Opaque(operands) = &root.kind
@@ -288,7 +291,7 @@ pub(crate) fn root(expr: &Expr) -> &Expr {
     root
 }
 
-/// Whether an expression looks up no more than its parts do, and changes nothing.
+/// Whether an expression looks up only what its parts look up, and changes nothing.
 fn looks_only(expr: &Expr) -> bool {
     !matches!(
         expr.kind,
@@ -301,7 +304,7 @@ fn looks_only(expr: &Expr) -> bool {
     )
 }
 
-/// A place in the text where a name stands.
+/// An occurrence of a name in the text.
 struct Used<'t> {
     before: &'t [u8],
     after: &'t [u8],
@@ -325,7 +328,7 @@ impl Used<'_> {
         self.stands_as_declared() || self.is_assigned() || self.is_given_to_macro()
     }
 
-    /// After a type, a parameter's macro or another variable.
+    /// Whether it follows a type, a parameter's macro or another variable.
     fn stands_as_declared(&self) -> bool {
         let is_next = self.before.ends_with(b",") && matches!(self.after, [b';', ..] | [b'=', _, ..]);
         let last = self.before.last();
@@ -333,7 +336,7 @@ impl Used<'_> {
             || last.is_some_and(|byte| is_of_name(*byte) || matches!(byte, b'>' | b')' | b']' | b'&' | b'*'))
     }
 
-    /// As a whole or in one of its members.
+    /// Whether it or one of its members is assigned to.
     fn is_assigned(&self) -> bool {
         if self.before.ends_with(b"++") || self.before.ends_with(b"--") {
             return true;
@@ -353,8 +356,8 @@ impl Used<'_> {
         }
     }
 
-    /// In a call of what is no function by custom: it has no small letters, and may declare what it is given, or have it
-    /// done by one thread.
+    /// Whether it is an argument of a macro. By convention, a call of a name without lowercase letters is a macro's.
+    /// The macro may declare its argument, or evaluate it in one thread only.
     fn is_given_to_macro(&self) -> bool {
         let mut depth = 0;
         for (at, byte) in self.before.iter().enumerate().rev().take(MAX_CALL) {

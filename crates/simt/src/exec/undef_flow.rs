@@ -1,9 +1,9 @@
-//! Values that are read and undefined, and whether they matter.
+//! Undefined values that are read, and whether they matter.
 //!
 //! Groupshared memory "must be written before it is read" (D3D11.3 functional spec 18.6), and a read outside an array
-//! gives an undefined value. Neither is a defect where the value is dropped, as in an arm of `?:` that is not selected.
-//! So such a value is only remembered where it is read, by the atom that stands for it, and reported where a thread
-//! stores it, or a sum with it, to a resource: whatever else is added, the word stored is undefined.
+//! gives an undefined value. Neither is a defect if the value is dropped, as in an arm of `?:` that is not selected.
+//! So the read only records the atom that stands for such a value. The run reports it where a thread stores it, or a
+//! sum with it, to a resource: whatever else is added, the stored word is undefined.
 
 use shaderlint_hlsl::{GlobalId, Span, Type};
 
@@ -26,18 +26,17 @@ pub(crate) struct Suspect {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Cell {
-    /// Nothing was written to this one.
+    /// Nothing was written to this cell.
     Unwritten(u32),
     /// There is no such element.
     Outside(i32),
 }
 
-/// As many are remembered: each is a finding of its own at most.
+/// How many are recorded: each yields at most one finding.
 const MAX_SUSPECTS: usize = 64;
 
 impl<O: Observer> Machine<'_, O> {
-    /// Whether what is read now may be remembered: nothing was met so far that may have written in a way that is not
-    /// known.
+    /// Whether undefined reads may be recorded now: nothing so far may have written in an unknown way.
     pub fn remembers_reads(&self) -> bool {
         !self.observer.is_trying()
             && !self.state.doubtful
@@ -45,7 +44,7 @@ impl<O: Observer> Machine<'_, O> {
             && self.suspects.len() < MAX_SUSPECTS
     }
 
-    /// Remembers an atom that was read: `value` is one.
+    /// Records an undefined read; `value` is the atom that was read.
     pub fn suspect(&mut self, value: &Value, suspect: Suspect) {
         if let Value::Run { start, .. } = value
             && self.suspects.len() < MAX_SUSPECTS
@@ -54,7 +53,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The threads store this to a resource.
+    /// Reports the undefined values among those that the threads store to a resource.
     pub fn look_for_undefined(&mut self, index: &[Column], value: &Column, span: Span) {
         if self.suspects.is_empty() || self.state.doubtful || self.observer.is_trying() {
             return;
@@ -74,7 +73,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Adds the remembered atoms of which the value is a sum: of a site one that nothing was written to, and one outside.
+    /// Adds the recorded atoms that are summands of the value: for each site, at most one unwritten cell and one
+    /// access outside the array.
     fn add_undefined_parts(&self, value: &Value, used: &mut Vec<Suspect>) {
         let mut add = |start: u32, end: u32| {
             let among = self
@@ -93,7 +93,7 @@ impl<O: Observer> Machine<'_, O> {
         match value {
             Value::Run { operator, start, end } if is_sum(*operator) => add(*start, *end),
             Value::Sum(sum) if is_sum(sum.operator) => {
-                // An even multiple of any word is not any word.
+                // An even multiple of an arbitrary word is not an arbitrary word.
                 for part in sum.parts.iter().filter(|part| part.factor % 2 == 1) {
                     add(part.start, part.end);
                 }
@@ -102,7 +102,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// Another thread may have written to a cell, or to any, before it was read in this interval.
+    /// Drops the reads of a cell, or of all cells, in this interval: another thread may have written there before the
+    /// read.
     pub fn forget_reads(&mut self, array: GlobalId, cell: Option<u32>) {
         let interval = self.state.barriers.interval;
         self.suspects.retain(|_, suspect| {
@@ -119,7 +120,7 @@ impl<O: Observer> Machine<'_, O> {
         });
     }
 
-    /// Reports an access outside an array. Of arrays of arrays it is not known which index is meant.
+    /// Reports an access outside an array. Arrays of arrays are left out: it is not known which index is meant.
     pub fn report_outside(&mut self, array: GlobalId, index: i32, thread: u16, is_write: bool, site: u32) {
         let (Some(site), Some(global)) = (
             self.sites.get(site as usize),
@@ -185,8 +186,8 @@ impl<O: Observer> Machine<'_, O> {
 }
 
 impl Terms {
-    /// Whether this is what a cell of an array of this name holds that nothing was written to. A cell to which that of another
-    /// one was written is not that.
+    /// Whether this is the initial value of this cell, to which nothing was written. The initial value of another
+    /// cell, copied here, does not count.
     pub fn is_uninitialised(&self, value: &Value, array: Symbol, cell: u32) -> bool {
         let own = Op::Uninitialised { array, index: cell };
         matches!(self.single(value), Some(Term::Apply(op, _)) if *op == own)

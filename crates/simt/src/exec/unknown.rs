@@ -1,5 +1,5 @@
-//! Calls of what is not there, and stores to it: functions, macros and variables of files that were not found, and what they
-//! may reach.
+//! Calls of unknown code and stores to unknown variables: functions, macros and variables of files that were not
+//! found, and what they may reach.
 
 use std::collections::BTreeSet;
 
@@ -19,12 +19,13 @@ use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, fold};
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// An assignment to an element or a part of something that no file declares and that is named like a variable. `None` if
-    /// it is to something else.
+    /// An assignment to an element or part of an undeclared object with a variable's name. `None` if the target is
+    /// something else.
     ///
-    /// Such a variable is one of a file that was not found, and no part of one that is in the text: HLSL has no references. So
-    /// the store is held to be one to some resource, as a call of something unknown is ([`Machine::call_unknown`]), which
-    /// reaches nothing of the text. What is read of a variable that is stored to is not known ([`Machine::is_stored_to`]).
+    /// Such a variable belongs to a file that was not found, and is no part of a variable in the text: HLSL has no
+    /// references. So the run models the store as a write to some resource, as it models a call of unknown code
+    /// ([`Machine::call_unknown`]), which reaches nothing of the text. A value read from a variable that is stored to
+    /// is not known ([`Machine::is_stored_to`]).
     pub fn store_unknown(
         &mut self,
         target: &'a Expr,
@@ -61,7 +62,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         for column in &given {
             O::uses(self, column);
         }
-        // What is called like a variable may be a macro all the same.
+        // A name like a variable's may be a macro all the same.
         self.state.barriers.epoch += 1;
         let text = String::from_utf8_lossy(target.span.slice(&self.shader.text));
         let text = self.terms.symbol(&format!("{text} {operator}"));
@@ -74,27 +75,28 @@ impl<'a, O: Observer> Machine<'a, O> {
         }))
     }
 
-    /// Whether this names something that no file declares and that the text assigns to, in whole or in part: what is there may
-    /// be what any thread has left.
+    /// Whether this is an undeclared name that the text assigns to, in whole or in part: it may hold what any thread
+    /// stored.
     pub fn is_stored_to(&self, expr: &Expr) -> bool {
         let stored = self.shader.once(StoredNames::of);
         undeclared_name(self.shader, expr).is_some_and(|name| stored.0.contains(name))
     }
 
-    /// A call of what is not there, given `all`: what each thread gets from it is a term of all that it may read.
+    /// A call of unknown code with the arguments `all`. Its result in each thread is a term of all that it may read.
     ///
-    /// It may do anything to what was declared before its own text: to the device memory of a header, to variables that
-    /// it keeps for its next call, to other threads' results. So it is held to be a write to some resource, by which two
-    /// kernels are equal only if each thread makes the same calls in the same order among its writes; and what it gives
-    /// depends on the thread and on all that has happened to device memory before, earlier calls among it
+    /// The code may do anything to what was declared before its own text: to the device memory of a header, to
+    /// variables that it keeps for its next call, to other threads' results. So the run models it as a write to some
+    /// resource: two kernels are equal only if each thread makes the same calls in the same order among its writes.
+    /// The result depends on the thread and on all that has happened to device memory before, including earlier calls
     /// ([`crate::terms::history`]).
     ///
-    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What
-    /// they hold is then part of what it reads, with whether that was written since the last barrier, and what it leaves
-    /// in them is not known. That it races with what the text does to them is not assumed.
+    /// The code reaches groupshared arrays and `static` variables of this text only as [`Machine::reach`] determines.
+    /// Their contents are then part of what it reads, as is whether they were written since the last barrier, and
+    /// what it leaves in them is not known. The run does not assume that the call races with the text's accesses to
+    /// them.
     ///
-    /// Where the uses of a result are sought, what the call reaches and is not given counts as a use of the result, and of no
-    /// partial result: that a call could name them is not to say that it does.
+    /// Where the run looks for uses of a result, the values that the call reaches without being given them count as
+    /// uses of a result, not of a partial result: that a call could name them does not mean that it does.
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
         let mut reach = self.reach(is_macro);
         if self.observer.follows_results() {
@@ -109,7 +111,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.write_unknown(text, all, &reach)
     }
 
-    /// The same of what reaches these variables: what each thread gives it and finds there.
+    /// The same for code that reaches these variables: its result is a term of what each thread gives it and finds
+    /// there.
     fn write_unknown(&mut self, text: Symbol, all: &Column, reach: &BTreeSet<GlobalId>) -> Column {
         let held = Column::Uniform(self.held(reach));
         let (history, arms) = (
@@ -137,12 +140,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         given
     }
 
-    /// After a statement that is not understood, with its value: one that is but a name was no call until now, and a
-    /// macro may have made some threads return. Which ones its data tell, if it was given any.
+    /// Called after a statement that is not understood, with its value. A statement that is only a name was not
+    /// evaluated as a call so far, and a macro may have made some threads return. If the macro was given data, these
+    /// decide which threads.
     pub fn pass_unknown(&mut self, expr: &Expr, value: &[Column]) {
         let by_name = Unknown::of_statement(self.shader, expr);
         if by_name.is_some() {
-            // No variable is a statement: whatever it is called, it is a macro.
+            // No variable is a statement: whatever its name, it is a macro.
             self.report.open_name.get_or_insert(expr.span);
         }
         if !self.over_approximates() {
@@ -168,7 +172,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// What these groupshared arrays hold, in one term, and which of them were not written since the last barrier.
+    /// The contents of these groupshared arrays, in one term, with which of them were not written since the last
+    /// barrier.
     pub fn held(&mut self, reach: &BTreeSet<GlobalId>) -> Value {
         let mut held: Vec<Value> = Vec::new();
         for array in self
@@ -186,7 +191,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.terms.apply(Op::Same, &held)
     }
 
-    /// Leaves in a variable what something of this text makes of it that each thread gives these values.
+    /// Sets a variable to what code with this text leaves there, if each thread gives it these values.
     pub fn leave_unknown(&mut self, global: GlobalId, text: Symbol, given: &Column) {
         let Some(declared) = self.shader.globals.get(global.0 as usize) else {
             return;
@@ -219,13 +224,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// The groupshared and `static` variables of the text that a call of something unknown may reach.
+    /// The groupshared and `static` variables of the text that a call of unknown code may reach.
     pub fn reach(&mut self, is_macro: bool) -> BTreeSet<GlobalId> {
         self.effects.reach(self.shader, is_macro)
     }
 }
 
-/// The names that no file declares and that something in the text assigns to, in whole or in part.
+/// The undeclared names that the text assigns to, in whole or in part.
 struct StoredNames(BTreeSet<String>);
 
 impl StoredNames {

@@ -15,7 +15,7 @@ use crate::terms::value::Value;
 type Lanes = [(u32, usize)];
 
 impl<O: Observer> Machine<'_, O> {
-    /// What a wave intrinsic gives to each thread.
+    /// The result of a wave intrinsic in each thread.
     pub fn wave(
         &mut self,
         intrinsic: Intrinsic,
@@ -37,7 +37,7 @@ impl<O: Observer> Machine<'_, O> {
             _ => {}
         }
         let mut active = self.state.active.threads();
-        // Who takes part must be certain, of a group that is still there.
+        // It must be certain which threads take part, wherever the group is still there.
         if active.any(|thread| {
             let guard = self.state.guard.at(thread);
             !self.is_certain(guard) && *guard != self.state.staying
@@ -81,7 +81,7 @@ impl<O: Observer> Machine<'_, O> {
                         let source = lanes.iter().find(|(lane, _)| Some(*lane) == source);
                         result[*thread] = match source {
                             Some((_, source)) => column.at(*source).clone(),
-                            // A lane that is not active, or not known: undefined.
+                            // The lane is inactive or unknown: the result is undefined.
                             None => terms.fresh(),
                         };
                     }
@@ -108,7 +108,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// For each of these columns, what `f` gives to the threads of each wave.
+    /// For each of these columns, the results of `f` in the threads of each wave.
     fn by_wave(
         &mut self,
         columns: &[Column],
@@ -132,7 +132,7 @@ impl<O: Observer> Machine<'_, O> {
         columns.iter().map(of_column).collect()
     }
 
-    /// For each of these columns, the one value that `f` gives to all threads of a wave.
+    /// For each of these columns, the one result of `f` for all threads of a wave.
     fn totals(
         &mut self,
         columns: &[Column],
@@ -146,17 +146,17 @@ impl<O: Observer> Machine<'_, O> {
         })
     }
 
-    /// What a wave operation gives where it is not followed.
+    /// The result of a wave operation that is not followed.
     fn of_some_lanes(&mut self, count: usize) -> Vec<Column> {
         if self.over_approximates() {
-            // It may well be what tells a leader from the other lanes.
+            // It may tell an elected lane from the others.
             return self.atomic_results(count, Source::UNKNOWN);
         }
         self.fresh_columns(count)
     }
 }
 
-/// By what a wave intrinsic combines what its lanes give.
+/// The operator by which a wave intrinsic combines its lanes' values.
 fn operator(intrinsic: Intrinsic, scalar: Scalar) -> Operator {
     let is_float = matches!(scalar, Scalar::Float | Scalar::Half);
     match intrinsic {
@@ -177,7 +177,7 @@ fn of_lanes(lanes: &Lanes, column: &Column) -> Vec<Value> {
     of_lanes.collect()
 }
 
-/// What the lanes below each lane give, combined.
+/// For each lane, the combined values of the lanes below it.
 fn prefixes(
     terms: &mut Terms,
     operator: Operator,
@@ -201,7 +201,7 @@ fn prefixes(
     }
 }
 
-/// One of the four words of a ballot: a bit for each lane that says yes.
+/// One of the four words of a ballot: a bit for each lane whose value is true.
 fn ballot(terms: &mut Terms, word: u32, lanes: &Lanes, column: &Column) -> Value {
     let mut bits = Some(0u32);
     for (lane, thread) in lanes {
