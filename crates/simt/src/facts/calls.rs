@@ -1,4 +1,4 @@
-//! What a call is by its name: an atomic, one that only reads, or one of something that is not there.
+//! Classifies calls by name: atomics, calls that only read, and calls of unknown code.
 
 use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Scalar, Shader, Type};
 
@@ -20,7 +20,7 @@ pub enum Atomic {
 }
 
 impl Atomic {
-    /// Whether it moves a counter that no address names, and that moves by one only.
+    /// Whether it moves a counter that has no address, and moves it by one only.
     #[must_use]
     pub fn is_of_hidden_counter(self) -> bool {
         matches!(
@@ -29,7 +29,8 @@ impl Atomic {
         )
     }
 
-    /// The claims among functions and methods. Minima and maxima, mostly the bounds of a tile, are left alone.
+    /// The function or method with this name, if it may be a claim. Minima and maxima are left out: they mostly
+    /// compute the bounds of a tile.
     pub(crate) fn of_name(name: &str) -> Option<Atomic> {
         Some(match name {
             "InterlockedAdd" => Atomic::Add,
@@ -44,13 +45,13 @@ impl Atomic {
         })
     }
 
-    /// Whether each that makes it finds another number.
+    /// Whether every thread that makes it finds a different number.
     pub(crate) fn counts(self) -> bool {
         matches!(self, Atomic::Add | Atomic::Increment | Atomic::Decrement)
     }
 }
 
-/// The atomic that an expression is by its text: a method of an object of which nothing is known.
+/// The atomic that an expression is by its text: a method of an object that is not known.
 pub(crate) fn atomic_method<'a>(shader: &'a Shader, expr: &Expr) -> Option<&'a str> {
     let ExprKind::Opaque(operands) = &expr.kind else {
         return None;
@@ -61,7 +62,7 @@ pub(crate) fn atomic_method<'a>(shader: &'a Shader, expr: &Expr) -> Option<&'a s
     Atomic::of_name(name).is_some().then_some(name)
 }
 
-/// What follows an expression in one that it begins.
+/// The text that follows `first` in the expression that it begins.
 pub(crate) fn after<'a>(shader: &'a Shader, first: &Expr, whole: &Expr) -> Option<&'a [u8]> {
     let text = whole.span.slice(&shader.text);
     let length = first.span.end.checked_sub(first.span.start)? as usize;
@@ -69,19 +70,19 @@ pub(crate) fn after<'a>(shader: &'a Shader, first: &Expr, whole: &Expr) -> Optio
     begins.then(|| text.get(length..).unwrap_or_default().trim_ascii_start())
 }
 
-/// A call of something that is not there.
+/// A call of unknown code.
 #[derive(Clone, Copy)]
 pub(crate) struct Unknown {
-    /// By custom ([`crate::facts::naming_heuristics`]).
+    /// By its name ([`crate::facts::naming_heuristics`]).
     pub is_macro: bool,
 }
 
 impl Unknown {
-    /// What an expression calls of which nothing is known.
+    /// The unknown code that an expression calls.
     pub fn of(shader: &Shader, expr: &Expr) -> Option<Unknown> {
         let is_unknown = match &expr.kind {
             ExprKind::Opaque(_) => true,
-            // The methods of resources are known by their names.
+            // The methods of resources are known by name.
             ExprKind::Method { object, name, .. } => {
                 !matches!(object.ty, Type::Resource(..)) && !is_read(name)
             }
@@ -96,7 +97,7 @@ impl Unknown {
         Some(Unknown::by_name(text.get(..called).unwrap_or_default()))
     }
 
-    /// What a statement calls that is but a name.
+    /// The unknown code that a statement calls by a name alone.
     pub fn of_statement(shader: &Shader, expr: &Expr) -> Option<Unknown> {
         is_name(shader, expr).then(|| Unknown::by_name(expr.span.slice(&shader.text)))
     }
@@ -108,7 +109,7 @@ impl Unknown {
     }
 }
 
-/// Whether an expression that is not understood is a name and no more.
+/// Whether an expression that is not understood is only a name.
 pub(crate) fn is_name(shader: &Shader, expr: &Expr) -> bool {
     let expr = expr.uncast();
     let text = expr.span.slice(&shader.text);
@@ -116,15 +117,16 @@ pub(crate) fn is_name(shader: &Shader, expr: &Expr) -> bool {
         && text.iter().copied().all(is_of_name)
 }
 
-/// Whether a method of this name only reads.
+/// Whether a method with this name only reads.
 pub(crate) fn is_read(name: &str) -> bool {
     ["Load", "Sample", "Gather"]
         .iter()
         .any(|read| name.starts_with(read))
 }
 
-/// The variable in which a load or sample leaves whether all of what it read is there: its last argument, "a variable to
-/// store the status" (learn.microsoft.com of `Load`, `Sample`, `Gather` and their kin), where there are as many.
+/// The variable in which a load or sample stores whether everything it read is resident: its last argument, "a
+/// variable to store the status" (learn.microsoft.com on `Load`, `Sample`, `Gather` and related methods), if there
+/// are that many.
 pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
     let ExprKind::Method {
         object,

@@ -1,12 +1,13 @@
-//! What statements mean, as a text: two of one text do the same to what they are given.
+//! The canonical form of statements, as a text: two statements with the same text have the same effect on the same
+//! inputs.
 //!
-//! The text is that of the tree and not of the source, for what a name means is told by what was declared elsewhere: a
+//! The text describes the tree and not the source, because declarations elsewhere decide what a name means: a
 //! `typedef`, the value of an enum's member, the arguments of a template. In the tree types are resolved, conversions
-//! written out and constants folded. Variables are numbered in the order in which they are first named, so that their names
-//! make no difference; what each holds is up to the reader ([`Meaning::locals`], [`Meaning::globals`]). With its number
-//! stands the type of each, and of whatever has one that does not follow from its parts. Structs, functions and constants
-//! that are named are told by their own texts after that. What is not understood is told by its source, and so is a
-//! declaration of a type that is not known.
+//! explicit and constants folded. Variables have numbers in the order of their first use, so that their names make no
+//! difference; the reader has to compare their values ([`Meaning::locals`], [`Meaning::globals`]). The text gives the
+//! type of each variable with its number, and the type of everything else whose type does not follow from its parts.
+//! The texts of the structs, functions and constants that are named come after that. The text contains the source of
+//! what is not understood, and of declarations with an unknown type.
 
 use std::fmt::Write as _;
 
@@ -18,15 +19,15 @@ use shaderlint_hlsl::{
 
 use crate::facts::naming_heuristics::is_of_name;
 
-/// A text, and what it names of what is around it.
+/// A text, and the variables and globals that it names.
 #[derive(Debug, Default)]
 pub(crate) struct Meaning {
     pub text: String,
-    /// The variables of the function at hand, by number.
+    /// The variables of the current function, by number.
     pub locals: Vec<LocalId>,
-    /// All that is named of what the shader declares outside functions, by number.
+    /// Everything named that the shader declares outside functions, by number.
     pub globals: Vec<GlobalId>,
-    /// Not all that is named is told.
+    /// The text does not determine everything that is named.
     pub is_partial: bool,
 }
 
@@ -53,8 +54,8 @@ impl Meaning {
         writer.text
     }
 
-    /// What is to be known of an expression that is not understood besides its own text and the values of its operands:
-    /// their types, and the functions that it may call.
+    /// What has to be known of an expression that is not understood besides its own text and the values of its
+    /// operands: the types of the operands, and the functions that the expression may call.
     pub fn of_opaque(shader: &Shader, expr: &Expr, operands: &[Expr]) -> String {
         let mut writer = Writer::new(shader);
         writer.types(operands.iter().map(|operand| &operand.ty));
@@ -64,7 +65,8 @@ impl Meaning {
     }
 }
 
-/// Whether an expression that is not understood gives arguments to a template: what they stand for is not seen.
+/// Whether an expression that is not understood gives arguments to a template: what the arguments stand for is not
+/// known.
 fn names_template(shader: &Shader, expr: &Expr) -> bool {
     let text = expr.span.slice(&shader.text);
     let mut ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'>');
@@ -75,12 +77,12 @@ fn names_template(shader: &Shader, expr: &Expr) -> bool {
         })
 }
 
-/// Whether what an expression that is not understood means is told by its text and its operands.
+/// Whether the text and the operands of an expression determine its meaning.
 pub(crate) fn is_told(shader: &Shader, expr: &Expr) -> bool {
     !matches!(expr.kind, ExprKind::Opaque(_)) || !names_template(shader, expr)
 }
 
-/// Numbers in the order in which they were asked for.
+/// Numbers in the order in which they were first requested.
 struct Numbers<T> {
     known: FxHashMap<T, usize>,
     order: Vec<T>,
@@ -96,7 +98,7 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Copy + Eq + std::hash::Hash> Numbers<T> {
-    /// The number, and whether it is a new one.
+    /// The number, and whether it is new.
     fn of(&mut self, it: T) -> (usize, bool) {
         let next = self.order.len();
         let number = *self.known.entry(it).or_insert(next);
@@ -114,7 +116,7 @@ impl<T: Copy + Eq + std::hash::Hash> Numbers<T> {
 struct Writer<'s> {
     shader: &'s Shader,
     text: String,
-    /// Whose variables are meant.
+    /// The function whose variables are meant.
     function: Option<FunctionId>,
     locals: Numbers<LocalId>,
     globals: Numbers<GlobalId>,
@@ -141,7 +143,7 @@ impl<'s> Writer<'s> {
         self.text.push_str(text);
     }
 
-    /// What is named, by number, until nothing new is.
+    /// Writes everything that is named, by number, until nothing new is named.
     fn finish(&mut self) {
         let (mut functions, mut constants, mut structs) = (0, 0, 0);
         loop {
@@ -217,7 +219,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// The functions of which it is not known which one an expression calls.
+    /// Writes the functions that an expression may call, where it is not known which one it calls.
     fn overloads(&mut self, expr: &Expr) {
         let text = expr.span.slice(&self.shader.text);
         let end = text.iter().position(|byte| !is_of_name(*byte));
@@ -379,7 +381,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// With the type, where that does not follow from the parts.
+    /// Writes `head` with the type, where the type does not follow from the parts.
     fn typed(&mut self, head: &str, ty: &Type) {
         self.put(head);
         self.put(":");

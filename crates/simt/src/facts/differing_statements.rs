@@ -1,4 +1,4 @@
-//! In which statements two texts differ that are one but for these.
+//! The statements in which two otherwise equal texts differ.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use shaderlint_hlsl::{
     Type,
 };
 
-/// What the threads run for which a condition holds.
+/// Statements that threads run if a condition holds.
 #[derive(Clone, Copy)]
 pub(crate) struct Tail<'a> {
     pub condition: &'a Expr,
@@ -23,7 +23,7 @@ pub(crate) fn span_of(statements: &[Stmt]) -> Span {
     }
 }
 
-/// What of a span is before another one in it, and what is behind.
+/// The parts of a span before and after another span inside it.
 pub(crate) fn outside(whole: Span, inner: Span) -> [Span; 2] {
     let before = Span {
         end: inner.start,
@@ -36,7 +36,7 @@ pub(crate) fn outside(whole: Span, inner: Span) -> [Span; 2] {
     [before, behind]
 }
 
-/// The one block in which two bodies differ, and the statements of it that do.
+/// The only block in which two bodies differ, and its differing statements.
 pub(crate) struct Difference<'a> {
     pub blocks: [&'a [Stmt]; 2],
     pub ranges: [Range<usize>; 2],
@@ -44,7 +44,7 @@ pub(crate) struct Difference<'a> {
     pub around: Vec<&'a Stmt>,
 }
 
-/// Where two bodies differ: in the innermost block that holds all of it.
+/// Finds where two bodies differ: the innermost block that holds all differences.
 pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> Option<Difference<'a>> {
     let text = |side: usize, span: Span| span.slice(&shaders[side].text);
     let is_same = |a: &Stmt, b: &Stmt| text(0, a.span) == text(1, b.span);
@@ -77,11 +77,11 @@ pub(crate) fn difference<'a>(shaders: [&Shader; 2], blocks: [&'a [Stmt]; 2]) -> 
         })
 }
 
-/// What is left of the last two of the statements that differ, without what they have in common at their end (of one of them it may be
-/// nothing), and the variable that each of them declares last.
+/// The tails of the two sequences of differing statements, without their common end (one tail may be empty), and the
+/// variable that each tail declares last.
 pub(crate) type Tails<'a> = ([Tail<'a>; 2], Option<[LocalId; 2]>);
 
-/// The last two of the statements that differ, where both are under one condition.
+/// The tails of two sequences of differing statements, if the last statements of both have the same condition.
 pub(crate) fn tails<'a>(shaders: [&Shader; 2], differ: [&'a [Stmt]; 2]) -> Option<Tails<'a>> {
     let text = |side: usize, span: Span| span.slice(&shaders[side].text);
     let inner = |side: usize| {
@@ -116,7 +116,7 @@ pub(crate) fn tails<'a>(shaders: [&Shader; 2], differ: [&'a [Stmt]; 2]) -> Optio
     Some(([tail(old.0, a), tail(new.0, b)], both))
 }
 
-/// The statements inside of two that may be all that differs in them.
+/// The inner statements of two statements, if these may differ in nothing else.
 fn bodies<'a>(a: &'a Stmt, b: &'a Stmt) -> Option<[&'a Stmt; 2]> {
     match (&a.kind, &b.kind) {
         (StmtKind::Block(_), StmtKind::Block(_)) => Some([a, b]),
@@ -137,7 +137,7 @@ fn bodies<'a>(a: &'a Stmt, b: &'a Stmt) -> Option<[&'a Stmt; 2]> {
     }
 }
 
-/// The statements of a block, or the one that stands where a block may.
+/// The statements of a block, or the one statement in place of a block.
 fn block_of(statement: &Stmt) -> &[Stmt] {
     match &statement.kind {
         StmtKind::Block(body) => body,
@@ -145,7 +145,7 @@ fn block_of(statement: &Stmt) -> &[Stmt] {
     }
 }
 
-/// A call at which all threads wait, and that orders groupshared memory.
+/// Whether a statement is a barrier at which all threads wait and that orders groupshared memory.
 pub(crate) fn is_barrier(statement: &Stmt) -> bool {
     let StmtKind::Expr(expr) = &statement.kind else {
         return false;
@@ -159,17 +159,17 @@ pub(crate) fn is_barrier(statement: &Stmt) -> bool {
     )
 }
 
-/// The functions of two shaders, as both number them; and in which they differ.
+/// The common functions of two shaders, by their numbers in each, and the function that differs.
 pub(crate) struct OneText {
     pub functions: Vec<[FunctionId; 2]>,
     pub differs: [FunctionId; 2],
 }
 
-/// The function in which two shaders differ, where their texts are the same but for that and for what the second one declares
-/// more: groupshared arrays and functions, under names that the first one does not have.
+/// The function in which two shaders differ, if their texts are otherwise equal, except that the second one declares
+/// more: groupshared arrays and functions, with names that do not occur in the first.
 ///
-/// Text before the function may be longer by these declarations, and nothing else. A function of such a name is called by nothing
-/// that both have. What it does where the stretch calls it is run as part of that.
+/// The text before the function may be longer by these declarations, and by nothing else. No code that both shaders
+/// have calls a function with such a name. Where the stretch calls one, it runs as part of the stretch.
 pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<OneText> {
     let words = words(&old.text);
     let is_new = |name: &str| !words.contains(name.rsplit("::").next().unwrap_or_default().as_bytes());
@@ -231,7 +231,7 @@ pub(crate) fn are_one_text(old: &Shader, new: &Shader) -> Option<OneText> {
     })
 }
 
-/// Whether a function is nothing but one that is called: no entry point, no method, no template, and without state of its own.
+/// Whether a function is an ordinary one: no entry point, method or template, and without state of its own.
 fn is_plain_function(shader: &Shader, function: &Function) -> bool {
     let of_function = words(function.span.slice(&shader.text));
     function.body.is_some()
@@ -244,7 +244,7 @@ fn is_plain_function(shader: &Shader, function: &Function) -> bool {
             .any(|word| of_function.contains(word))
 }
 
-/// Words by which statements declare more than variables of their own.
+/// Keywords by which statements declare more than variables of their own.
 pub(crate) const DECLARING: [&[u8]; 7] = [
     b"struct",
     b"class",
@@ -255,7 +255,8 @@ pub(crate) const DECLARING: [&[u8]; 7] = [
     b"static",
 ];
 
-/// Whether two texts are one but for their blanks, in which no comment ends.
+/// Whether two texts are equal up to whitespace. With a line comment they have to be equal as they are, since a line
+/// break ends the comment.
 pub(crate) fn are_alike(one: &[u8], other: &[u8]) -> bool {
     let [parts, others] = [one, other].map(|text| {
         text.split(u8::is_ascii_whitespace)
@@ -270,7 +271,7 @@ pub(crate) fn words(text: &[u8]) -> BTreeSet<&[u8]> {
     text.split(is_other).filter(|word| !word.is_empty()).collect()
 }
 
-/// A type by its name: one reading of a text may number its structs in another way than the next.
+/// A type by its name: each parse of a text may number its structs differently.
 pub(crate) fn spelled(shader: &Shader, ty: &Type) -> String {
     match ty {
         Type::Struct(id) => {

@@ -1,4 +1,4 @@
-//! What statements may touch, read off their text: which variables, arrays and barriers.
+//! What statements may touch according to their text: variables, arrays and barriers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -11,62 +11,62 @@ use shaderlint_hlsl::{
 
 use crate::facts::calls::{Atomic, Unknown, atomic_method, is_read, status_argument};
 
-/// An upper bound on what running some statements reads and writes.
+/// An upper bound on what statements read and write when they run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Effects {
-    /// Locals of the function at hand.
+    /// Locals of the current function.
     pub read: BTreeSet<LocalId>,
     pub written: BTreeSet<LocalId>,
     pub declared: BTreeSet<LocalId>,
-    /// Those that may stand for another resource afterwards.
+    /// Locals that may stand for another resource afterwards.
     pub rebound: BTreeSet<LocalId>,
     /// Groupshared arrays.
     pub shared_read: BTreeSet<GlobalId>,
     pub shared_written: BTreeSet<GlobalId>,
     /// `static` globals.
     pub statics: BTreeSet<GlobalId>,
-    /// Resources written to or changed atomically.
+    /// Resources written to, or changed by atomics.
     pub device_written: BTreeSet<GlobalId>,
-    /// A resource that a variable or parameter stands for is written to.
+    /// A write to a resource that a variable or parameter stands for.
     pub handle_written: bool,
     /// How often groupshared arrays of scalars are named.
     pub shared_uses: u32,
-    /// A loop, or groupshared memory of another type.
+    /// A loop, or groupshared memory that is no array of scalars.
     pub repeats: bool,
     /// A loop.
     pub loops: bool,
-    /// Functions that are called, and what they call.
+    /// Functions that are called, directly or indirectly.
     pub functions: BTreeSet<FunctionId>,
-    /// What is named of all that the shader declares outside functions.
+    /// Everything named that the shader declares outside functions.
     pub globals: BTreeSet<GlobalId>,
     /// A group barrier.
     pub barrier: bool,
     pub wave: bool,
-    /// How often `WaveReadLaneAt` is named; `u32::MAX` where a loop may evaluate one again.
+    /// How often `WaveReadLaneAt` is named; `u32::MAX` if a loop may evaluate one again.
     pub lane_reads: u32,
     /// A wave intrinsic whose result depends on which lanes take part.
     pub cooperates: bool,
-    /// One that combines what they hold.
+    /// A wave intrinsic that combines the lanes' values.
     pub combines_lanes: bool,
     /// A barrier that orders accesses to resources too.
     pub device_barrier: bool,
-    /// Loads from a resource that can be written, or changes it atomically: when that happens may show.
+    /// A load from a writable resource, or an atomic on one: when it happens may show.
     pub device_observed: bool,
     /// An atomic that may be a claim.
     pub atomic: bool,
-    /// `continue` of a loop around the statements.
+    /// A `continue` of a loop around the statements.
     pub jumps: bool,
-    /// Returns from, or discards in, the function at hand.
+    /// A return from, or a discard in, the current function.
     pub leaves: bool,
-    /// A call of something that is not there, and one that may be a macro's.
+    /// A call of unknown code, and a call of what may be a macro.
     pub calls_unknown: bool,
     pub calls_macro: bool,
-    /// Something that was not understood and may write to anything its text could name.
+    /// Something that is not understood and may write to anything that its text could name.
     pub opaque: bool,
 }
 
 impl Effects {
-    /// A global is named, as the place of a write if it is `written`.
+    /// Adds a use of a global; `written` if the use is the target of a write.
     fn global(&mut self, shader: &Shader, global: GlobalId, ty: &Type, written: bool) {
         self.globals.insert(global);
         match shader
@@ -90,13 +90,13 @@ impl Effects {
                 self.device_written.insert(global);
             }
             Some(Storage::Resource) => self.device_observed |= ty.is_writable(),
-            // Who sees that is not known.
+            // It is not known who sees the write.
             Some(Storage::Unknown) if written => self.opaque = true,
             _ => {}
         }
     }
 
-    /// What an intrinsic does besides what it does with its arguments.
+    /// Adds the effects of an intrinsic, without those of its arguments.
     fn intrinsic(&mut self, intrinsic: Intrinsic) {
         self.barrier |= intrinsic.is_group_barrier();
         if intrinsic.is_wave() {
@@ -124,14 +124,14 @@ impl Effects {
         !self.shared_read.is_empty() || !self.shared_written.is_empty()
     }
 
-    /// Whether running once could gather `count` elements in one place. A load at most doubles the number of elements
-    /// that the values a thread has at hand are made of, if no value was made of more than one before.
+    /// Whether one run could combine `count` elements in one place. A load at most doubles the number of elements
+    /// that a thread's values depend on, if no value depended on more than one before.
     pub fn could_gather(&self, count: usize) -> bool {
         let most = 1usize.checked_shl(self.shared_uses).unwrap_or(usize::MAX);
         self.repeats || self.opaque || most >= count
     }
 
-    /// Whether running changes nothing but one groupshared array, and waits for nobody.
+    /// Whether running changes only one groupshared array, and waits for no thread.
     pub fn only_stores_in_one_array(&self) -> bool {
         let changes_more = !self.written.is_empty()
             || !self.declared.is_empty()
@@ -150,7 +150,7 @@ impl Effects {
         self.shared_written.len() == 1 && !changes_more
     }
 
-    /// Whether running changes no more than variables, waits for nobody, and is nothing to other threads.
+    /// Whether running changes only variables, waits for no thread, and does not affect other threads.
     pub fn is_of_own_variables(&self) -> bool {
         let changes_more = !self.statics.is_empty()
             || !self.device_written.is_empty()
@@ -161,13 +161,13 @@ impl Effects {
         !(changes_more || self.touches_shared() || self.barrier || self.wave)
     }
 
-    /// Whether lanes read each other.
+    /// Whether lanes read each other's values.
     pub fn reads_lanes(&self) -> bool {
         self.lane_reads > 0
     }
 
-    /// Whether evaluating changes anything that outlives the evaluation, or depends on which threads evaluate it:
-    /// whether an operand of `?:`, `&&` or `||` is evaluated by all depends on the language version.
+    /// Whether evaluating changes anything that outlives the evaluation, or depends on which threads evaluate it: the
+    /// language version decides whether all threads evaluate an operand of `?:`, `&&` or `||`.
     pub fn has_side_effects(&self) -> bool {
         !self.written.is_empty()
             || self.cooperates
@@ -179,7 +179,7 @@ impl Effects {
             || self.opaque
     }
 
-    /// Of several statements together.
+    /// The effects of several statements together.
     pub fn of_all(effects: &[Effects]) -> Effects {
         let mut all = Effects::default();
         for of_one in effects {
@@ -198,7 +198,7 @@ impl Effects {
         self.jumps |= other.jumps;
     }
 
-    /// Something is given to a place.
+    /// Notes an assignment to a place.
     fn rebind(&mut self, place: &Expr) {
         if let (ExprKind::Local(local), Type::Resource(..)) = (&place.kind, &place.ty) {
             self.rebound.insert(*local);
@@ -212,7 +212,7 @@ impl Effects {
         }
     }
 
-    /// What a call passes on to its caller.
+    /// Adds the effects that a call passes on to its caller.
     fn add_globals(&mut self, other: &Effects) {
         self.shared_read.extend(&other.shared_read);
         self.shared_written.extend(&other.shared_written);
@@ -238,14 +238,14 @@ impl Effects {
     }
 }
 
-/// Effects of statements and, once each, of the functions they call.
+/// Effects of statements, and of the functions they call, each computed once.
 #[derive(Default)]
 pub(crate) struct EffectsCache {
     functions: BTreeMap<FunctionId, Option<Effects>>,
-    /// By place in the one tree that is run: whether an expression has side effects, and whether it calls what is not
-    /// there.
+    /// By address in the single tree that runs: whether an expression has side effects, and whether it calls unknown
+    /// code.
     expressions: FxHashMap<*const Expr, (bool, bool)>,
-    /// By place: [`EffectsCache::hangs_on_order`].
+    /// By address: [`EffectsCache::hangs_on_order`].
     pub(super) unordered: FxHashMap<*const Expr, bool>,
     uncalled: Option<Rc<Effects>>,
     counted: Counted,
@@ -256,9 +256,9 @@ pub(crate) struct EffectsCache {
 enum Counted {
     #[default]
     All,
-    /// Those that do not lie under this span.
+    /// Statements outside this span.
     Outside(Span),
-    /// Of these, those that do not end before it.
+    /// Of these, statements that do not end before it.
     After(Span),
 }
 
@@ -287,13 +287,13 @@ impl EffectsCache {
         effects
     }
 
-    /// Of those statements, in all blocks, that do not lie under `span`.
+    /// The effects of the statements, in all blocks, that are outside `span`.
     pub fn of_statements_outside(&mut self, shader: &Shader, statements: &[Stmt], span: Span) -> Effects {
         self.of_counted(shader, statements, Counted::Outside(span))
     }
 
-    /// Of those that may be executed after the statements under `span`: what stands behind them, and what is around them in
-    /// loops.
+    /// The effects of the statements that may run after those under `span`: the statements after these, and those
+    /// around them in loops.
     pub fn of_statements_after(&mut self, shader: &Shader, statements: &[Stmt], span: Span) -> Effects {
         self.of_counted(shader, statements, Counted::After(span))
     }
@@ -326,7 +326,7 @@ impl EffectsCache {
         told
     }
 
-    /// Whether all that an expression does besides having a value is to read other lanes.
+    /// Whether an expression, besides having a value, only reads other lanes.
     pub fn only_reads_lanes(&mut self, shader: &Shader, expr: &Expr) -> bool {
         let mut effects = self.of_expression(shader, expr);
         let only_reads = effects.reads_lanes() && !effects.combines_lanes;
@@ -339,7 +339,7 @@ impl EffectsCache {
         if counted.leaves_out(statement.span) {
             return;
         }
-        // All of another pass comes after.
+        // In another iteration, all of the loop comes after.
         if let (StmtKind::Loop(_), Counted::After(span)) = (&statement.kind, counted) {
             self.counted = Counted::Outside(span);
         }
@@ -420,7 +420,7 @@ impl EffectsCache {
 
     pub(super) fn expression(&mut self, shader: &Shader, expr: &Expr, written: bool, effects: &mut Effects) {
         effects.call(Unknown::of(shader, expr));
-        // A variable, a member of a struct or what a function gives may stand for any resource.
+        // A variable, a member of a struct or a function's result may stand for any resource.
         if expr.ty.is_writable() && !matches!(expr.kind, ExprKind::Global(_) | ExprKind::Index(..)) {
             effects.device_observed = true;
             effects.handle_written |= written;
@@ -466,7 +466,7 @@ impl EffectsCache {
             ExprKind::Opaque(arguments) => {
                 effects.atomic |= atomic_method(shader, expr).is_some();
                 for (number, argument) in arguments.iter().enumerate() {
-                    // A part of the first operand, as far as it is a place.
+                    // If the whole is written, this is a part of the first operand, as far as that is a place.
                     let argument = if written && number == 0 {
                         argument.uncast()
                     } else {
@@ -518,8 +518,8 @@ impl EffectsCache {
         }
     }
 
-    /// Of the functions that no entry point calls, as far as can be seen, and of those that are found by the type of what they
-    /// are given.
+    /// The effects of the functions that no entry point visibly calls, and of those that a template may find by the
+    /// types of its arguments.
     pub fn of_uncalled(&mut self, shader: &Shader) -> Rc<Effects> {
         if let Some(known) = &self.uncalled {
             return Rc::clone(known);
@@ -540,13 +540,14 @@ impl EffectsCache {
         effects
     }
 
-    /// The groupshared and `static` variables of the text that a call of something unknown may reach.
+    /// The groupshared and `static` variables of the text that a call of unknown code may reach.
     ///
-    /// A function can only name what is declared before it, as in C. What is not in the text stands in a file that was
-    /// not found, and so before all that is declared after the last of these; where none is missing, before the text.
-    /// What is only declared before may be defined after it: functions that no entry point is seen to call may be called
-    /// from there. A template of another file may call methods of what it is given, and functions for such a type, wherever
-    /// they stand. A macro may name anything that is there where it is used.
+    /// A function can only name what is declared before it, as in C. Unknown code is in a file that was not found,
+    /// and so comes before everything declared after the last such file; if no file is missing, it comes before the
+    /// text. A function that is declared before the unknown code may be defined after it: so the unknown code may
+    /// call functions that no entry point visibly calls. A template of another file may call methods of its
+    /// arguments, and functions for their types, wherever these are. A macro may name anything that exists where it
+    /// is used.
     pub fn reach(&mut self, shader: &Shader, is_macro: bool) -> BTreeSet<GlobalId> {
         let last_gap = shader.gaps.last().copied();
         let aside = self.of_uncalled(shader);
@@ -562,7 +563,7 @@ impl EffectsCache {
             .collect()
     }
 
-    /// Of a function and all it calls, as far as its caller can tell.
+    /// The effects of a function and all it calls, as far as its caller can observe them.
     pub fn of_function(&mut self, shader: &Shader, function: FunctionId) -> Effects {
         match self.functions.get(&function) {
             Some(Some(effects)) => effects.clone(),
@@ -588,8 +589,8 @@ impl EffectsCache {
     }
 }
 
-/// Whether a template that stands before it may come to a function by the type of what it is given: a method, or a function for a
-/// struct or an enumeration, which C++ looks up anew where the template is used.
+/// Whether an earlier template may find a function by the types of its arguments: a method, or a function for a
+/// struct or an enumeration, which C++ looks up again where the template is used.
 fn is_found_by_type(shader: &Shader, function: FunctionId) -> bool {
     let Some(function) = shader.functions.get(function.0 as usize) else {
         return false;
@@ -610,7 +611,8 @@ fn names_own_type(ty: &Type) -> bool {
     }
 }
 
-/// Whether an assignment can write to this target. One to anything else was misread, so its effects are unknown.
+/// Whether an assignment can write to this target. An assignment to anything else was misread, so its effects are
+/// unknown.
 fn is_place(target: &Expr) -> bool {
     match &target.kind {
         ExprKind::Index(of, _) | ExprKind::Field(of, _) | ExprKind::Swizzle(of, _) => is_place(of),
@@ -625,28 +627,28 @@ fn is_place(target: &Expr) -> bool {
     }
 }
 
-/// Whether a function may use groupshared memory, itself or by what it calls.
+/// Whether a function may use groupshared memory, itself or through its calls.
 #[must_use]
 pub fn uses_shared_memory(shader: &Shader, function: FunctionId) -> bool {
     let effects = EffectsCache::default().of_function(shader, function);
     effects.touches_shared() || effects.calls_unknown || effects.opaque
 }
 
-/// Whether evaluating an expression changes nothing, and calls only what is there.
+/// Whether evaluating an expression changes nothing, and calls no unknown code.
 #[must_use]
 pub fn is_pure(shader: &Shader, expr: &Expr) -> bool {
     let (has_side_effects, calls_unknown) = EffectsCache::default().told(shader, expr);
     !has_side_effects && !calls_unknown
 }
 
-/// Whether a function may run, itself or by what it calls, what the text at hand does not have.
+/// Whether a function may run code that is not in the text, itself or through its calls.
 #[must_use]
 pub fn calls_unknown(shader: &Shader, function: FunctionId) -> bool {
     let effects = EffectsCache::default().of_function(shader, function);
     effects.calls_unknown || effects.opaque
 }
 
-/// Whether a wave intrinsic tells what one lane holds, or which lane that is.
+/// Whether a wave intrinsic returns one lane's value, or tells which lane that is.
 fn moves_registers(intrinsic: Intrinsic) -> bool {
     matches!(
         intrinsic,
@@ -660,7 +662,7 @@ fn moves_registers(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// Whether a place lies in a resource.
+/// Whether a place is in a resource.
 fn is_on_device(shader: &Shader, place: &Expr) -> bool {
     match &place.kind {
         ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => {

@@ -1,20 +1,23 @@
-//! Expressions that mean one thing or another by the order in which their parts are evaluated, which HLSL leaves open.
+//! Expressions whose meaning depends on the order in which their parts are evaluated, which HLSL leaves open. There
+//! are three cases:
 //!
-//! An argument of a call changes what another one reads or changes, or one side of an assignment what the other one does: DXC
-//! evaluates arguments from right to left, functions' and intrinsics' alike, and the value before the place that it is given
-//! to. Or a call changes a variable by two names: arguments are copied in and out, says HLSL, and not in which order; DXC
-//! passes variables as they are. Or the place of an argument that is copied back hangs on something that changes as it is
-//! worked out, as in `f(a[i++])`: DXC works it out twice.
+//! - An argument of a call changes what another one reads or changes, or one side of an assignment changes what the
+//!   other side reads or changes. DXC evaluates the arguments of functions and intrinsics from right to left, and a
+//!   value before the place that it is assigned to.
+//! - A call changes a variable under two names. HLSL copies arguments in and out, and does not specify the order; DXC
+//!   passes the variables themselves.
+//! - The place of an argument that is copied back depends on something that changes while the place is evaluated, as
+//!   in `f(a[i++])`: DXC evaluates it twice.
 //!
-//! The operands of an operator and the elements of a list come from left to right.
+//! The operands of an operator and the elements of a list are evaluated from left to right.
 
 use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, Shader, Type, Version};
 
 use crate::facts::effects::{Effects, EffectsCache};
 
 impl Effects {
-    /// Whether what is evaluated with these effects may come out otherwise, or leave something else, behind what has the
-    /// others. What a call of something unknown does is not asked.
+    /// Whether an evaluation with these effects may have another result, or leave something else, if it comes after
+    /// one with the other effects. Calls of unknown code are not considered.
     fn may_be_changed_by(&self, other: &Effects) -> bool {
         let on_device = |effects: &Effects| effects.device_observed || !effects.device_written.is_empty();
         !self.read.is_disjoint(&other.written)
@@ -27,7 +30,7 @@ impl Effects {
 }
 
 impl EffectsCache {
-    /// Whether an expression, or a part of it, leaves to the compiler what it means.
+    /// Whether the meaning of an expression, or of a part of it, depends on the compiler.
     pub fn hangs_on_order(&mut self, shader: &Shader, expr: &Expr) -> bool {
         if !self.has_side_effects(shader, expr) {
             return false;
@@ -50,7 +53,7 @@ impl EffectsCache {
             let outputs = function.parameters.iter().zip(arguments);
             let outputs = outputs.filter(|(parameter, _)| parameter.direction != Direction::In);
             let outputs: Vec<&Expr> = outputs.map(|(_, argument)| argument).collect();
-            // Its SPIR-V has `i++` once in `f(a[i++])`, its DXIL twice.
+            // The SPIR-V of `f(a[i++])` evaluates `i++` once, its DXIL twice.
             let mut indices = outputs.iter().flat_map(|argument| indices(argument));
             let is_opaque = |index: &Expr| matches!(index.kind, ExprKind::Opaque(_));
             let is_moved = indices.any(|index| !is_opaque(index) && self.has_side_effects(shader, index));
@@ -62,11 +65,11 @@ impl EffectsCache {
             ExprKind::Call(_, arguments)
             | ExprKind::Intrinsic(_, arguments)
             | ExprKind::Method { arguments, .. } => arguments.iter().map(|one| vec![one]).collect(),
-            // A variable that is all of the target is read and assigned last.
+            // A variable that is the whole target is read and assigned last.
             ExprKind::Assign { target, op, value }
                 if !matches!(target.kind, ExprKind::Local(_) | ExprKind::Global(_)) =>
             {
-                // Where it is, and of `x.a += …` what is there.
+                // The location of the target, and for `x.a += …` also its value.
                 let of_target = if op.is_some() {
                     vec![&**target]
                 } else {
@@ -94,8 +97,8 @@ fn pairs<T>(all: &[T]) -> impl Iterator<Item = (&T, &T)> {
         .flat_map(|(number, one)| all.iter().skip(number + 1).map(move |other| (one, other)))
 }
 
-/// Whether two places are one, or one of them is a part of the other, as far as can be read off: elements of other numbers
-/// are apart, and so are those whose numbers are not told.
+/// Whether two places are the same, or one is a part of the other, as far as the text shows. Elements with different
+/// indices are apart, and so are elements whose indices are not known.
 fn overlap(one: &Expr, other: &Expr) -> bool {
     let (one, other) = (path(one), path(other));
     let is_same = |(one, other): (&&Expr, &&Expr)| match (&one.kind, &other.kind) {
@@ -115,7 +118,7 @@ fn overlap(one: &Expr, other: &Expr) -> bool {
     !one.is_empty() && !other.is_empty() && one.iter().zip(&other).all(is_same)
 }
 
-/// A place from its variable on.
+/// The steps from a place's variable to the place.
 fn path(place: &Expr) -> Vec<&Expr> {
     let mut path = vec![place];
     let mut whole = place;
@@ -127,8 +130,8 @@ fn path(place: &Expr) -> Vec<&Expr> {
     path
 }
 
-/// What a place is looked up by besides the variable that it is a part of: `a[i].x = a[j].x = 0` are two parts of one, in
-/// whichever order they are written.
+/// The expressions that locate a place, without the variable that it is a part of: `a[i].x = a[j].x = 0` assigns two
+/// parts of one variable, in either order.
 fn indices(place: &Expr) -> Vec<&Expr> {
     let mut indices = Vec::new();
     let mut whole = place;
@@ -149,8 +152,9 @@ fn indices(place: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// Whether an expression leaves one thing or another by the version of HLSL: from 2021 on an operand of `&&`, `||` or `?:` is not
-/// evaluated where another one decides, before it always is. Where the version is not known, either may be.
+/// Whether the version of HLSL decides what an expression leaves: since 2021 an operand of `&&`, `||` or `?:` is not
+/// evaluated if another operand decides, and before 2021 it always is. If the version is not known, either is
+/// possible.
 #[must_use]
 pub fn hangs_on_version(shader: &Shader, expr: &Expr) -> bool {
     let writes = |part: &Expr| {
@@ -170,7 +174,8 @@ pub fn hangs_on_version(shader: &Shader, expr: &Expr) -> bool {
         })
 }
 
-/// Whether an expression means one thing or another by the order in which its parts are evaluated, which HLSL leaves open.
+/// Whether the meaning of an expression depends on the order in which its parts are evaluated, which HLSL leaves
+/// open.
 #[must_use]
 pub fn hangs_on_order(shader: &Shader, expr: &Expr) -> bool {
     EffectsCache::default().hangs_on_order(shader, expr)

@@ -1,11 +1,11 @@
-//! What a run starts from.
+//! The kernel that a run starts from.
 
 use shaderlint_hlsl::{Function, FunctionId, Shader};
 
-/// The threads of the largest group that D3D allows.
+/// The number of threads of the largest group that D3D allows.
 pub(crate) const MAX_THREADS: usize = 1024;
 
-/// The wave sizes HLSL knows: powers of two from 4 to 128 (hlsl-specs, HLSL_SM_6_6_WaveSize.md).
+/// The wave sizes that HLSL allows: powers of two from 4 to 128 (hlsl-specs, HLSL_SM_6_6_WaveSize.md).
 pub const WAVE_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 
 /// An entry point of a shader.
@@ -31,16 +31,16 @@ impl<'s> Kernel<'s> {
         self.shader.functions.get(self.entry.0 as usize)
     }
 
-    /// The threads of its group along each axis. `None` where the function is no entry point, or its group is empty or larger
-    /// than D3D allows.
+    /// The size of its group along each axis. `None` if the function is no entry point, or its group is empty or
+    /// larger than D3D allows.
     pub(crate) fn group(self) -> Option<[u32; 3]> {
         let group = self.function()?.group_size?;
-        // The product of three numbers of 32 bits needs 96.
+        // The product of three 32-bit numbers needs 96 bits.
         let threads: u128 = group.into_iter().map(u128::from).product();
         (1..=MAX_THREADS as u128).contains(&threads).then_some(group)
     }
 
-    /// The wave sizes that its `[WaveSize]` allows, ascending: all where it has none.
+    /// The wave sizes that its `[WaveSize]` allows, ascending; all sizes if it has none.
     pub(crate) fn wave_sizes(self) -> impl Iterator<Item = u32> + Clone {
         let declared = self.function().and_then(|function| function.wave_size);
         let (least, most) = declared.unwrap_or((0, u32::MAX));

@@ -1,4 +1,4 @@
-//! Which elements of a groupshared array the statements may read that run after some others.
+//! Which elements of a groupshared array may be read by the statements that run after some others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,29 +8,29 @@ use shaderlint_hlsl::{
 
 use crate::facts::effects::EffectsCache;
 
-/// What the conditions around a statement say.
+/// What the conditions around a statement imply.
 #[derive(Clone, Default)]
 struct Known<'s> {
-    /// The numbers that they give to variables.
+    /// The values that they give to variables.
     numbers: BTreeMap<LocalId, u32>,
-    /// Those that hold.
+    /// The conditions that hold.
     conditions: Vec<&'s Expr>,
 }
 
-/// Looks for reads of elements in statements that may run after those under `span`: what stands behind them, and all of
-/// a loop around them.
+/// Looks for reads of elements in statements that may run after those under `span`: the statements after it, and all
+/// of an enclosing loop.
 ///
-/// A literal index names an element. So does a variable that a condition around compares with a literal:
-/// `if (t == 0) { … sums[t] … }` reads `sums[0]`, unless the guarded statements write `t`. Of others `elements` may know which they
-/// are.
+/// A literal index names an element. So does a variable that an enclosing condition compares with a literal: `if (t
+/// == 0) { … sums[t] … }` reads `sums[0]`, unless the condition or the guarded statements write `t`. For other
+/// indices, `elements` may know which elements they select.
 pub(crate) struct Afterwards<'s, 'f> {
     pub shader: &'s Shader,
     pub span: Span,
     pub array: GlobalId,
-    /// Whether it matters what the element holds; asked with `None` where it may be any.
+    /// Whether the value of an element matters; `None` stands for an element that may be any.
     pub matters: &'f mut dyn FnMut(Option<u32>) -> bool,
-    /// The elements that an index is for all threads for which these conditions hold, where that is one number for each thread whenever
-    /// it is evaluated.
+    /// The elements that an index selects in all threads for which these conditions hold, if the index has one value
+    /// in each thread, whenever it is evaluated.
     pub elements: &'f mut ElementsOf<'s, 'f>,
     pub effects: &'f mut EffectsCache,
 }
@@ -39,7 +39,8 @@ pub(crate) struct Afterwards<'s, 'f> {
 pub(crate) type ElementsOf<'s, 'f> = dyn FnMut(&[&'s Expr], &'s Expr) -> Option<BTreeSet<u32>> + 'f;
 
 impl<'s> Afterwards<'s, '_> {
-    /// Whether one of those that matter is read. A function's whole body may run after a span that is not in it.
+    /// Whether an element that matters is read. If the span is not in a function's body, the whole body may run after
+    /// it.
     pub fn reads(&mut self, body: &'s [Stmt], is_within: bool) -> bool {
         body.iter()
             .any(|statement| self.statement(statement, is_within, &Known::default()))
@@ -51,7 +52,7 @@ impl<'s> Afterwards<'s, '_> {
         if is_under || is_after && end <= self.span.start {
             return false;
         }
-        // All of another pass comes after.
+        // In another iteration, all of the loop comes after.
         let is_after = is_after && !matches!(statement.kind, StmtKind::Loop(_));
         if let StmtKind::If {
             condition,
@@ -83,7 +84,7 @@ impl<'s> Afterwards<'s, '_> {
 
     fn expression(&mut self, expr: &'s Expr, known: &Known<'s>) -> bool {
         match &expr.kind {
-            // What is only written is not read; what tells the element is.
+            // A target that is only written is not read; the expressions that select the element are.
             ExprKind::Assign {
                 target,
                 op: None,
@@ -110,7 +111,7 @@ impl<'s> Afterwards<'s, '_> {
         }
     }
 
-    /// Whether what tells which part of the array a place is reads one.
+    /// Whether the expressions that select a part of the array read an element that matters.
     fn indices(&mut self, place: &'s Expr, known: &Known<'s>) -> bool {
         match &place.kind {
             ExprKind::Index(base, index) => self.expression(index, known) || self.indices(base, known),
@@ -133,8 +134,8 @@ impl<'s> Afterwards<'s, '_> {
     }
 }
 
-/// Which variables have to be which number where a condition holds: `t == 3`, `t < 1` of unsigned numbers, `!t`, and these
-/// with `&&`.
+/// The values that variables must have if a condition holds: `t == 3`, `t < 1` for unsigned numbers, `!t`, and
+/// conjunctions of these with `&&`.
 fn note_what_holds(condition: &Expr, known: &mut BTreeMap<LocalId, u32>) {
     match &condition.kind {
         ExprKind::Binary(BinaryOp::LogicalAnd, a, b) => {
@@ -170,7 +171,7 @@ fn note_what_holds(condition: &Expr, known: &mut BTreeMap<LocalId, u32>) {
     }
 }
 
-/// What an expression is but for conversions among whole numbers of 32 bits.
+/// The expression inside conversions between 32-bit integers.
 fn word(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Cast(of) if is_word(expr) && is_word(of) => word(of),

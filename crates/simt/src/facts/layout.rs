@@ -1,30 +1,30 @@
-//! How the cells of a variable are seen as rows of elements.
+//! How the cells of a variable form rows of elements.
 //!
-//! An array of scalars is one row. An array of vectors or structs is one row for each scalar component. Of an array of
-//! arrays the elements are counted along one of its axes first, so that what is computed along that axis lies in
-//! neighbouring places; which axis is up to who asks.
+//! An array of scalars is one row. An array of vectors or structs is one row for each scalar component. The elements
+//! of an array of arrays are counted along one of its axes first, so that values computed along that axis are
+//! adjacent. The caller chooses the axis.
 
 use shaderlint_hlsl::{Scalar, Shader, Type};
 
-/// Components a variable may have to be followed one by one.
+/// The largest number of components that are followed one by one in a variable.
 pub(crate) const MAX_COMPONENTS: usize = 4096;
 
-/// Components of an element that are looked at: more are no element of a scan.
+/// The largest number of components of an element: an element of a scan has no more.
 pub(crate) const MAX_WIDTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The scalar types of an element's components, in the order of its cells.
     pub scalars: Vec<Scalar>,
-    /// Lengths of the array's dimensions, the outermost first; none of a variable that is no array.
+    /// Lengths of the array's dimensions, the outermost first; empty for a variable that is no array.
     lengths: Vec<usize>,
-    /// The dimension along which elements are counted first, from the innermost.
+    /// The dimension along which elements are counted first; 0 is the innermost.
     pub axis: u8,
 }
 
 impl Layout {
-    /// `None` where a component is not a scalar, or there are too many. Where there are fewer dimensions than `axis`
-    /// asks for, the outermost is taken.
+    /// `None` if a component is not a scalar, or there are too many. If there are fewer dimensions than `axis` asks
+    /// for, the outermost is used.
     pub fn of(shader: &Shader, ty: &Type, axis: u8) -> Option<Layout> {
         let mut lengths = Vec::new();
         let mut element = ty;
@@ -41,23 +41,24 @@ impl Layout {
         })
     }
 
-    /// Components of an element.
+    /// The number of components of an element.
     pub fn width(&self) -> usize {
         self.scalars.len()
     }
 
-    /// Dimensions to count along.
+    /// The number of dimensions that elements may be counted along.
     pub fn axes(&self) -> u8 {
         self.lengths.len().min(4) as u8
     }
 
-    /// Elements along the axis.
+    /// The number of elements along the axis.
     pub fn row_length(&self) -> usize {
         let axis = self.lengths.len().checked_sub(1 + usize::from(self.axis));
         axis.and_then(|axis| self.lengths.get(axis)).copied().unwrap_or(1)
     }
 
-    /// Component, element and cell of each of the first `count` cells; component by component, elements in their order.
+    /// Component, element and cell of each of the first `count` cells: component by component, elements in their
+    /// order.
     pub fn cells(&self, count: usize) -> impl Iterator<Item = (usize, u32, usize)> + '_ {
         let elements = (count / self.width().max(1)) as u32;
         (0..self.width()).flat_map(move |component| {
@@ -78,8 +79,9 @@ impl Layout {
     }
 }
 
-/// Whether a byte-address buffer holds a value of this type as one 32-bit word after the other, in the order of its
-/// components. Others have padding between them, are narrower or wider, or lie column by column.
+/// Whether a byte-address buffer holds a value of this type as consecutive 32-bit words, in the order of its
+/// components. Other types have padding between components, have narrower or wider ones, or are stored column by
+/// column.
 pub(crate) fn is_of_words(shader: &Shader, ty: &Type) -> bool {
     match ty {
         Type::Scalar(scalar) | Type::Vector(scalar, _) => scalar.is_word(),
@@ -92,7 +94,7 @@ pub(crate) fn is_of_words(shader: &Shader, ty: &Type) -> bool {
     }
 }
 
-/// The scalar types of a value's components; `None` where one is not a scalar, or there are too many.
+/// The scalar types of a value's components; `None` if one is not a scalar, or there are too many.
 pub(crate) fn scalars(shader: &Shader, ty: &Type) -> Option<Vec<Scalar>> {
     let mut scalars = Vec::new();
     add_scalars(shader, ty, &mut scalars)?;

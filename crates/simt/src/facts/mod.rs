@@ -1,4 +1,4 @@
-//! What is read off the text of a kernel, without running it.
+//! Facts read from the text of a kernel, without running it.
 
 pub(crate) mod calls;
 pub(crate) mod canonical_form;

@@ -1,33 +1,33 @@
-//! What names say by custom, where nothing else says what they stand for.
+//! What names imply by convention, where nothing else shows what they stand for.
 //!
-//! Constants and macros have no small letters; variables and functions have.
+//! Names of constants and macros have no lowercase letters; names of variables and functions have some.
 
-/// Whether a name is one of a macro rather than of a function.
+/// Whether a name is a macro's rather than a function's.
 pub(crate) fn is_named_as_macro(name: &[u8]) -> bool {
     !name.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether a name is one of a constant, or the member of something that is no variable.
+/// Whether a name is a constant's, or that of a member of something that is no variable.
 pub(crate) fn is_named_as_constant(name: &str) -> bool {
     let is_prefixed =
         name.starts_with('k') && name[1..].starts_with(|second: char| second.is_ascii_uppercase());
     is_prefixed || name.contains("::") || is_named_as_macro(name.as_bytes())
 }
 
-/// Whether a name, or what it is a member or an element of, is one of a variable. One that is named for choosing a thread
-/// may do so.
+/// Whether a name is a variable's, or that of a member or element of a variable. A name that suggests choosing a
+/// thread does not count: it may do so.
 pub(crate) fn is_named_as_variable(text: &str) -> bool {
     let first = text.split(['.', '[']).next().unwrap_or_default();
     !is_named_as_constant(first) && !chooses(text) && !names_lanes(text)
 }
 
-/// Whether this is the text of a variable, or of a member or an element of one.
+/// Whether this is the text of a variable, or of a member or element of one.
 pub(crate) fn is_variable(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.all(|byte| is_of_name(byte) || b".[]".contains(&byte)) && is_named_as_variable(text)
 }
 
-/// Whether nothing in a name says that it is something of one thread.
+/// Whether nothing in a name suggests that each thread has its own.
 pub(crate) fn is_named_as_one(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(['_', ':']);
@@ -52,12 +52,12 @@ pub(crate) fn is_named_as_one(name: &str) -> bool {
     !names_threads && !words.any(|word| own.contains(&word))
 }
 
-/// Whether this is the text of a call, of what it is named, that may choose a thread; or one that names lanes.
+/// Whether this text names lanes, or is a call whose name suggests choosing a thread.
 pub(crate) fn may_name_one(text: &str) -> bool {
     names_lanes(text) || text.contains('(') && chooses(text)
 }
 
-/// Whether something is named for choosing a thread.
+/// Whether a name suggests choosing a thread.
 fn chooses(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["leader", "first", "last", "elect", "once", "ballot", "master"]

@@ -1,4 +1,5 @@
-//! How the threads of a group come to some statements: by which calls, all of them or some, and past what.
+//! How the threads of a group reach some statements: through which calls, all of them or only some, and past what
+//! code.
 
 use std::collections::BTreeSet;
 
@@ -13,26 +14,27 @@ use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::Kernel;
 use crate::facts::naming_heuristics::{is_named_as_macro, is_of_name};
 
-/// What a kernel runs besides a stretch of statements.
+/// The code that a kernel runs besides a stretch of statements.
 pub(crate) struct Surroundings<'a> {
     pub kernel: Kernel<'a>,
-    /// The stretch, with its function, and the statements by which others come to it.
+    /// The stretch, with its function, and the statements in other functions that lead to it.
     pub spans: &'a [(FunctionId, Span)],
-    /// What stands before them in the text may run behind them as well.
+    /// Code that precedes them in the text may run after them as well.
     pub repeats: bool,
     /// The groupshared arrays that the stretch touches.
     pub arrays: &'a BTreeSet<GlobalId>,
-    /// The functions that it calls.
+    /// The functions that the stretch calls.
     pub called: &'a BTreeSet<FunctionId>,
 }
 
 impl Surroundings<'_> {
-    /// Whether all that the entry point comes to is understood, as far as the stretch rests on it.
+    /// Whether all code that the entry point reaches is understood, as far as the stretch depends on it.
     ///
-    /// It is compared from a state that is free: what stands before it may have left anything there, but it has to be read, as it
-    /// may declare something. What may run behind it must not read what is dead. A macro may; a variable of another file is none
-    /// of these arrays, and a function reaches those that [`EffectsCache::reach`] says. Of the text of what is not understood
-    /// not all need be in its operands, so it may name no array but there.
+    /// The comparison of the stretch starts from an arbitrary state: the code before it may have left anything there.
+    /// But that code has to be parsed, as it may declare something. Code that may run after the stretch must not read
+    /// dead values. A macro may read them. A variable of another file is none of these arrays, and a function of
+    /// another file reaches only the arrays that [`EffectsCache::reach`] returns. The operands of an expression that
+    /// is not understood need not cover all of its text, so the text may name an array only where an operand does.
     pub fn is_understood(&self) -> bool {
         let mut effects = EffectsCache::default();
         let functions = effects
@@ -57,7 +59,7 @@ impl Surroundings<'_> {
         })
     }
 
-    /// Whether a macro stands before the stretch, by which some threads may have left.
+    /// Whether there is a macro before the stretch, by which some threads may have left.
     pub fn has_macro_before(&self) -> bool {
         let mut bodies = self.spans.iter().filter_map(|(function, _)| {
             let of = self.kernel.shader.functions.get(function.0 as usize)?;
@@ -90,7 +92,7 @@ impl Surroundings<'_> {
                 || name.is_some_and(is_named_as_macro))
     }
 
-    /// Whether what is not understood is at most a call of a function, or a variable, of another file.
+    /// Whether an expression that is not understood can only be a function's call or a variable, of another file.
     fn is_of_another_file(&self, expr: &Expr) -> bool {
         let ExprKind::Opaque(operands) = &expr.kind else {
             return true;
@@ -123,9 +125,10 @@ impl Surroundings<'_> {
     }
 }
 
-/// Whether some threads alone may come to the `rest` of a block in a function: where a statement before leaves, or where what leads
-/// there is not seen to be the same for all. It is where a condition or the bounds of a loop are made of literals and of what the
-/// host gives, and nothing in the loop leaves it or begins the next pass.
+/// Whether perhaps only some threads reach the `rest` of a block in a function: if an earlier statement leaves, or if
+/// the conditions and loops around the rest are not known to be the same for all threads. A condition or the bounds
+/// of a loop are the same if they consist of literals and values of the host, and nothing in the loop leaves it or
+/// begins the next iteration.
 pub(crate) fn may_part(shader: &Shader, function: &Function, around: &[&Stmt], rest: &[Stmt]) -> bool {
     let body = function.body.as_deref().unwrap_or_default();
     let start = span_of(rest).start;
@@ -150,7 +153,8 @@ pub(crate) fn may_part(shader: &Shader, function: &Function, around: &[&Stmt], r
         })
 }
 
-/// Whether all threads run as many passes of a loop as far as its head says: it counts, and its body does not.
+/// Whether all threads run a loop equally often, as far as its head shows: the head counts, and the body does not
+/// change the counters.
 fn is_for_all(shader: &Shader, l: &Loop) -> bool {
     let mut effects = EffectsCache::default();
     let body = effects.of_statements(shader, std::slice::from_ref(&l.body));
@@ -178,7 +182,7 @@ fn is_for_all(shader: &Shader, l: &Loop) -> bool {
         && head.all(|expr| is_given_by_host(shader, expr, &counters))
 }
 
-/// Whether an expression is made of literals, of what the host gives, and of these variables.
+/// Whether an expression consists of literals, values of the host, and these variables.
 fn is_given_by_host(shader: &Shader, expr: &Expr, variables: &BTreeSet<LocalId>) -> bool {
     expr.descendants().all(|part| match &part.kind {
         ExprKind::Literal(_)
@@ -198,7 +202,7 @@ fn is_given_by_host(shader: &Shader, expr: &Expr, variables: &BTreeSet<LocalId>)
     })
 }
 
-/// Whether one of the calls on the way to a function stands within other statements, or behind one that leaves.
+/// Whether one of the calls on the way to a function is nested in other statements, or comes after one that leaves.
 pub(crate) fn is_led_there(shader: &Shader, way: &[(FunctionId, usize)]) -> bool {
     way.iter().any(|(caller, call)| {
         let of = shader.functions.get(caller.0 as usize);
@@ -214,8 +218,8 @@ pub(crate) fn is_led_there(shader: &Shader, way: &[(FunctionId, usize)]) -> bool
     })
 }
 
-/// The functions by which an entry point comes to one of them, and whether a call on the way stands in a loop. `None`
-/// where there are more ways than one.
+/// The functions through which an entry point reaches a function, each with the number of its call, and whether one
+/// of these calls is in a loop. `None` if there is more than one way.
 pub(crate) fn way_to(
     Kernel { shader, entry }: Kernel<'_>,
     function: FunctionId,
@@ -245,8 +249,9 @@ pub(crate) fn way_to(
     Some((way, is_in_loop))
 }
 
-/// The statement in a function whose value is its call of this number, and whether it stands in a loop. `None` where the
-/// statement does more: it might read groupshared memory before the call or behind it, or make the call for some threads.
+/// The statement in a function whose value is the call with this number, and whether it is in a loop. `None` if the
+/// statement does more: it might read groupshared memory before or after the call, or make the call for some threads
+/// only.
 pub(crate) fn call_in(shader: &Shader, caller: FunctionId, number: usize) -> Option<(&Stmt, bool)> {
     let body = shader.functions.get(caller.0 as usize)?.body.as_deref()?;
     let mut count = 0;
@@ -283,7 +288,7 @@ pub(crate) fn call_in(shader: &Shader, caller: FunctionId, number: usize) -> Opt
     (!does_more).then(|| (statement, loops.any(is_within)))
 }
 
-/// Whether an entry point has results besides what it stores: the vertices of a mesh shader.
+/// Whether an entry point has results besides its stores: the vertices of a mesh shader.
 pub(crate) fn has_results(kernel: Kernel<'_>) -> bool {
     let mut parameters = kernel
         .function()

@@ -1,4 +1,4 @@
-//! What a run can come to of all that a unit declares outside functions: it sets up nothing else.
+//! Which globals a run can reach: it sets up no others.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader};
 
 use crate::facts::effects::EffectsCache;
 
-/// What giving globals their first values does besides.
+/// The effects of initialising the globals.
 pub(crate) struct Beginning {
-    /// Making one changes another one. In which order that would be is not followed.
+    /// An initialiser changes another global. The order of initialisation is not followed.
     pub has_effects: bool,
-    /// Making one calls what is not there.
+    /// An initialiser calls unknown code.
     calls_unknown: bool,
 }
 
@@ -36,15 +36,16 @@ impl Beginning {
     }
 }
 
-/// The globals that a run of a function can come to.
+/// The globals that a run of a function can reach.
 pub(crate) enum Named {
-    /// It may call what is not there, which may come to any.
+    /// The function may call unknown code, which may reach any global.
     All,
     These(BTreeSet<GlobalId>),
 }
 
 impl Named {
-    /// Those that its text names, with that of what it calls, and those by which these have their first values.
+    /// The globals that the text of the function and of the functions it calls names, and those that the initialisers
+    /// of these name.
     pub fn by(shader: &Shader, function: FunctionId) -> Named {
         let beginning = Beginning::of(shader);
         let mut cache = EffectsCache::default();

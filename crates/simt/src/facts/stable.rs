@@ -1,4 +1,4 @@
-//! Which variables of a function have one value, whenever it is asked for.
+//! Which variables of a function have a single value, whenever they are read.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use shaderlint_hlsl::{
 
 use crate::facts::effects::EffectsCache;
 
-/// What a function's text says of its variables.
+/// What the text of a function shows about its variables.
 pub(crate) struct Stable<'a> {
-    /// Nothing is assigned to them but where they are declared.
+    /// Variables that are assigned only at their declaration.
     unwritten: BTreeSet<LocalId>,
-    /// The declarations of those whose value is made of the function's inputs, of constants, and of each other: whenever it is
-    /// worked out, it is the same.
+    /// The declarations of variables whose value is computed from the function's inputs, constants, and each other:
+    /// whenever it is computed, it is the same.
     pub declarations: Vec<&'a Stmt>,
-    /// These, and the inputs that nothing writes.
+    /// These variables, and the inputs that nothing writes.
     pub locals: BTreeSet<LocalId>,
 }
 
@@ -83,8 +83,8 @@ impl<'a> Stable<'a> {
     }
 }
 
-/// Whether a float is worked out by functions, which may take long. What says where a thread is, and where it goes, is rarely made
-/// of one.
+/// Whether functions compute this float, which may take long. A value that decides where a thread is, or where it
+/// goes, rarely depends on a float.
 fn is_long(shader: &Shader, init: &Expr, effects: &mut EffectsCache) -> bool {
     let is_float = init.ty.scalar().is_some_and(Scalar::is_float);
     is_float && !effects.of_expression(shader, init).functions.is_empty()

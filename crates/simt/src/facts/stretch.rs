@@ -1,4 +1,4 @@
-//! The stretch of statements in which two kernels differ, and what their texts say of what is around it.
+//! The stretch of statements in which two kernels differ, and what their texts show about the code around it.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,43 +21,44 @@ use crate::facts::paths::{Surroundings, call_in, has_results, is_led_there, may_
 /// Two kernels, and the stretch in which they differ.
 pub(crate) struct Pair<'a> {
     pub sides: [Side<'a>; 2],
-    /// The statements before those that differ, from which on both are run.
+    /// The number of statements before the differing ones that both runs include.
     pub leading: usize,
-    /// It may be come to more than once, or its block be run again.
+    /// The run may reach the stretch more than once, or run its block again.
     pub repeats: bool,
-    /// Where it repeats, the names of the groupshared arrays that it may write. What they hold at its start may differ, so each run
-    /// gets its own cells.
+    /// If the stretch repeats, the names of the groupshared arrays that it may write. Their contents at its start may
+    /// differ, so each run gets its own cells.
     pub own: BTreeSet<String>,
-    /// Variables that are declared before the stretch.
+    /// The number of variables that are declared before the stretch.
     pub before: usize,
-    /// Whether all threads come to the stretch is not seen: some may leave before, or not be led there.
+    /// It is not known whether all threads reach the stretch: some may leave before, or not be led there.
     pub presumes: bool,
-    /// Neither may touch more behind its last barrier than the other one, where else the second may not.
+    /// Neither kernel may touch more after its last barrier than the other one; otherwise only the second may not.
     pub is_mutual: bool,
-    /// The variables that both have by the end of the stretch, in the order of their numbers.
+    /// The variables that both have at the end of the stretch, in the order of their numbers.
     pub common: Vec<[LocalId; 2]>,
 }
 
-/// One of the two.
+/// One of the two kernels.
 pub(crate) struct Side<'a> {
     pub kernel: Kernel<'a>,
     pub function: FunctionId,
-    /// The functions by which the entry point comes to the stretch, each with the number of its call of the next one.
+    /// The functions through which the entry point reaches the stretch, each with the number of its call of the next
+    /// one.
     pub way: Vec<(FunctionId, usize)>,
     /// The stretch: statements of one block.
     pub statements: &'a [Stmt],
-    /// Behind them, what the threads run for which a condition holds, up to the last statement that differs.
+    /// The statements after these that threads run if a condition holds, up to the last statement that differs.
     pub tail: Option<Tail<'a>>,
-    /// What differs.
+    /// The span of the differing statements.
     pub differs: Span,
-    /// Of the stretch, and of what may run behind it in its function.
+    /// The effects of the stretch, and of the code that may run after it in its function.
     pub effects: Effects,
     pub afterwards: Effects,
 }
 
 impl<'a> Side<'a> {
-    /// The stretch that runs from statement `begins` of a block to the end of those that differ, which `range` has; and to the
-    /// barrier behind it.
+    /// The stretch from statement `begins` of a block to the end of the differing statements, which are `range`, and
+    /// including a barrier right after them.
     fn new(
         kernel: Kernel<'a>,
         function: FunctionId,
@@ -111,7 +112,7 @@ impl<'a> Side<'a> {
         self.tail.map_or(&[], |tail| tail.statements)
     }
 
-    /// The stretch, and the statements that come to it, each with its function.
+    /// The stretch, and the statements that lead to it, each with its function.
     fn spans(&self) -> Option<Vec<(FunctionId, Span)>> {
         let calls = self.way.iter().map(|(caller, call)| {
             let (statement, _) = call_in(self.kernel.shader, *caller, *call)?;
@@ -122,7 +123,7 @@ impl<'a> Side<'a> {
             .collect()
     }
 
-    /// Those of the stretch from one of its statements on.
+    /// The effects of the stretch from one of its statements on.
     fn effects_from(&self, from: usize) -> Effects {
         let mut effects = EffectsCache::default();
         let mut all = effects.of_statements(
@@ -150,11 +151,12 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The variables that the statements of the stretch declare whose names reach beyond them, from one of them on.
+    /// The variables that the stretch declares, from one of its statements on, and whose scope extends beyond its
+    /// statements.
     fn declared(&self, from: usize) -> Vec<LocalId> {
         let differing = self.statements.get(from..).unwrap_or_default();
         let of_block = differing.iter().chain(self.in_tail());
-        // Before HLSL 2021 also what the head of a loop declares, be it under another statement.
+        // Before HLSL 2021 also those in the head of a loop, even one nested in another statement.
         let all = statements(differing).chain(statements(self.in_tail()));
         let inits = all.flat_map(|statement| match &statement.kind {
             StmtKind::Loop(l) => &l.init[..],
@@ -169,8 +171,8 @@ impl<'a> Side<'a> {
         declared.collect()
     }
 
-    /// What differs does nothing but with values of this group: it touches no device memory and orders it by barriers alone, and
-    /// declares nothing but variables.
+    /// Whether the differing code only works with values of this group: it does not touch device memory, orders it by
+    /// barriers alone, and declares only variables.
     fn is_plain(&self, from: usize) -> bool {
         let all = self.effects_from(from);
         let own = self.statements.get(from..).unwrap_or_default();
@@ -210,7 +212,7 @@ impl<'a> Pair<'a> {
             ranges,
             around: outer,
         } = difference(shaders, bodies)?;
-        // What stands around the statements is the same.
+        // The text around the differing statements is equal.
         let around = |side: usize| {
             let differs = span_of(&blocks[side][ranges[side].clone()]);
             outside([was, is][side].span, differs).map(|span| span.slice(&shaders[side].text))
@@ -240,7 +242,7 @@ impl<'a> Pair<'a> {
         let begins = behind_barrier(first.shader, blocks[0], start, repeats, &written_from);
         let begins = begins.or(is_outermost.then_some(0))?;
         let begins = past_long(first.shader, blocks[0], begins..start);
-        // A store before what differs may hand on what is not the same.
+        // A store before the differing statements may pass on values that differ.
         let own = if repeats {
             written_from(begins)
         } else {
@@ -277,8 +279,8 @@ impl<'a> Pair<'a> {
         pair.with_variables([was, is], tails.and_then(|(_, declared)| declared))
     }
 
-    /// Finds the variables that both have, and sees to it that nothing behind the stretch names one that only one of them
-    /// has, or is not understood.
+    /// Finds the variables that both kernels have. `None` if code after the stretch names a variable that only one of
+    /// them has, or is not understood.
     fn with_variables(
         mut self,
         functions: [&Function; 2],
@@ -329,7 +331,7 @@ impl<'a> Pair<'a> {
                         .is_none_or(|local| of.differs.start <= local.start && local.end <= of.differs.end)
             };
             let mut named = of.afterwards.read.iter().chain(&of.afterwards.written);
-            // What a name is shows in more than what is read: `sizeof(x)`.
+            // A name occurs in more than reads: `sizeof(x)`.
             let behind = Span {
                 start: of.span().end,
                 end: functions[side].span.end,
@@ -345,8 +347,9 @@ impl<'a> Pair<'a> {
         (are_same && is_known && !names_own(0) && !names_own(1)).then_some(self)
     }
 
-    /// The cells of an array that may be read by what runs behind the stretch: in its function, in those that come to it, and in what
-    /// these call then. `None` if that may be any. In the function of the stretch `elements` may know which they are.
+    /// The cells of an array that may be read by the code after the stretch: in its function, in the functions that
+    /// lead to it, and in the functions that these call then. `None` if it may be any cell. In the function of the
+    /// stretch, `elements` may know the elements.
     pub fn read_afterwards(
         &self,
         side: &Side<'a>,
@@ -364,7 +367,8 @@ impl<'a> Pair<'a> {
         (!self.reads_any(side, name, &mut note, elements)).then_some(cells)
     }
 
-    /// Calls `note` with the first cell and the number of those of each element that may be read; stops where it says so.
+    /// Calls `note` with the first cell and the number of cells of each element that may be read; stops when `note`
+    /// returns `true`.
     fn reads_any(
         &self,
         side: &Side<'a>,
@@ -400,7 +404,7 @@ impl<'a> Pair<'a> {
             };
             called.extend(afterwards.functions);
         }
-        // Of what is called, all is run.
+        // Functions that are called run as a whole.
         let called = called
             .into_iter()
             .map(|function| (function, Span::default(), false));
@@ -423,9 +427,9 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The statement of a block from which on two kernels are run that differ from `start` on: the one behind the last barrier before
-/// that. Where the block is run again, it is the one that first stores to the arrays that are written from there
-/// on: what they hold before is not the same then. `None` where no barrier comes before.
+/// The statement of a block from which two kernels run that differ from `start` on: the one after the last barrier
+/// before `start`. If the block runs again, it is the first statement that stores to the arrays written from there
+/// on, since the contents of these arrays before it may differ then. `None` if there is no barrier before.
 fn behind_barrier(
     shader: &Shader,
     block: &[Stmt],
@@ -445,8 +449,8 @@ fn behind_barrier(
     Some(first_store.map_or(last + 1, |at| before + at))
 }
 
-/// The statement behind the last long one, of the statements before those that differ. A run may begin there: the statements that it
-/// leaves out only give values to variables, and it takes these for free.
+/// The statement after the last long one among the statements before the differing ones. A run may begin there: the
+/// statements that it leaves out only assign variables, and it takes the variables as arbitrary.
 fn past_long(shader: &Shader, block: &[Stmt], leading: Range<usize>) -> usize {
     let mut effects = EffectsCache::default();
     let mut begins = leading.start;
@@ -470,8 +474,8 @@ fn written(shader: &Shader, statements: &[Stmt]) -> BTreeSet<String> {
     globals.iter().filter_map(|id| name_of(shader, *id)).collect()
 }
 
-/// Whether all that statements name are values of known types, but for resources that they only use: what a variable of another
-/// type holds is not seen.
+/// Whether all variables that the statements name are values of known types, except resources that they only use: the
+/// value of a variable of another type is not seen.
 fn is_of_values(side: &Side<'_>) -> bool {
     let shader = side.kernel.shader;
     let Some(function) = side.function() else {
