@@ -1,4 +1,4 @@
-//! How the threads of a group are spread over waves.
+//! How the threads of a group are distributed over waves.
 
 use crate::terms::sample::SplitMix;
 
@@ -6,8 +6,8 @@ use crate::terms::sample::SplitMix;
 ///
 /// HLSL promises none of these: "no relation between the values of `SV_GroupIndex` and the return value of
 /// `WaveGetLaneIndex()` should be assumed" for 2-D and 3-D groups, and even a 1-D group may be split "in an
-/// implementation-defined way" (hlsl-specs, HLSL_SM_6_6_Derivatives.md and introduction.tex). Linear is what every
-/// implementation seen does with 1-D groups; rows are what lavapipe does; quads are what helper lanes suggest.
+/// implementation-defined way" (hlsl-specs, HLSL_SM_6_6_Derivatives.md and introduction.tex). Every known
+/// implementation packs 1-D groups linearly; lavapipe packs rows; helper lanes suggest quads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaneMap {
     /// Consecutive `SV_GroupIndex`, waves filled up.
@@ -16,14 +16,14 @@ pub enum LaneMap {
     Rows,
     /// 2×2 quads of threads, row by row of quads, waves filled up.
     Quads,
-    /// Any threads in any order in waves partly filled, from this seed.
+    /// Any threads in any order in partly filled waves, from this seed.
     Ragged(u64),
 }
 
 /// The packings of a group of more than one row.
 const MAPS_OF_ROWS: [LaneMap; 3] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads];
 
-/// The packings that a group of these sizes is run under.
+/// The packings under which a group of these sizes runs.
 pub(crate) fn maps(group: [u32; 3]) -> &'static [LaneMap] {
     if group[1] > 1 || group[2] > 1 {
         &MAPS_OF_ROWS
@@ -33,7 +33,7 @@ pub(crate) fn maps(group: [u32; 3]) -> &'static [LaneMap] {
 }
 
 impl LaneMap {
-    /// The maps a proof "under any map" runs.
+    /// The maps that a proof "under any map" runs.
     pub const ALL: [LaneMap; 4] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads, LaneMap::Ragged(1)];
 
     #[must_use]
@@ -55,7 +55,7 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// The waves of a group along these axes.
+    /// The waves of a group with these sizes.
     pub fn of(self, group: [u32; 3]) -> Waves {
         Waves::new(group, self.wave_size, self.map)
     }
