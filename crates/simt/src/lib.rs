@@ -1,6 +1,7 @@
-//! One thread group run in lock-step, symbolically: races, divergence, and what the group computes together.
+//! Symbolic execution of one thread group in lock-step: races, divergence, and what the group computes
+//! together.
 //!
-//! **Invariants.** No I/O, no panic, every run bounded by a step budget. This crate knows no rule.
+//! **Invariants.** No I/O and no panics. A step budget bounds every run. This crate knows no lint rule.
 
 #![forbid(unsafe_code)]
 

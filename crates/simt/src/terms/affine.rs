@@ -1,10 +1,10 @@
-//! Values that are a number, or one and a multiple of the group's number.
+//! Values that are a constant, possibly plus a multiple of the group's number.
 
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
 
-/// An index that is a number, or one and a multiple of a component of the group's number.
+/// An index: a constant, or a constant plus a multiple of a component of the group's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Affine {
     pub of_group: Option<(u8, u32)>,
@@ -12,7 +12,7 @@ pub(crate) struct Affine {
 }
 
 impl Terms {
-    /// The value, if it is one of these.
+    /// The value in this form, if it has one.
     pub(crate) fn affine(&self, value: &Value) -> Option<Affine> {
         let of_group = |start: u32, end: u32, factor: u32| match self.term(start) {
             Some(Term::Apply(Op::GroupId(axis), _)) if end - start == 1 => Some((*axis, factor)),

@@ -1,4 +1,4 @@
-//! Side by side: one value a thread, and which threads are meant.
+//! One value per thread, and sets of threads.
 
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl Mask {
         }
     }
 
-    /// The first `lanes` threads as words, a bit each.
+    /// The first `lanes` threads as words, one bit per thread.
     pub fn words(self, lanes: usize) -> impl Iterator<Item = u32> {
         let words = self
             .0
@@ -86,17 +86,17 @@ impl Mask {
 /// One value for each thread of the group. Cheap to clone.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Column {
-    /// The same for all.
+    /// All threads have the same value.
     Uniform(Value),
-    /// By thread. What stands at threads that were not active is meaningless.
+    /// By thread. The entries of inactive threads are meaningless.
     Lanes(Rc<[Value]>),
 }
 
-/// A column opened for reading thread by thread: no branch on what kind it is.
+/// A column opened for reading thread by thread, without a branch on its variant.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'c> {
     values: &'c [Value],
-    /// 0 where all threads have the first.
+    /// 0 if all threads share the first value.
     step: usize,
 }
 
@@ -127,7 +127,7 @@ impl Column {
         }
     }
 
-    /// The one value all threads of `mask` have, if they do.
+    /// The value that all threads of `mask` share, if they do.
     pub fn uniform(&self, mask: Mask) -> Option<&Value> {
         match self {
             Column::Uniform(value) => Some(value),
@@ -143,7 +143,7 @@ impl Column {
         Column::Lanes((0..lanes).map(value).collect())
     }
 
-    /// This column with `other`'s values at the threads of `mask`; `all` is every thread there is.
+    /// This column with `other`'s values at the threads of `mask`; `all` is the set of all threads.
     pub fn overlay(&self, other: &Column, mask: Mask, all: Mask, lanes: usize) -> Column {
         if mask == all {
             return other.clone();

@@ -1,4 +1,4 @@
-//! HLSL's arithmetic on single words: folded where the result is certain, a term where it is not.
+//! HLSL's arithmetic on single words: folded where the result is certain, and a term elsewhere.
 
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
@@ -7,7 +7,7 @@ use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
 
-/// The commutative operator an addition, multiplication or bit operation on `scalar` is.
+/// The commutative operator of an addition, multiplication or bit operation on `scalar`.
 fn operator_of(op: BinaryOp, scalar: Scalar) -> Option<Operator> {
     let float = matches!(scalar, Scalar::Float | Scalar::Half);
     if !(float || scalar.is_word()) {
@@ -71,7 +71,7 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
     {
         return value;
     }
-    // What known floats come to has to be seen of their operations, which the operator's form does not keep.
+    // The value of a chain of known floats depends on its operations, which the operator's form does not keep.
     let is_of_known = scalar.is_float() && terms.known_float(a).is_some() && terms.known_float(b).is_some();
     if let Some(operator) = operator_of(op, scalar)
         && !is_of_known
@@ -104,7 +104,8 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
         }
         _ => {}
     }
-    // One spelling for each comparison: a > b is b < a, a >= b is not a < b (integers are totally ordered).
+    // Comparisons have one form: a > b becomes b < a, and a >= b becomes !(a < b) (integers are totally
+    // ordered).
     match op {
         BinaryOp::Greater => terms.apply(Op::Binary(BinaryOp::Less, scalar), &[b.clone(), a.clone()]),
         BinaryOp::GreaterEqual if !scalar.is_float() => {
@@ -123,7 +124,8 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
     }
 }
 
-/// Bits and quotients of sums whose unknown parts are multiples of a power of two, as `group * 64 + thread` is.
+/// Bits and quotients of sums whose unknown parts are multiples of a power of two, such as
+/// `group * 64 + thread`.
 fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Option<Value> {
     let (sum, number) = match (op, a, b) {
         (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, Value::Known(number), Value::Sum(sum))
@@ -137,7 +139,8 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
     if sum.operator != Operator::Add {
         return None;
     }
-    // Exact modulo 2^32, so the bits below the lowest that an unknown part can have are the constant's.
+    // Sums are exact modulo 2^32. So all bits below the lowest possible bit of an unknown part are the
+    // constant's.
     let zeros = sum
         .parts
         .iter()
@@ -147,7 +150,7 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
     let below = 1u32.checked_shl(zeros).map_or(u32::MAX, |bit| bit - 1);
     match op {
         BinaryOp::And if number <= below => Some(Value::Known(sum.constant & number)),
-        // Only bits of the constant change, and nothing is carried.
+        // Only bits of the constant change, without a carry.
         BinaryOp::Or | BinaryOp::Xor if number <= below => {
             let old = sum.constant & below;
             let new = if op == BinaryOp::Or {
@@ -186,8 +189,8 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
 
 /// The result on two known words, where HLSL defines it exactly.
 ///
-/// Float `+ - * /` are none of that: see [`crate::terms::known_floats`]. A compiler also takes no float for a NaN, and denormal
-/// operands are flushed or not.
+/// It does not define float `+ - * /` exactly: see [`crate::terms::known_floats`]. Nor NaNs, which a compiler
+/// may assume absent, nor denormal operands, which may be flushed.
 pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
     match scalar {
         Scalar::Uint | Scalar::Bool => Some(match op {
@@ -223,15 +226,16 @@ pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> 
                 _ => return fold(op, Scalar::Uint, x, y),
             })
         }
-        // Of at least 11 significant bits: what needs no more is the same in all widths.
+        // At least 11 significant bits: a result that needs no more is the same in all widths.
         Scalar::Half => fold(op, Scalar::Float, in_half(x)?, in_half(y)?),
         Scalar::Float if !is_arithmetic(op) && keeps_bits(x) && keeps_bits(y) => rounded(op, scalar, x, y),
         _ => None,
     }
 }
 
-/// The operation that an operator is on two known words, where HLSL does not tell what it makes of them: of floats that are
-/// flushed, of NaNs, of a sum or product that may be rounded, or which of two zeros is the less.
+/// The operation of an operator on two known words, if HLSL leaves its result open: for floats that may be
+/// flushed, NaNs, sums and products that may be rounded, and the minimum or maximum of two zeros. `None` if the
+/// result is exact.
 pub(crate) fn inexact(operator: Operator, x: u32, y: u32) -> Option<Op> {
     let result = operator.fold(x, y);
     let is_told = if operator.is_extremum() {
@@ -245,7 +249,7 @@ pub(crate) fn inexact(operator: Operator, x: u32, y: u32) -> Option<Op> {
     on_floats(operator).filter(|_| !is_exact)
 }
 
-/// The operation that an operator on floats is; `None` for any other.
+/// The operation of an operator on floats; `None` for any other operator.
 pub(crate) fn on_floats(operator: Operator) -> Option<Op> {
     let scalar = Scalar::Float;
     let of = |intrinsic| Op::Intrinsic {
@@ -262,7 +266,7 @@ pub(crate) fn on_floats(operator: Operator) -> Option<Op> {
     })
 }
 
-/// The word, if a float of 16 bits has its value.
+/// The word, if a 16-bit float can hold its value.
 fn in_half(word: u32) -> Option<u32> {
     let value = f32::from_bits(word).abs();
     let fits = word & 0x1FFF == 0 && (6.103_515_6e-5..=65504.0).contains(&value);
@@ -292,8 +296,8 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
     }
     match (from, to, value) {
         (Int | Uint | Bool, Int | Uint, _) => value.clone(),
-        // A half is the same number as a float. But a sum of halves is rounded to a half, and has the form of a sum of
-        // floats.
+        // A half converts to the same number as a float. But a sum of halves is rounded to a half, and has the
+        // form of a sum of floats.
         (Half, Float, Value::Known(_)) => value.clone(),
         (Int | Uint, Bool, Value::Known(word)) => Value::Known(u32::from(*word != 0)),
         (Float, Bool, Value::Known(word)) if keeps_bits(*word) => {
@@ -318,14 +322,15 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
     }
 }
 
-/// Whether it is the smaller or the larger one of two zeros of either sign: which of these that is depends on the device.
+/// Whether this is the minimum or maximum of two zeros of opposite sign: which zero it is depends on the
+/// device.
 pub(crate) fn is_open(operator: Operator, a: &Value, b: &Value) -> bool {
     const ZEROS: [u32; 2] = [0, 1 << 31];
     matches!(operator, Operator::MinFloat | Operator::MaxFloat)
         && matches!((a.known(), b.known()), (Some(a), Some(b)) if a != b && ZEROS.contains(&a) && ZEROS.contains(&b))
 }
 
-/// Whether `low` may be at most `high`.
+/// Whether `low <= high` may hold.
 pub(crate) fn are_ordered(scalar: Scalar, low: &Value, high: &Value) -> bool {
     let (Some(low), Some(high)) = (low.known(), high.known()) else {
         return true;

@@ -1,4 +1,4 @@
-//! Terms as people read them: in the first group.
+//! Terms rendered for people, as of the first group.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ impl Terms {
                     |is_operand| self.run_formula(shader, parts.operator, [part.start, part.end], is_operand);
                 match part.factor {
                     1 => run(is_one_of_several),
-                    // A factor that stands there more than once, and no multiple.
+                    // The factor of a product is an exponent, not a multiple.
                     times if matches!(parts.operator, Operator::Mul | Operator::FloatMul) => {
                         let mut factors = vec![run(true); times.min(4) as usize];
                         factors.extend((times > 4).then(|| "…".to_owned()));
@@ -51,7 +51,7 @@ impl Terms {
         pieces.join(sign)
     }
 
-    /// Some terms next to each other, as an operand of their operator or by themselves.
+    /// The formula of a run of atoms, as an operand of its operator or alone.
     fn run_formula(
         &self,
         shader: &Shader,
@@ -76,7 +76,7 @@ impl Terms {
         }
     }
 
-    /// Whether the formula of a term is one of operands.
+    /// Whether the formula of an atom contains an operator.
     fn has_operator(&self, atom: u32) -> bool {
         match self.term(atom) {
             Some(Term::Apply(Op::Opaque { text, .. }, _)) => self.name(*text).contains(' '),
@@ -106,7 +106,7 @@ impl Terms {
             | Op::VolatileLoad {
                 resource, component, ..
             } => {
-                // A load that may find something else each time has its thread as well.
+                // A volatile load has its thread as the last argument.
                 let places = match op {
                     Op::Load { .. } => arguments,
                     _ => arguments.split_last().map_or(&[][..], |(_, places)| places),
@@ -145,7 +145,7 @@ impl Terms {
         }
     }
 
-    /// What a term is made of, where it is no sum of it.
+    /// The inputs of a term that is no sum of them.
     fn function_of(&self, shader: &Shader, arguments: &[Value]) -> String {
         let mut seen = BTreeSet::new();
         let mut waiting: Vec<u32> = arguments.iter().rev().flat_map(Value::atoms).collect();
@@ -178,15 +178,15 @@ impl Terms {
     }
 }
 
-/// Inputs of a function that are shown.
+/// How many inputs of a function are shown.
 const SHOWN: usize = 3;
 
-/// Whether what it is made of says more than it would itself: arithmetic, and what has no name for people.
+/// Whether the operands say more than the operation: for arithmetic, and for atoms without a readable name.
 fn is_made(op: Op) -> bool {
     op.is_arithmetic() || matches!(op, Op::Free { .. } | Op::Havoc { .. })
 }
 
-/// A word as the number it is.
+/// A word, written as a number.
 pub(crate) fn number(word: u32, is_float: bool) -> String {
     if is_float {
         format!("{:?}", f32::from_bits(word))
@@ -195,7 +195,7 @@ pub(crate) fn number(word: u32, is_float: bool) -> String {
     }
 }
 
-/// A component of what the global of this name holds, as one writes it behind that.
+/// A component of the named global, written as the suffix behind its name.
 pub(crate) fn part(shader: &Shader, name: &str, component: u32) -> String {
     let named = shader.component_name_of(name, component as usize);
     named.unwrap_or_else(|| match component {

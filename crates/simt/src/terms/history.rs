@@ -1,14 +1,17 @@
-//! What has happened to device memory: told by a number, the same only where the same has happened.
+//! The history of device memory, interned as a number: equal numbers mean equal histories.
 //!
-//! What a thread loads from a resource that is written to is a function of what the threads have done to device memory
-//! up to then, in which order, and which barriers they have passed. Each step of that is interned with the one before:
-//! two loads with one number have one history, in whichever kernel. A count would not do: a load after a store is not
-//! the one after another load, and a load before a barrier is not the one after it.
+//! What a thread loads from a writable resource is a function of what the threads have done to device memory up
+//! to then, in which order, and which barriers they have passed. Each step is interned together with the
+//! history before it, so two loads with one number have one history, even in two kernels. A count would not do:
+//! it confuses a load after a store with one after another load, and a load before a barrier with the one after
+//! it.
 //!
-//! Of barriers and fences those are in it that order something: which, [`crate::exec::device_order`] says.
+//! The history contains the barriers and fences that order something; [`crate::exec::device_order`] defines
+//! which do.
 //!
-//! Of the stores only their kind, resource and threads are in it. What they store, and where, is compared by itself: each
-//! thread's writes have to be the same ones in the same order, so as many of them are the same ones.
+//! Of a store, the history contains only its kind, resource and threads. The stored values and addresses are
+//! compared separately: each thread must make the same writes in the same order, so equal numbers of writes are
+//! equal writes.
 
 use crate::terms::column::Mask;
 use crate::terms::{Symbol, Terms};
@@ -18,13 +21,15 @@ use crate::terms::{Symbol, Terms};
 pub(crate) enum Step {
     Load(Symbol, u32),
     Store(Symbol, u32),
-    /// An atomic that tells what it has found.
+    /// An atomic that returns its old value.
     Atomic,
-    /// A barrier that orders device memory, with the number of the condition under which it is passed; 0 for none.
+    /// A barrier that orders device memory, with the number of the condition under which the threads pass it; 0
+    /// for none.
     Barrier(u32),
-    /// One that does not.
+    /// A barrier that does not order device memory.
     Wait(u32),
-    /// Device memory is ordered without waiting for the group: with what had happened when the group last waited.
+    /// A fence that orders device memory without waiting for the group; `waited` is the history at the group's
+    /// last wait.
     Fence {
         under: u32,
         waited: u32,
@@ -33,7 +38,7 @@ pub(crate) enum Step {
     Unfollowed,
 }
 
-/// A step, with the number of what came before it and the threads that took it.
+/// A step, with the number of the history before it and the threads that take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Moment {
     before: u32,
@@ -41,19 +46,19 @@ pub(crate) struct Moment {
     threads: Mask,
 }
 
-/// How far a write has come in the barriers and fences ([`crate::exec::device_order`]).
+/// Where a write lies among the barriers and fences ([`crate::exec::device_order`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Ordered {
-    /// The number of those that order what was done to device memory, without repetitions.
+    /// The number of those passed that order accesses to device memory, without repetitions.
     pub passed: u32,
-    /// Of all.
+    /// The number of all barriers and fences.
     pub events: u32,
-    /// Barriers that order device memory.
+    /// The number of barriers that order device memory.
     pub interval: u32,
 }
 
 impl Terms {
-    /// The number of the history that is another one with this step of these threads.
+    /// The number of the history `before`, extended by this step of these threads.
     pub fn history(&mut self, before: u32, step: Step, threads: Mask) -> u32 {
         let moment = Moment {
             before,

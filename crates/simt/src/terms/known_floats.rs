@@ -1,38 +1,42 @@
-//! What operations on known floats come to, where every compiler gets the same.
+//! The results of operations on known floats, where every compiler gets the same one.
 //!
-//! Without `precise` a compiler may take operations in another order. DXC makes `x + (a + b)` of `(x + a) + b`, `x * (a * b)` of
-//! `(x * a) * b`, and `x * (a * c) + b * c` of `(x * a + b) * c`. So it does not suffice that each operation is exact as it
-//! stands: with -16777216, 16777216 and 1, only `a + b` rounds. And of many operations the factors alone may be infinite, or
-//! sums too long for a float. So an operation stays a term, whatever is known of its operands, and its value is asked for where
-//! something hangs on it: in a comparison, a conversion to a whole number, or a function that rounds to one. There the whole chain of
-//! operations is in sight.
+//! Without `precise`, a compiler may reorder float operations. DXC turns `(x + a) + b` into `x + (a + b)`,
+//! `(x * a) * b` into `x * (a * b)`, and `(x * a + b) * c` into `x * (a * c) + b * c`. So it does not suffice
+//! that each operation is exact as it stands: with -16777216, 16777216 and 1, only `a + b` rounds. In a long
+//! chain, the product of the factors alone may be infinite, or a partial sum too long for a float. So an
+//! operation stays a term, even if all its operands are known. Its value is computed where something depends on
+//! it: in a comparison, a conversion to a whole number, or a function that rounds to one. There the whole chain
+//! of operations is in sight.
 //!
-//! Its value is known if all operands and results are few quarters, at most 4096 and so up to 1024, and there are
+//! The value is known if every operand and result is a multiple of 1/4 of at most 4096 quarters (that is, up to
+//! 1024), and the chain has one of these forms:
 //!
-//! - at most two operations, and one product with a power of two. Such a number is a whole number of 12 bits times 1/4. In another
-//!   order the operations are sums of such numbers, perhaps of some that a power of two makes smaller by ten bits, and of products
-//!   of two of them. These have at most 24 bits, as a float has. The product of three is the result, or one of them is 0. So all is
-//!   exact in any order, fused or not;
-//! - or no more than ten products with powers of two, as in `x *= 0.5`: of each at most 1024, so that they lead out of no range.
+//! - At most two operations, and one product with a power of two. Each number is then a whole number of 12 bits
+//!   times 1/4. In another order, the operations are sums of such numbers, some perhaps made smaller by ten
+//!   bits by a power of two, and products of two of them. These have at most 24 bits, as a float has. A product
+//!   of three is the result, or one factor is 0. So every order is exact, fused or not.
+//! - No more than ten products with powers of two, as in `x *= 0.5`. Each power is at most 1024, so the
+//!   products stay in range.
 //!
-//! Of halves, which have at least 11 bits and end at 65504, the same holds of 32 quarters, up to 8, and of three such products.
+//! Halves have at least 11 bits and end at 65504. For them the same argument holds with 32 quarters (up to 8)
+//! and three such products.
 
 use shaderlint_hlsl::{BinaryOp, Scalar, UnaryOp};
 
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
 
-/// A number that a chain of operations is, and how many these are.
+/// The value of a chain of operations, and their numbers.
 #[derive(Clone, Copy)]
 struct Chain {
     word: u32,
-    /// Others than products with powers of two.
+    /// Operations other than products with powers of two.
     operations: u32,
     /// Products with powers of two.
     scalings: u32,
 }
 
-/// The result of an operation on floats as it stands, rounded to the nearest.
+/// The result of one float operation on its own, rounded to nearest.
 pub(crate) fn rounded(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
     if scalar != Scalar::Float {
         return None;
@@ -62,7 +66,7 @@ pub(crate) fn is_arithmetic(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div)
 }
 
-/// Whether float operations have nothing to flush of a word, and it is no NaN.
+/// Whether float operations keep the word: it is neither a denormal, which they may flush, nor a NaN.
 pub(crate) fn keeps_bits(word: u32) -> bool {
     let value = f32::from_bits(word);
     !value.is_subnormal() && !value.is_nan()
@@ -72,7 +76,7 @@ pub(crate) fn normal(value: f32) -> Option<u32> {
     (value.is_normal() || value == 0.0).then(|| value.to_bits())
 }
 
-/// Whether a float, or half, is a number of few quarters.
+/// Whether a float or half is a whole number of quarters, and few of them.
 pub(crate) fn is_few_quarters(word: u32, scalar: Scalar) -> bool {
     let most = match scalar {
         Scalar::Float => 4096.0,
@@ -84,7 +88,7 @@ pub(crate) fn is_few_quarters(word: u32, scalar: Scalar) -> bool {
 }
 
 impl Terms {
-    /// The bits of a float, or half, that is known. Of a zero it may be either one.
+    /// The bits of a known float or half. A zero may have either sign.
     pub fn known_float(&self, value: &Value) -> Option<u32> {
         self.chain(value).map(|chain| chain.word)
     }

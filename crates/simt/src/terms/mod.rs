@@ -1,12 +1,14 @@
-//! What a run computes on: values as terms over atoms, and what is asked of them.
+//! The values that a run computes on, as terms over atoms, and the questions about them.
 //!
-//! [`value`] has the terms, [`normal_form`] and [`fold`] make them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
-//! a term was made is told by [`taint`] (which atomics had a part in it), [`shape`] (of data, and in which way),
-//! [`rounding`] (in which order floats were combined) and [`packed16`] (of which halves of words). [`ranked`] finds the index of the
-//! least or greatest element in a term. [`sample`] computes terms for inputs, and [`formula`] shows them to people. Nothing in here
-//! knows of a thread group that runs.
+//! [`value`] defines the terms. [`normal_form`] and [`fold`] build them by HLSL's arithmetic. [`mod@column`]
+//! holds one value for each thread.
+//! Four modules track where a term comes from: [`taint`] (which atomics it depends on), [`shape`] (how it
+//! derives from data), [`rounding`] (in which order floats were combined) and [`packed16`] (which halves of
+//! words it uses).
+//! [`ranked`] finds the index of the least or greatest element in a term. [`sample`] evaluates terms on inputs,
+//! and [`formula`] renders them for people. No module in here knows about the thread group that runs.
 //!
-//! In this file are the atoms: what each stands for, so that the same operation on equal operands is the same atom.
+//! This file interns the atoms: the same operation on equal operands is the same atom.
 
 pub(crate) mod affine;
 pub(crate) mod column;
@@ -43,27 +45,28 @@ use crate::terms::stable_vec::Pile;
 use crate::terms::taint::Facts;
 use crate::terms::value::{Op, Value};
 
-/// Operations within operations that are made anew on inputs.
+/// How deep nested operations are rebuilt on inputs.
 const MAX_NESTED: u32 = 16;
-/// Operations looked at to see whether inputs choose a value.
+/// How many atoms [`Terms::is_chosen_by_inputs`] looks at.
 const MAX_ASKED: usize = 64;
 
 /// What an atom stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Term<'t> {
-    /// Element `index` of a block of free inputs, e.g. a groupshared array as a probe finds it.
+    /// Element `index` of a block of free inputs, e.g. the initial contents of a groupshared array in a probe.
     Input { block: u32, index: u32 },
     /// A deterministic operation on values.
     Apply(&'t Op, &'t [Value]),
-    /// Nothing is known of it, not even whether it equals another.
+    /// An unknown value, not even known to equal another one.
     Fresh(u32),
 }
 
-/// A [`Term`] as it is kept. A run may make a million: small ones, in few pieces of memory.
+/// The stored form of a [`Term`]. A run may make a million of them, so they are small and lie in few
+/// allocations.
 #[derive(Clone)]
 struct Atom {
     kind: AtomKind,
-    /// Where an operation's arguments are among all.
+    /// Where the operation's arguments start in `Terms::arguments`.
     first: u32,
     count: u32,
 }
@@ -84,52 +87,52 @@ pub(crate) struct Terms {
     atoms: Pile<Atom>,
     /// The arguments of all operations.
     arguments: Pile<Value>,
-    /// By atom number: what its value depends on, as an index into `facts`.
+    /// By atom number: the [`Facts`] of the atom, as an index into `facts`.
     facts_of: Vec<u32>,
-    /// Each once: few are different.
+    /// Deduplicated: few differ.
     facts: Vec<Facts>,
     numbers: FxHashMap<Facts, u32>,
-    /// The atoms of operations, each with the hash of what it stands for.
+    /// The atoms of operations, each with the hash of its operation and operands.
     interned: HashTable<(u32, u32)>,
     names: Vec<Box<str>>,
     symbols: FxHashMap<Box<str>, Symbol>,
     fresh: u32,
     blocks: u32,
     work: Cell<usize>,
-    /// Atoms that are taken for numbers.
+    /// Atoms that are assumed to equal a number.
     assumed: FxHashMap<u32, u32>,
-    /// The inputs that operations are taken on.
+    /// While these are set, operations on known operands evaluate to their value on these inputs.
     at_hand: Option<Inputs>,
-    /// Blocks of inputs whose halves were picked.
+    /// Blocks of inputs whose low halves have atoms.
     pub halved: Vec<Halved>,
-    /// By atom: how it was made of data, where that was asked for.
+    /// By atom: its shape, once computed.
     pub shapes: RefCell<FxHashMap<u32, Result<Shape, ShapeError>>>,
-    /// Inputs, by their names.
+    /// Inputs by name.
     pub inputs: FxHashMap<Symbol, Input>,
-    /// What has happened to device memory, by the last step.
+    /// The interned history of device memory: the number of each moment.
     pub moments: FxHashMap<Moment, u32>,
     pub floats: Floats,
-    /// What was taken to be so for that.
+    /// Which assumptions about floats the terms rely on.
     pub needs: Cell<Needs>,
-    /// Operations are taken on numbers, as they stand: floats are rounded.
+    /// Operations on numbers evaluate as they stand, with floats rounded.
     pub takes_numbers: bool,
-    /// How float sums and products were made, where that is asked for.
+    /// How each float sum and product was made; `None` unless recorded.
     pub derivations: Option<Derivations>,
 }
 
-/// Which floats there are.
+/// Which floats a run assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Floats {
     Any,
-    /// None is NaN, so that `a < b ? a : b` is a minimum, and `exp2` and `pow` give the whole number that they should, as
-    /// hardware does and D3D does not promise.
+    /// No float is NaN, so `a < b ? a : b` is a minimum. `exp2` and `pow` give the exact whole number where
+    /// there is one: hardware does so, although D3D does not promise it.
     Numbers,
 }
 
-/// What something needs of floats.
+/// What a result requires of floats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// No float that it compares is NaN.
+    /// No compared float is NaN.
     pub numbers: bool,
     /// Powers that are whole numbers are exact.
     pub powers: bool,
@@ -146,11 +149,11 @@ impl Needs {
     }
 }
 
-/// What is to be known of an input for samples of it.
+/// What samples need to know about an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
     pub words: Words,
-    /// No index into it is within it that is as large, however large it is made.
+    /// Every index from here on is out of range, however large the resource is.
     pub end: Option<u32>,
 }
 
@@ -158,9 +161,9 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Words {
     Any,
-    /// Not any word: a bool, or between 0 and 1.
+    /// Only some words occur, as in a bool or in a number between 0 and 1.
     Narrow,
-    /// Told by their addresses in bytes.
+    /// Addressed by byte.
     Bytes,
     Floats,
 }
@@ -194,7 +197,7 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Terms of such floats.
+    /// An empty set of terms under this assumption about floats.
     pub fn of(floats: Floats) -> Terms {
         Terms {
             floats,
@@ -202,7 +205,7 @@ impl Terms {
         }
     }
 
-    /// Without atoms again, for another run: the memory is kept.
+    /// Drops all atoms for another run, and keeps the memory.
     pub fn clear(&mut self) {
         self.atoms.clear();
         self.arguments.clear();
@@ -249,7 +252,7 @@ impl Terms {
         })
     }
 
-    /// Atoms and arguments looked up or evaluated so far: what keeps a run's memory and time bounded.
+    /// The number of atoms and arguments looked up or evaluated so far. It bounds a run's memory and time.
     pub fn work(&self) -> usize {
         self.work.get()
     }
@@ -271,7 +274,7 @@ impl Terms {
         number
     }
 
-    /// A new block of `length` free inputs with consecutive atoms; the first atom's number.
+    /// Adds a block of `length` free inputs with consecutive atoms, and returns the first atom's number.
     pub fn inputs(&mut self, length: u32) -> u32 {
         let block = self.blocks;
         self.blocks += 1;
@@ -282,7 +285,7 @@ impl Terms {
         first
     }
 
-    /// What a place holds in a thread, before anything is known of it: the same whenever it is asked for.
+    /// The initial, unknown content of a place in a thread: the same value on every call.
     pub fn free(&mut self, place: Symbol, component: u32, thread: u32) -> Value {
         let op = Op::Free {
             place,
@@ -292,7 +295,7 @@ impl Terms {
         self.apply(op, &[])
     }
 
-    /// Free values of each lane's own, the same whenever they are asked for by this name.
+    /// One free value per component and lane: the same values on every call with this name.
     pub fn free_columns(&mut self, name: &str, count: usize, lanes: usize) -> Vec<Column> {
         let name = self.symbol(name);
         (0u32..)
@@ -301,7 +304,7 @@ impl Terms {
             .collect()
     }
 
-    /// A value of which nothing is known.
+    /// A new unknown value.
     pub fn fresh(&mut self) -> Value {
         self.fresh += 1;
         let opaque = self.number_of(Facts::OPAQUE);
@@ -317,9 +320,9 @@ impl Terms {
     fn intern(&mut self, op: Op, operands: &[Value]) -> u32 {
         self.note_work(1 + operands.len());
         let hash = FxBuildHasher.hash_one((&op, operands));
-        // Where addresses have 32 bits, so has the hash.
+        // On 32-bit targets the hash has 32 bits too.
         let hash = (hash >> 32 ^ hash) as u32;
-        // Both ends of the word choose a place in the table.
+        // The table uses both the high and the low bits of the hash.
         let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
         let is_same = |(known, atom): &(u32, u32)| {
             *known == hash
@@ -339,7 +342,8 @@ impl Terms {
         atom
     }
 
-    /// The value of an operation's atom: the number that it is taken for, or has on the inputs at hand.
+    /// The value of an operation's atom: its assumed number, or its value on the inputs at hand, or the atom
+    /// itself.
     fn settled(&self, atom: u32, operands: &[Value]) -> Value {
         let value = Value::atom(atom);
         let are_known = || operands.iter().all(|operand| operand.known().is_some());
@@ -350,15 +354,15 @@ impl Terms {
         }
     }
 
-    /// The value on these inputs, as far as it is understood.
+    /// The value on these inputs; `None` if it depends on something that samples cannot compute.
     fn word_for(&self, value: &Value, inputs: &Inputs) -> Option<u32> {
         let mut sample = Sample::possible(self, inputs.seed, &inputs.given);
         let word = sample.value(value);
         (!sample.guessed).then_some(word)
     }
 
-    /// Takes each operation on known operands for the number that it is on these inputs, from here on. What was assumed
-    /// of an element of a buffer is assumed of the one that the inputs lead to.
+    /// From here on, evaluates each operation on known operands on these inputs. An assumption about a buffer
+    /// element carries over to the element whose index the inputs give.
     pub fn take_inputs(&mut self, inputs: &Inputs) {
         let mut assumed: Vec<(u32, u32)> = self.assumed.iter().map(|(atom, word)| (*atom, *word)).collect();
         assumed.sort_unstable();
@@ -371,7 +375,7 @@ impl Terms {
         }
     }
 
-    /// The operation of an atom, with its operands as they are on the inputs at hand.
+    /// The operation of an atom, with its operands evaluated on the inputs at hand.
     fn on_inputs(&mut self, atom: u32, depth: u32) -> Option<(Op, Vec<Value>)> {
         let Some(Term::Apply(op, operands)) = self.term(atom) else {
             return None;
@@ -397,12 +401,12 @@ impl Terms {
         Some((op, operands?))
     }
 
-    /// Takes no inputs for given any more.
+    /// Stops evaluating operations on the inputs of [`Terms::take_inputs`].
     pub fn leave_inputs(&mut self) {
         self.at_hand = None;
     }
 
-    /// The index of these facts, kept from now on.
+    /// The index of these facts in `facts`; adds them if they are new.
     fn number_of(&mut self, facts: Facts) -> u32 {
         let first = [Facts::default(), Facts::OPAQUE];
         if let Some(number) = (0..).zip(first).find(|(_, known)| *known == facts) {
@@ -415,7 +419,7 @@ impl Terms {
         })
     }
 
-    /// Takes an operation's atom for a number from here on; values that were made before stay as they are.
+    /// Assumes from here on that an operation's atom equals `word`. Values made before stay as they are.
     pub fn assume(&mut self, atom: u32, word: u32) {
         self.assumed.insert(atom, word);
     }
@@ -424,14 +428,13 @@ impl Terms {
         self.assumed.clear();
     }
 
-    /// Whether the value depends on something that was not understood, so that different terms
-    /// may well be equal values.
+    /// Whether the value depends on something unknown, so that different terms may still be equal values.
     pub fn is_opaque(&self, value: &Value) -> bool {
         self.facts(value).opaque
     }
 
-    /// Whether it is known that inputs choose the value: it is no function of numbers alone, and none of the operations that it is made of
-    /// is one that is not worked out, such as `saturate`. Of what is made of very much it is not known.
+    /// Whether inputs certainly choose the value: it depends on some input, and no operation in it is one that
+    /// is not worked out, such as `saturate`. `false` also where the value has too many atoms to tell.
     pub fn is_chosen_by_inputs(&self, value: &Value) -> bool {
         let mut left: Vec<u32> = value.atoms().take(MAX_ASKED + 1).collect();
         let (mut asked, mut has_inputs) = (0, false);
@@ -452,7 +455,7 @@ impl Terms {
         has_inputs
     }
 
-    /// Whether a place that is not known has the group's number in it: as a part of a sum, or of an element's index.
+    /// Whether an unknown index contains the group's number: in a sum, or in the index of an element.
     pub fn is_of_group(&self, value: &Value) -> bool {
         value.atoms().any(|atom| match self.term(atom) {
             Some(Term::Apply(Op::GroupId(_), _)) => true,
@@ -479,8 +482,8 @@ impl Terms {
         }
     }
 
-    /// Known but for the group's number and members of `cbuffer`s: what tells threads apart, rather than what they work
-    /// on.
+    /// Whether the value depends only on the group's number and members of `cbuffer`s. Such a value is an
+    /// address that tells threads apart, not the data that they work on.
     pub fn is_place(&self, value: &Value) -> bool {
         value.atoms().all(|atom| match self.term(atom) {
             Some(Term::Apply(Op::GroupId(_), _)) => true,
@@ -489,12 +492,12 @@ impl Terms {
         })
     }
 
-    /// Whether it is a number of components rather than an index.
+    /// Whether the value is an offset in components ([`Op::Offset`]) rather than an index.
     pub fn is_offset(&self, value: &Value) -> bool {
         matches!(self.single(value), Some(Term::Apply(Op::Offset, _)))
     }
 
-    /// The term behind a value that is a single atom.
+    /// The term of a value that is a single atom.
     pub fn single(&self, value: &Value) -> Option<Term<'_>> {
         match value {
             Value::Run { start, end, .. } if end - start == 1 => self.term(*start),
@@ -510,14 +513,15 @@ impl Terms {
     }
 }
 
-/// A number that, as good as always, tells this from others: the same on every machine, so that what sampled inputs show is.
+/// A fingerprint that almost certainly tells `value` from others. It is the same on every machine, so that
+/// samples are reproducible.
 pub(crate) fn fingerprint(value: &impl Hash) -> u64 {
     let mut print = Print::default();
     value.hash(&mut print);
     print.finish()
 }
 
-/// As rustc-hash does it where addresses have 64 bits.
+/// The hash of rustc-hash on 64-bit targets.
 #[derive(Default)]
 struct Print(u64);
 

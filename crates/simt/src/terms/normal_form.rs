@@ -1,4 +1,4 @@
-//! The normal form of values, and the operations that keep to it ([`crate::terms::value`] says what it is).
+//! The normal form of values (see [`crate::terms::value`]), and the operations that preserve it.
 
 use std::cmp::Ordering;
 
@@ -19,11 +19,11 @@ impl Terms {
         }
     }
 
-    /// The same where it is not one operation by itself.
+    /// `a operator b` as part of a larger operation: records no derivation of floats.
     pub fn combined(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
         match (a, b) {
             (Value::Known(x), Value::Known(y)) => {
-                // A run on numbers has to come to some number, and its bits prove nothing.
+                // A run on numbers needs some number here, and proves nothing with its bits.
                 let inexact = fold::inexact(operator, *x, *y).filter(|_| self.derivations.is_some());
                 return match inexact {
                     Some(op) => self.apply(op, &[a.clone(), b.clone()]),
@@ -109,7 +109,8 @@ impl Terms {
         }
     }
 
-    /// The value as runs and a constant of `operator`'s form; interned as one atom if it has another operator's.
+    /// The value as runs and a constant in `operator`'s form. A value in another operator's form becomes one
+    /// atom.
     pub fn parts_under<'v>(&mut self, operator: Operator, value: &'v Value) -> (Parts<'v>, u32) {
         let identity = operator.identity();
         let one = |start, end| {
@@ -161,9 +162,9 @@ impl Terms {
         }
     }
 
-    /// The operator that `condition ? a : b` is where the order of these two decides that, whatever else it asks of equal ones:
-    /// as these are one word, it is no matter which is taken. Of floats it is one only if none is NaN, and of two zeros it may
-    /// be either.
+    /// The minimum or maximum that `condition ? a : b` computes, if the order of `a` and `b` decides the
+    /// condition. The condition's value for equal operands does not matter: they are one word. For floats this
+    /// holds only if none is NaN, and the result for two zeros may be either.
     fn extremum(&self, condition: &Value, a: &Value, b: &Value) -> Option<Operator> {
         let mut scalar = None;
         let mut if_so = |order| self.holds_if(condition, DEEPEST, (a, b), order, &mut scalar);
@@ -186,7 +187,7 @@ impl Terms {
         }
     }
 
-    /// The whole number that a power of known words is, where it may be taken for exact.
+    /// The whole number that a power of known words is, where the run may assume that it is exact.
     pub fn power(&self, intrinsic: Intrinsic, words: &[u32]) -> Option<u32> {
         let floats: Vec<f32> = words.iter().map(|word| f32::from_bits(*word)).collect();
         let (base, exponent) = match (intrinsic, floats.as_slice()) {
@@ -209,8 +210,8 @@ impl Terms {
         self.needs.set(needs);
     }
 
-    /// Whether a condition holds where two values are in this order; `None` if other things decide that. `scalar` is what they
-    /// are compared as.
+    /// Whether a condition holds when two values are in this order; `None` if something else decides it.
+    /// `scalar` becomes the type in which they are compared.
     fn holds_if(
         &self,
         condition: &Value,
@@ -250,7 +251,7 @@ impl Terms {
                     BinaryOp::LessEqual => order.is_le(),
                     BinaryOp::Greater => order.is_gt(),
                     BinaryOp::GreaterEqual => order.is_ge(),
-                    // Of words of either type.
+                    // For words, the comparison does not depend on the type.
                     BinaryOp::Equal if !of.is_float() => return Some(order.is_eq()),
                     BinaryOp::NotEqual if !of.is_float() => return Some(order.is_ne()),
                     BinaryOp::Equal => order.is_eq(),
@@ -263,13 +264,13 @@ impl Terms {
         }
     }
 
-    /// What `value` is if `condition` is known to hold: the taken arm of a select on it, or on what it negates
+    /// `value` under the assumption that `condition` holds: the taken arm of a select on it or on its negation
     /// ([`Terms::select`] keeps no negated condition).
     pub fn assuming(&self, condition: &Value, value: &Value) -> Value {
         self.assuming_that(condition, true, value)
     }
 
-    /// The same if `condition` is known to be `holds`.
+    /// `value` under the assumption that `condition` has the value `holds`.
     fn assuming_that(&self, condition: &Value, holds: bool, value: &Value) -> Value {
         let Some(Term::Apply(Op::Select, [on, then, otherwise])) = self.single(value) else {
             return value.clone();
@@ -314,7 +315,7 @@ impl Terms {
         }
     }
 
-    /// Whether a condition is another one, or that and more.
+    /// Whether a condition implies another one: it is that condition, or a conjunction with it.
     pub fn needs(&self, condition: &Value, other: &Value) -> bool {
         let mut waiting = vec![condition];
         while let Some(part) = waiting.pop() {
@@ -345,7 +346,7 @@ impl Terms {
     }
 }
 
-/// So deep [`Terms::holds_if`] looks into conditions within conditions.
+/// How deep [`Terms::holds_if`] looks into nested conditions.
 const DEEPEST: u32 = 8;
 
 fn is_product(value: &Value) -> bool {

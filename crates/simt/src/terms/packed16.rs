@@ -1,15 +1,15 @@
 //! The two halves of a word, as in sums of packed 16-bit counters.
 //!
-//! Let `low(v)` be `v & 0xFFFF`. It depends on `v` modulo 2^16 alone, and `v` to `v mod 2^16` is a ring homomorphism that
-//! `low` does not change: so of a sum's factors only the lower 16 bits count, and an atom `low(w)` may stand as `w`. What
-//! is left is a sum again, and `low` of it one atom ([`Op::Binary`] of that sum and the mask, so that equal sums have
-//! equal atoms). All else follows exactly, modulo 2^32:
+//! Let `low(v)` be `v & 0xFFFF`. It depends only on `v` modulo 2^16, and `v` to `v mod 2^16` is a ring
+//! homomorphism that `low` does not change. So in a sum only the lower 16 bits of each factor count, and `w`
+//! may replace an atom `low(w)`. The result is a sum again. Its `low` is one atom ([`Op::Binary`] of that sum
+//! and the mask), so equal sums have equal atoms. Everything else follows exactly, modulo 2^32:
 //!
 //! - `v & 0xFFFF0000` is `v - low(v)`: the low half of a word borrows nothing from the high one.
-//! - `a | b` and `a ^ b` are `a + b` where `a` is less than 2^16 and `low(b)` is zero: no bit is in both.
+//! - `a | b` and `a ^ b` are `a + b` where `a` is less than 2^16 and `low(b)` is zero: they share no bit.
 //! - `v << k` is `2^k * w` for `k` of 16 or more and any `w` that is `v` modulo 2^16.
 //!
-//! No carry is neglected: `low(x) + low(y)` is not `low(x + y)`, and has another form.
+//! No carry is lost: `low(x) + low(y)` is not `low(x + y)`, and has another form.
 
 use shaderlint_hlsl::{BinaryOp, Scalar};
 
@@ -26,10 +26,10 @@ pub enum Half {
 
 const MASK: u32 = 0xFFFF;
 
-/// So many inputs have the atoms of their low halves made together: as many as a group has threads.
+/// The low halves of this many inputs get their atoms at once: as many as a group has threads.
 const CHUNK: u32 = 1 << 10;
 
-/// Sums of more runs of atoms have no other form than the one they are in.
+/// Sums with more runs of atoms keep the form that they have.
 const MAX_PARTS: usize = 1 << 10;
 
 /// Consecutive inputs, and the consecutive atoms of their low halves.
@@ -41,7 +41,7 @@ pub(crate) struct Halved {
 }
 
 impl Terms {
-    /// `a op b` where that picks or joins halves of words.
+    /// `a op b` where it picks or joins halves of words.
     pub(crate) fn of_halves(&mut self, op: BinaryOp, a: &Value, b: &Value) -> Option<Value> {
         match (op, a, b) {
             (BinaryOp::And, value, Value::Known(mask)) | (BinaryOp::And, Value::Known(mask), value) => {
@@ -94,7 +94,7 @@ impl Terms {
         self.combine(Operator::Add, value, &minus)
     }
 
-    /// Whether the value is seen to be less than 2^16.
+    /// Whether the value is provably less than 2^16.
     fn is_low(&self, value: &Value) -> bool {
         match value {
             Value::Known(word) => *word <= MASK,
@@ -108,7 +108,7 @@ impl Terms {
         }
     }
 
-    /// The sum whose low half an atom is.
+    /// The sum whose low half this atom is.
     fn whole_of(&self, atom: u32) -> Option<&Value> {
         match self.term(atom)? {
             Term::Apply(Op::Binary(BinaryOp::And, Scalar::Uint), [whole, Value::Known(MASK)]) => Some(whole),
@@ -116,7 +116,8 @@ impl Terms {
         }
     }
 
-    /// The one form of all values that are this one modulo 2^16; of a long one the value itself, which is one of them.
+    /// The normal form of the value modulo 2^16. A value that is too long stays as it is, which is equal modulo
+    /// 2^16.
     fn modulo_half(&mut self, value: &Value) -> Value {
         let (parts, mut constant) = self.parts_under(Operator::Add, value);
         if parts.len() > MAX_PARTS {
@@ -160,7 +161,7 @@ impl Terms {
         for part in &mut sum {
             part.factor &= MASK;
         }
-        // Neighbours may have one factor only now.
+        // Only now may neighbours have equal factors.
         self.note_work(sum.len() / 8);
         let sum = merge(Operator::Add, &sum, &[]);
         normalise(Operator::Add, constant & MASK, sum)
@@ -175,8 +176,8 @@ impl Terms {
         block(part.start).is_some() && block(part.start) == block(part.end - 1)
     }
 
-    /// Makes the atoms of the low halves of some inputs and of those around them, in their order: what is made of many of
-    /// them is as short then as what is made of the words.
+    /// Makes the atoms of the low halves of these inputs, and of the inputs around them, in order. A value made
+    /// from many low halves is then as short as one made from the words.
     fn halve_around(&mut self, first: u32, end: u32) {
         let mut atom = first;
         while atom < end {
@@ -212,7 +213,7 @@ impl Terms {
         }
     }
 
-    /// The low halves of these inputs; `None` where they are not made.
+    /// The low halves of these inputs; `None` if their atoms do not exist.
     fn lows(&self, part: &Part) -> Option<Vec<Part>> {
         let mut lows = Vec::new();
         let mut start = part.start;
@@ -229,13 +230,13 @@ impl Terms {
         Some(lows)
     }
 
-    /// Whether halves of the inputs of a probe, which begin with `first`, were picked.
+    /// Whether the run picked halves of inputs from `first` on.
     pub(crate) fn has_halves(&self, first: u32) -> bool {
         self.halved.iter().any(|halved| halved.first >= first)
     }
 
-    /// Whether a value is made of more than inputs and low halves. That is no sum in a half: neither half of it takes away
-    /// what is no low half itself.
+    /// Whether a value is made from more than inputs and low halves. Such a value is no sum in a half: neither
+    /// half would remove a part that is not itself a low half.
     fn has_others(&self, value: &Value) -> bool {
         let is_other = |part: &Part| {
             let is_input = matches!(self.term(part.start), Some(Term::Input { .. }));
@@ -244,9 +245,9 @@ impl Terms {
         matches!(value, Value::Sum(sum) if sum.operator != Operator::Add || sum.parts.iter().any(is_other))
     }
 
-    /// What sum of inputs the half of a value is the half of: the high half that of the inputs' high halves, the low one,
-    /// modulo 2^16, that of their low ones. `None` if it is no such sum, or if the other half is made of several inputs
-    /// that are not the same.
+    /// The sum of inputs whose half equals this half of the value. The high half must be the sum of the inputs'
+    /// high halves; the low half, modulo 2^16, the sum of their low halves. `None` if it is no such sum, or if
+    /// the other half sums several inputs that are not the same ones.
     pub(crate) fn sum_in_half(&mut self, half: Half, value: &Value) -> Option<Value> {
         match self.single(value) {
             Some(Term::Input { .. }) => return Some(value.clone()),
@@ -264,7 +265,7 @@ impl Terms {
                 let (parts, constant) = self.parts_under(Operator::Add, &high);
                 let parts = parts.iter().copied();
                 let parts: Vec<Part> = parts.filter(|part| self.are_inputs(part)).collect();
-                // Each with its own low half taken off, and nothing else.
+                // Each input with its own low half subtracted, and nothing else.
                 let mut halves = parts.clone();
                 for part in &parts {
                     self.halve_around(part.start, part.end);
@@ -293,11 +294,11 @@ impl Terms {
     }
 }
 
-/// The sum of some runs: of a few lists one after the other, each in order.
+/// The sum of the runs in `parts`: a few lists one after the other, each sorted.
 fn merged(parts: &[Part]) -> Vec<Part> {
     let lists = parts.chunk_by(|a, b| a.end <= b.start);
     let mut lists: Vec<Vec<Part>> = lists.map(<[Part]>::to_vec).collect();
-    // Two by two: sums over the same atoms stay short.
+    // Merge pairwise: sums over the same atoms stay short.
     while lists.len() > 1 {
         let pairs = lists.chunks(2).map(|pair| match pair {
             [a, b] => merge(Operator::Add, a, b),

@@ -1,19 +1,21 @@
-//! Which of several elements is the least, or the greatest, and what belongs to it.
+//! The least or greatest of several elements, and the data that belongs to it.
 //!
-//! Kernels find that in two ways. A ladder carries along what belongs to each element: `if (b.key < a.key) a = b`. Two
-//! reductions find the least key `m`, and then the least rank of those that have it: `k` is the least of the words
-//! `key == m ? rank : ~0`. What belongs to the element is then read at an index that is made of `k`.
+//! Kernels find it in two ways. A ladder carries the data of each element along: `if (b.key < a.key) a = b`.
+//! Two reductions first find the least key `m`, and then the least rank among the elements with that key: `k`
+//! is the minimum of the words `key == m ? rank : ~0`. The kernel then reads the element's data at an index
+//! made from `k`.
 //!
 //! # Why the second is a choice like the first
 //!
-//! Let the ranks be numbers, each another one, and let `m` be the minimum (or maximum) of exactly the keys that are compared
-//! with it. The minimum of words is one of them, so some key equals `m`, and `k` is the least rank of those that do: no other
-//! word is less, as the others are the identity of the minimum. So whatever is a function of `k` is, for any inputs, what that
-//! function is at the rank of the first element, in the order of ranks, whose key equals `m`. [`Terms::of_first_best`]
-//! writes that as the ladder does: of two halves the later one is taken where its best key is better, so that of equal
-//! keys the first is taken. By induction over the halves it is the first of the best.
+//! Let the ranks be distinct numbers, and let `m` be the minimum (or maximum) of exactly the keys that are
+//! compared with it. The minimum of words is one of them, so some key equals `m`. So `k` is the least rank of
+//! the elements whose key equals `m`: the other words are the identity of the minimum, so none of them is less.
+//! So for any inputs, a function of `k` has the value that it has at the rank of the first element, in the
+//! order of ranks, whose key equals `m`. [`Terms::of_first_best`] writes that value as a ladder does: it takes
+//! the later of two halves if its best key is better, so of equal keys it takes the first. By induction over
+//! the halves, that is the first of the best.
 //!
-//! Keys are whole numbers: of floats a NaN is equal to nothing, and one that is flushed may be equal to another.
+//! Keys are whole numbers: a float NaN equals nothing, and a flushed float may equal another one.
 
 use shaderlint_hlsl::{BinaryOp, Scalar};
 
@@ -21,29 +23,29 @@ use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms, fold};
 
-/// Elements that a choice is followed among, at most.
+/// The maximum number of elements in a choice.
 const MOST: usize = 1024;
 
-/// How deep a rank may be in what is made of it.
+/// The maximum depth of a rank in a value made from it.
 const DEEPEST: usize = 8;
 
-/// Elements in the order of their ranks: the first one with the best key is chosen.
+/// Elements by rank: the first one with the best key is chosen.
 pub(crate) struct Ranked {
-    /// The minimum or maximum of whole numbers by which keys are compared.
+    /// The minimum or maximum of whole numbers that compares keys.
     pub operator: Operator,
-    /// Of each element the key, and the word that a value is if the element is chosen, by their ranks.
+    /// For each element, by rank: its key, and the value if this element is chosen.
     pub elements: Vec<(Value, u32)>,
 }
 
 impl Terms {
-    /// What a value is for each element that may be chosen, if it is a function of the chosen one's rank and of nothing else.
+    /// The value for each element that may be chosen, if it is a function of the chosen rank alone.
     pub fn ranked(&mut self, value: &Value) -> Option<Ranked> {
         let rank = self.rank_in(value, DEEPEST)?;
         let compared: Vec<([Value; 2], u32)> = rank
             .atoms()
             .map(|atom| self.compared_by(atom))
             .collect::<Option<_>>()?;
-        // All are compared with the best one.
+        // All keys are compared with the best one.
         let (first, _) = compared.first()?;
         let is_in_all = |best: &&Value| compared.iter().all(|(both, _)| both.contains(best));
         let best = first.iter().find(is_in_all)?.clone();
@@ -70,7 +72,7 @@ impl Terms {
                 });
             all == best
         })?;
-        // That keys are the same here and there may hang on how floats are rounded.
+        // Whether these keys equal those that `m` was made from may depend on how floats are rounded.
         for value in keys.iter().map(|(_, key)| key).chain([&best]) {
             self.note_left_out(value);
         }
@@ -84,7 +86,7 @@ impl Terms {
         })
     }
 
-    /// The minimum of ranks that a value is made of.
+    /// The minimum of ranks that the value is made from.
     fn rank_in(&self, value: &Value, depth: usize) -> Option<Value> {
         let depth = depth.checked_sub(1)?;
         let count = value.atom_count() as usize;
@@ -107,7 +109,7 @@ impl Terms {
         parts.find_map(|part| self.rank_in(part, depth))
     }
 
-    /// Of `key == best ? rank : ~0` what is compared, and the rank.
+    /// For `key == best ? rank : ~0`: the two compared values, and the rank.
     fn compared_by(&self, atom: u32) -> Option<([Value; 2], u32)> {
         let Term::Apply(Op::Select, [condition, Value::Known(rank), Value::Known(u32::MAX)]) =
             self.term(atom)?
@@ -121,7 +123,7 @@ impl Terms {
         (is_word && *rank < u32::MAX).then(|| ([a.clone(), b.clone()], *rank))
     }
 
-    /// What a value that is made of a rank is where that is a number.
+    /// The result of a value that is made from `rank`, where the rank is `number`.
     fn at_rank(&self, value: &Value, rank: &Value, number: u32, depth: usize) -> Option<u32> {
         if value == rank {
             return Some(number);
@@ -166,7 +168,7 @@ impl Terms {
         }
     }
 
-    /// What belongs to the first element whose key is the best: of each its key and that.
+    /// The value that belongs to the first element with the best key. Each element is a key and its value.
     pub fn of_first_best(&mut self, operator: Operator, elements: &[(Value, Value)]) -> Option<Value> {
         Some(self.first_best(operator, elements)?.1)
     }

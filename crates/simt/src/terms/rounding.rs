@@ -1,18 +1,21 @@
-//! In which order floats were added and multiplied, and what else makes other bits of them.
+//! The order of float additions and multiplications, and what else changes the bits of a float.
 //!
-//! A form of a float sum does not say in which order its parts were added: so two kernels with equal forms are equal up
-//! to rounding. They are equal bit for bit if each form was made in one way only: by induction it is then a function of
-//! its parts, the same in both. A form of one part, or one that was there before, is none that was made: `1e8 + x - 1e8`
-//! is `x` by its form, and not by its bits.
+//! The form of a float sum does not record in which order its parts were added, so two kernels with equal forms
+//! are equal up to rounding. They are equal bit for bit if each form was made in one way only: by induction, it
+//! is then a function of its parts, the same in both. This does not cover a form with one part, or one that
+//! existed before: `1e8 + x - 1e8` is `x` by its form, but not by its bits.
 //!
-//! No float operation keeps all bits of an operand: "denorms are flushed to sign-preserved zero on input and output of any
-//! floating-point mathematical operation", and of a NaN "the exact bit pattern … is not required to stay the same"
-//! (learn.microsoft.com, *Floating-point rules*). So `x * 1`, `x + 0` and a sum over one lane are `x` by their form alone.
-//! "Min or max operations flush denorms for comparison, but the result may or may not be denorm flushed": which of two
-//! zeros or denormals they pick is as open, and hangs on the order. Comparisons and conversions to whole numbers flush it
-//! themselves and take both zeros for one; so nothing of that shows behind them, also where sums, products, minima and maxima
-//! come first, which of equal numbers make equal ones. Behind a division by it it does: `1 / -0` is less than `1 / +0`. It
-//! shows where bits are looked at.
+//! No float operation keeps all bits of an operand: "denorms are flushed to sign-preserved zero on input and
+//! output of any floating-point mathematical operation", and of a NaN "the exact bit pattern … is not required
+//! to stay the same" (learn.microsoft.com, *Floating-point rules*). So `x * 1`, `x + 0` and a sum over one lane
+//! are `x` by their form alone.
+//!
+//! "Min or max operations flush denorms for comparison, but the result may or may not be denorm flushed": which
+//! of two zeros or denormals they pick is open too, and depends on the order. Comparisons and conversions to
+//! whole numbers flush denormals themselves and treat both zeros as one. So the difference does not show behind
+//! them, even through sums, products, minima and maxima, which map equal numbers to equal numbers. It does show
+//! behind a division by such a value: `1 / -0` is less than `1 / +0`. It also shows where code looks at the
+//! bits.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -25,14 +28,14 @@ use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fold};
 
-/// What combined some values.
+/// How some values were combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// One addition or multiplication.
     Pair,
     /// The addition of `mad`, which may be rounded together with its multiplication.
     Fused,
-    /// A wave operation, in an order of its own.
+    /// A wave operation, in an order that the device chooses.
     Wave(Intrinsic),
 }
 
@@ -46,32 +49,33 @@ struct Derivation {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Derivations {
     of: FxHashMap<Value, Derivation>,
-    /// Made in several ways, or no longer what was made.
+    /// Values that were made in several ways, or that combine operands and yet have a form of one part.
     several: FxHashSet<Value>,
-    /// Made by an operation that changes no number: of a denormal it may make a zero, of a zero one of another sign, and
-    /// of a NaN another one.
+    /// Results of an operation that keeps the number: it may turn a denormal into a zero, a zero into one of
+    /// the other sign, and a NaN into another one.
     flushed: FxHashSet<Value>,
-    /// Minima and maxima that were made in several ways, or of one value.
+    /// Minima and maxima that were made in several ways, or from one value.
     picked: FxHashSet<Value>,
-    /// What an operation on whole words left out, as it was given equal forms ([`Terms::note_left_out`]).
+    /// Values that an operation on whole words dropped because their forms are equal
+    /// ([`Terms::note_left_out`]).
     left_out: RefCell<FxHashSet<Value>>,
 }
 
-/// What may make two values of one form of other bits.
+/// Why two values of one form may differ in their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Sums and products were made in another order.
+    /// The sums and products may have another order.
     Order,
-    /// An operation changed no number.
+    /// An operation that keeps the number may change its bits.
     Flush,
-    /// Minima and maxima may have picked another of what they compare as equal.
+    /// Minima and maxima may have picked another of the operands that compare as equal.
     Pick,
 }
 
 impl Doubt {
     pub(crate) const ALL: [Doubt; 3] = [Doubt::Order, Doubt::Flush, Doubt::Pick];
 
-    /// Why nothing is proved where it shows.
+    /// Why nothing is proved where this doubt shows.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -85,7 +89,7 @@ impl Doubt {
         }
     }
 
-    /// What D3D leaves open here, so that two devices may make other bits of one kernel.
+    /// What D3D leaves open here, so that two devices may produce other bits for one kernel.
     #[must_use]
     pub fn left_open(self) -> Option<&'static str> {
         match self {
@@ -97,45 +101,45 @@ impl Doubt {
         }
     }
 
-    /// Whether all that differs is what float operations take for one number.
+    /// Whether float operations treat all differing values as one number.
     fn is_of_one_number(self) -> bool {
         self != Doubt::Order
     }
 }
 
-/// A search for values of whose bits there is such a doubt.
+/// A search for values whose bits are in this doubt.
 pub(crate) struct Search<'t> {
     terms: &'t Terms,
     doubt: Doubt,
-    /// Resources in which such values are stored: what is loaded from them may be one.
+    /// Resources that store such values: a load from them may return one.
     through: BTreeSet<Symbol>,
-    /// What was looked at, and whether for more than which number it is.
+    /// The values already searched, each with what was asked of it.
     seen: FxHashSet<(Value, Looks)>,
 }
 
-/// What is asked of a value.
+/// What a use depends on in a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Looks {
     AtBits,
-    /// Which number it is: both zeros are one, and so are all denormals.
+    /// The number alone: both zeros are one number, and so are all denormals.
     AtNumber,
 }
 
 impl Terms {
-    /// From here on it is noted how float sums and products are made.
+    /// Starts to record how float sums and products are made.
     pub(crate) fn note_derivations(&mut self) {
         self.derivations = Some(Derivations::default());
     }
 
-    /// `mad` of a product and a third number.
+    /// The addition of `mad`, to the product that it has computed.
     pub(crate) fn fused(&mut self, product: &Value, addend: &Value) -> Value {
         self.combined_floats(Operator::FloatAdd, Way::Fused, [product, addend])
     }
 
     /// Combines two floats by an operator on floats.
     ///
-    /// `x + 0` has the form of `x` and need not have its bits, which is noted of `x`. But where `x` is a sum of words, another sum
-    /// takes in its parts, and the note with them is lost: so the addition stays a term.
+    /// `x + 0` has the form of `x` but not always its bits; this is noted for `x`. If `x` is an integer form,
+    /// another sum would take in its parts and lose the note, so the addition stays a term.
     pub(crate) fn combined_floats(&mut self, operator: Operator, way: Way, [a, b]: [&Value; 2]) -> Value {
         let value = self.combined(operator, a, b);
         let is_left = value == *a || value == *b;
@@ -151,9 +155,9 @@ impl Terms {
         value
     }
 
-    /// Notes that `value` was made of a pair.
+    /// Notes that `value` combines a pair.
     pub(crate) fn note_pair(&mut self, operator: Operator, way: Way, [a, b]: [&Value; 2], value: &Value) {
-        // A float of a whole number is neither a denormal, nor -0, nor a NaN.
+        // A float converted from a whole number is neither a denormal, nor -0, nor a NaN.
         let is_whole = matches!(
             self.single(value),
             Some(Term::Apply(Op::Cast { from, to }, _)) if to.is_float() && !from.is_float()
@@ -164,7 +168,7 @@ impl Terms {
         if value.known().is_some() {
             return;
         }
-        // x * 1 and x + 0 are x, and so is the least of x and x.
+        // x * 1 and x + 0 are x by their form, and so is the minimum of x and x.
         if a == value || b == value {
             if !is_whole {
                 derivations.one_of(operator).insert(value.clone());
@@ -174,22 +178,22 @@ impl Terms {
         derivations.note(operator, value, way, &[a.clone(), b.clone()]);
     }
 
-    /// Notes that a value was taken for equal to another one of its form, and that one or both were left out for it: by a
-    /// comparison, in a sum in which they cancel, as one condition within the other. If it is in doubt, their bits may
-    /// differ, and nothing of that need be seen in what is left.
+    /// Notes that an operation treated a value as equal to another one of its form and dropped one or both: a
+    /// comparison, a sum in which they cancel, or a condition within the same condition. If the value is in
+    /// doubt, their bits may differ, although what remains does not show it.
     pub(crate) fn note_left_out(&self, value: &Value) {
         if let Some(derivations) = self.derivations.as_ref().filter(|_| value.known().is_none()) {
             derivations.left_out.borrow_mut().insert(value.clone());
         }
     }
 
-    /// What was left out so.
+    /// The values that were dropped this way.
     pub(crate) fn left_out(&self) -> Vec<Value> {
         let left_out = |derivations: &Derivations| derivations.left_out.borrow().iter().cloned().collect();
         self.derivations.as_ref().map_or_else(Vec::new, left_out)
     }
 
-    /// What a wave operation makes of its lanes' values.
+    /// The result of a wave operation on its lanes' values.
     pub(crate) fn over_lanes(&mut self, operator: Operator, way: Way, values: &[Value]) -> Value {
         let known: Option<Vec<u32>> = values.iter().map(Value::known).collect();
         let is_inexact = |known: &Vec<u32>| !operator.is_exact() && !is_exact_in_any_order(operator, known);
@@ -223,7 +227,7 @@ impl Terms {
         total
     }
 
-    /// Whether an operation made this value from one number, and need not have kept all of its bits.
+    /// Whether an operation made this value from one number and may have changed its bits.
     pub(crate) fn may_have_other_bits(&self, value: &Value) -> bool {
         let doubts = || Doubt::ALL.into_iter().filter(|doubt| doubt.is_of_one_number());
         let derivations = self.derivations.as_ref();
@@ -231,7 +235,7 @@ impl Terms {
             .is_some_and(|derivations| doubts().any(|doubt| derivations.of_doubt(doubt).contains(value)))
     }
 
-    /// A search for values of this doubt; `None` if there are none.
+    /// A search for values in this doubt; `None` if there are none.
     pub(crate) fn doubted(&self, doubt: Doubt) -> Option<Search<'_>> {
         let found = self.derivations.as_ref()?.of_doubt(doubt);
         (!found.is_empty()).then(|| Search {
@@ -252,7 +256,7 @@ impl Derivations {
         }
     }
 
-    /// Those that an operator makes of one value.
+    /// The values that the operator makes from one value.
     fn one_of(&mut self, operator: Operator) -> &mut FxHashSet<Value> {
         if operator.is_extremum() {
             &mut self.picked
@@ -261,7 +265,7 @@ impl Derivations {
         }
     }
 
-    /// Those that an operator makes of several values, in several ways.
+    /// The values that the operator makes from several values in several ways.
     fn several_of(&mut self, operator: Operator) -> &mut FxHashSet<Value> {
         if operator.is_extremum() {
             &mut self.picked
@@ -294,8 +298,8 @@ impl Derivations {
 }
 
 impl Derivation {
-    /// A sum or a product of two is the same in either order. An extremum is not: of two floats that compare equal
-    /// `min(a, b)` may give the first one, or the second.
+    /// A sum or a product of two is the same in either order. An extremum is not: if two floats compare equal,
+    /// `min(a, b)` may return either.
     fn is(&self, operator: Operator, way: Way, operands: &[Value]) -> bool {
         let swapped = || match (operands, &*self.operands) {
             ([a, b], [c, d]) => way == Way::Pair && !operator.is_extremum() && (a, b) == (d, c),
@@ -306,7 +310,7 @@ impl Derivation {
 }
 
 impl Search<'_> {
-    /// The same search, in which what is loaded from these resources is found, too.
+    /// The same search, which also finds what is loaded from these resources.
     pub(crate) fn through(self, resources: BTreeSet<Symbol>) -> Self {
         Search {
             through: resources,
@@ -315,7 +319,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the value is found, or made of one that is. Not again of what was looked at before.
+    /// Whether the search finds the value or one that it is made from. A repeated call skips values already
+    /// searched.
     pub(crate) fn finds(&mut self, value: &Value) -> bool {
         self.finds_at(value, Looks::AtBits)
     }
@@ -372,9 +377,9 @@ impl Search<'_> {
         false
     }
 
-    /// Whether the value hangs on one that is found by more than sums, products and other functions without jumps: by its
-    /// bits, by a comparison, by a whole number that it was made into. There what is next to a number is no small
-    /// difference.
+    /// Whether the value depends on a doubted one through a jump: through its bits, a comparison, or a
+    /// conversion to a whole number, rather than only through sums, products and other functions without jumps.
+    /// After a jump, nearby numbers may differ by much.
     pub(crate) fn finds_beyond_a_jump(&mut self, value: &Value, smooth: &mut FxHashSet<Value>) -> bool {
         let terms = self.terms;
         let Some(derivations) = &terms.derivations else {
@@ -426,7 +431,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether an operation on floats makes of numbers next to each other such numbers again.
+/// Whether an operation on floats maps nearby numbers to nearby numbers.
 pub(crate) fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
     const JUMPS: [&str; 17] = [
         "floor",
@@ -461,7 +466,7 @@ pub(crate) fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
     }
 }
 
-/// Whether it makes a float of floats, and takes denormals and zeros of either sign for one number.
+/// Whether the operation maps floats to a float and treats denormals and zeros of either sign as one number.
 fn is_on_numbers(op: &Op) -> bool {
     const OTHERS: [&str; 4] = ["f32tof16", "rcp", "rsqrt", "atan2"];
     match op {
@@ -472,7 +477,8 @@ fn is_on_numbers(op: &Op) -> bool {
     }
 }
 
-/// Whether it makes of equal floats equal ones: of zeros of either sign and of denormals what it makes of zero, or zero.
+/// Whether the operation maps equal floats to equal floats: zeros of either sign, and denormals, give the
+/// result for zero, or zero.
 fn keeps_numbers(op: &Op) -> bool {
     match op {
         Op::Same | Op::Select => true,
@@ -483,7 +489,7 @@ fn keeps_numbers(op: &Op) -> bool {
     }
 }
 
-/// Whether +0, -0 and denormals are the same to it, and all NaNs.
+/// Whether +0, -0 and denormals are one number to the operation, and all NaNs are one NaN.
 fn compares_numbers(op: &Op) -> bool {
     match op {
         Op::Binary(op, scalar) => {
@@ -503,7 +509,7 @@ fn compares_numbers(op: &Op) -> bool {
     }
 }
 
-/// Whether floats are whole numbers so small that all their sums, or products, are.
+/// Whether the floats are whole numbers so small that all their sums, or products, are exact.
 fn is_exact_in_any_order(operator: Operator, words: &[u32]) -> bool {
     let mut most = f32::from_bits(operator.identity());
     words.iter().all(|word| {

@@ -1,4 +1,4 @@
-//! Terms evaluated: on random inputs, or on given ones.
+//! Evaluation of terms, on random or given inputs.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
@@ -9,61 +9,63 @@ use crate::terms::rounding::is_smooth;
 use crate::terms::value::{Op, Part, Value};
 use crate::terms::{Input, Term, Terms, Words, fingerprint, fold};
 
-/// The word of a resource or uniform, by name, index and component.
+/// The word of a resource or uniform, by name, indices and component.
 pub type Given<'g> = dyn Fn(&str, &[u32], u32) -> u32 + 'g;
 
-/// Atoms looked at for one sample: of what has more it is not said what it is.
+/// The number of atoms that one sample looks at. A longer value counts as unknown.
 const MAX_VISITS: usize = 1 << 14;
 
-/// Random inputs of which some should meet a condition.
+/// The number of random inputs to try, some of which should meet a condition.
 const TRIES: u64 = 24;
 
-/// Inputs of a kernel: random ones, but for those that are given.
+/// A kernel's inputs: random, except for the given ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Inputs {
     pub seed: u64,
-    /// Words of atoms.
+    /// Atoms with a given word.
     pub given: Vec<(u32, u32)>,
 }
 
-/// Random values for the atoms: seed 0 is the first group with unremarkable inputs.
+/// Random values for the atoms. Seed 0 is the first group with unremarkable inputs.
 pub(crate) struct Sample<'t> {
     pub terms: &'t Terms,
     seed: u64,
     depth: u32,
     known: FxHashMap<u32, u32>,
-    /// Atoms looked at, each as often as it was.
+    /// The number of atoms looked at, with repetitions.
     visits: usize,
-    /// With as many the value is guessed.
+    /// After this many visits, the value is guessed.
     limit: usize,
-    /// Something was evaluated that is not computed here: only a stand-in for its value.
+    /// The sample had to use a stand-in for a value that it cannot compute.
     pub guessed: bool,
-    /// Atoms of which that is so.
+    /// Atoms whose word is a stand-in.
     stand_ins: FxHashSet<u32>,
-    /// Of given inputs: how far the evaluated float may be from the kernel's, in parts of 2⁻²⁴ of it. The kernel rounds a sum or
-    /// product in one order, which the term does not tell. 0 where every order gives the same.
+    /// With given inputs: the largest error of the evaluated float relative to the kernel's, in units of 2⁻²⁴.
+    /// The kernel rounds a sum or product in one order, which the term does not record. 0 if every order gives
+    /// the same result.
     pub error: f64,
-    /// The same of atoms, where it is not 0.
+    /// The errors of atoms, where they are not 0.
     errors: FxHashMap<u32, f64>,
-    /// What is not guessed is computed as kernels do, for inputs that could be: floats are small whole numbers wherever
-    /// they are read.
+    /// Values that are not guessed are what kernels compute on possible inputs: every float that is read is a
+    /// small whole number.
     strict: bool,
-    /// What is not known of any pass of a loop is less than 64.
+    /// A value that varies with the iterations of a loop in an unknown way is less than 64.
     pub has_few_passes: bool,
-    /// Inputs are as often small numbers as large ones.
+    /// Small inputs are as likely as large ones.
     pub has_all_magnitudes: bool,
-    /// What the kernel is given, where that is not at random.
+    /// The words of the kernel's inputs, unless they are random.
     pub given: Option<&'t Given<'t>>,
-    /// The group that is looked at, where inputs are given or unremarkable.
+    /// The group to evaluate, if inputs are given or unremarkable.
     pub group: [u32; 3],
 }
 
 impl Terms {
-    /// Whether two values were seen to differ on inputs that could be: unlike terms may well be equal values, such as
-    /// the `(64 * group + thread) / 64` of two threads.
+    /// Whether some possible inputs make two values differ. Different terms may still be equal values, such as
+    /// `(64 * group + thread) / 64` for two threads.
     ///
-    /// If `surely`, only values that could be computed from inputs count; else what is not understood is an input too.
-    /// With a condition only inputs count for which it holds, and atoms that are given are what they are given as.
+    /// With `surely`, only values that can be computed from inputs count. Without it, an unknown value is an
+    /// input too. A condition restricts the inputs to those for which it holds. The atoms in `given` have the
+    /// given words.
     pub(crate) fn seen_to_differ(
         &self,
         a: &Value,
@@ -76,7 +78,7 @@ impl Terms {
             .is_some()
     }
 
-    /// The seed of inputs on which two values were seen to differ, as in [`Terms::seen_to_differ`].
+    /// The seed of inputs for which two values differ, as in [`Terms::seen_to_differ`].
     pub(crate) fn seed_of_difference(
         &self,
         [a, b]: [&Value; 2],
@@ -106,7 +108,7 @@ impl Terms {
         None
     }
 
-    /// Notes which of these globals of a shader are not any words at all.
+    /// Records which of these globals cannot hold arbitrary words, or are bounded.
     pub(crate) fn note_inputs(&mut self, shader: &Shader, named: &[GlobalId]) {
         let inputs = shader.once(OfGlobals::of);
         for id in named.iter().map(|id| id.0 as usize) {
@@ -117,12 +119,12 @@ impl Terms {
         }
     }
 
-    /// Whether inputs were seen for which a condition holds, where some atoms are given.
+    /// Whether the condition holds for some sampled inputs, with some atoms given.
     pub(crate) fn seen_to_hold(&self, condition: &Value, given: &[(u32, u32)]) -> bool {
         self.seed_that_holds(condition, given).is_some()
     }
 
-    /// The seed of such inputs.
+    /// The seed of these inputs.
     pub(crate) fn seed_that_holds(&self, condition: &Value, given: &[(u32, u32)]) -> Option<u64> {
         let mut samples = self.possible_samples(TRIES, given);
         samples.find_map(|mut sample| {
@@ -132,7 +134,7 @@ impl Terms {
         })
     }
 
-    /// What a value is where all that is read is 0; `None` if more than that has a part in it.
+    /// The value if all data that the kernel reads is 0; `None` if it depends on more than that.
     pub(crate) fn word_of_zeros(&self, value: &Value) -> Option<u32> {
         let zeros = |_: &str, _: &[u32], _: u32| 0;
         let mut sample = Sample::new(self, 0);
@@ -143,8 +145,8 @@ impl Terms {
         (!sample.guessed).then_some(word)
     }
 
-    /// What a value was seen to be for inputs for which a condition holds, as far as both are understood, and the seeds of
-    /// these.
+    /// The words that a value takes on sampled inputs for which the condition holds, each with its seed. Skips
+    /// inputs where either is unknown.
     pub(crate) fn words_where(&self, value: &Value, condition: &Value) -> Vec<(u32, u64)> {
         if self.is_opaque(value) || self.is_opaque(condition) {
             return Vec::new();
@@ -158,14 +160,14 @@ impl Terms {
         words.collect()
     }
 
-    /// The value where some atoms are given, in the first group; `None` if that does not decide it.
+    /// The value in the first group with some atoms given; `None` if they do not determine it.
     pub(crate) fn value_given(&self, value: &Value, given: &[(u32, u32)]) -> Option<u32> {
         let mut sample = Sample::possible(self, 0, given);
         let word = sample.value(value);
         (!sample.guessed).then_some(word)
     }
 
-    /// Random inputs that could be, each looked into no further than a question that is asked often may be.
+    /// Samples of possible inputs. Each is limited to [`MAX_VISITS`], as such questions are frequent.
     fn possible_samples(&self, tries: u64, given: &[(u32, u32)]) -> impl Iterator<Item = Sample<'_>> {
         (1..=tries).map(|seed| {
             let mut sample = Sample::possible(self, seed, given);
@@ -196,7 +198,7 @@ impl<'t> Sample<'t> {
         }
     }
 
-    /// Of inputs that could be, with some atoms given.
+    /// A sample of possible inputs, with some atoms given.
     pub(crate) fn possible(terms: &'t Terms, seed: u64, given: &[(u32, u32)]) -> Sample<'t> {
         let mut sample = Sample::new(terms, seed);
         sample.strict = true;
@@ -204,20 +206,20 @@ impl<'t> Sample<'t> {
         sample
     }
 
-    /// Whether a condition that is understood holds.
+    /// Whether a condition holds for certain.
     fn holds(&mut self, condition: &Value) -> bool {
         !self.terms.is_opaque(condition) && self.value(condition) != 0 && !self.guessed
     }
 
     pub(crate) fn value(&mut self, value: &Value) -> u32 {
         let word = self.of_form(value);
-        // The operation that made it of one number may have flushed it, or made +0 of -0.
+        // The operation that made the value from one number may have flushed it, or turned -0 into +0.
         let is_odd = !keeps_bits(word) || word == (-0.0f32).to_bits();
         self.guessed |= self.is_computed() && is_odd && self.terms.may_have_other_bits(value);
         word
     }
 
-    /// Whether a word that is not guessed has to be what kernels compute.
+    /// Whether a word that is not guessed must be what kernels compute.
     fn is_computed(&self) -> bool {
         self.strict || self.given.is_some()
     }
@@ -230,7 +232,7 @@ impl<'t> Sample<'t> {
             let mut errors = Errors::default();
             let mut zeros = Zeros::default();
             zeros.add(constant);
-            // A sum of nothing but -0.0 is -0.0, or +0.0 if +0.0 was added too; the normal form does not say which.
+            // A sum of only -0.0 is -0.0, or +0.0 if it includes +0.0; the normal form does not record which.
             let mut is_sign_known = operator != Operator::FloatAdd || constant != operator.identity();
             for part in parts {
                 if sample.visits >= sample.limit {
@@ -243,7 +245,7 @@ impl<'t> Sample<'t> {
                     exactness.add(word, part.factor);
                     zeros.add(word);
                     is_sign_known |= word != (-0.0f32).to_bits();
-                    // Small whole numbers: float sums of them are exact in any order.
+                    // Small whole numbers: their float sums are exact in any order.
                     let word = if operator.is_exact() || sample.is_computed() {
                         word
                     } else {
@@ -329,7 +331,7 @@ impl<'t> Sample<'t> {
             return self.group_word(*axis);
         }
         if let (Op::AtomicResult { .. }, [Value::Known(thread), ..]) = (op, arguments) {
-            // Each thread finds another number: here in their order.
+            // Each thread gets another number: here, in the order of the threads.
             self.guessed = true;
             hash.0 ^= fingerprint(op);
             return (hash.next() >> 32) as u32 % 16 + thread;
@@ -339,7 +341,7 @@ impl<'t> Sample<'t> {
             return 0;
         }
         self.depth += 1;
-        // What is not chosen decides nothing: what is guarded may be guessed, or outside.
+        // An operand that is not chosen decides nothing: it may be guessed, or guard an access out of range.
         let chosen = match (op, arguments) {
             (Op::Select, [condition, a, b]) => {
                 let is_first = self.value(condition) != 0;
@@ -355,13 +357,14 @@ impl<'t> Sample<'t> {
         }
         let mut words: Vec<u32> = arguments.iter().map(|argument| self.value(argument)).collect();
         self.depth -= 1;
-        // What is made of a float next to the kernel's need not be next to what the kernel makes.
+        // An operation may map nearby floats to floats that are far apart.
         if self.error > 0.0 {
             let may_cancel = matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, _));
             self.guessed |= may_cancel || !is_smooth(op, arguments);
             self.error = 2.0 * self.error + 1.0;
         }
-        // What is known, and is no number that every compiler gets, is rounded in one order of the operations and not in another.
+        // An operation on known floats whose result is not the same for every compiler depends on the order of
+        // rounding.
         let is_arithmetic = matches!(op, Op::Binary(op, scalar) if scalar.is_float() && is_arithmetic(*op));
         let is_of_known = || {
             arguments
@@ -370,14 +373,14 @@ impl<'t> Sample<'t> {
         };
         self.guessed |=
             is_arithmetic && is_of_known() && self.terms.known_float(&Value::atom(atom)).is_none();
-        // A compiler may leave out that 0 is added.
+        // A compiler may drop an addition of 0.
         let is_sum = matches!(op, Op::Binary(BinaryOp::Add, scalar) if scalar.is_float());
         self.guessed |= is_sum && words.contains(&(-0.0f32).to_bits());
         if let Some(word) = computed(op, &words) {
             return word;
         }
         let mut op = *op;
-        // A part of an element, whether it is known which or not.
+        // A component of an element, at a known or unknown index.
         if let Op::Load { component, .. } | Op::Uniform { component, .. } = &mut op
             && arguments.last().is_some_and(|last| self.terms.is_offset(last))
         {
@@ -400,7 +403,7 @@ impl<'t> Sample<'t> {
     /// An input, or an operation that is not evaluated: some function of its arguments.
     fn input(&mut self, mut op: Op, mut words: Vec<u32>) -> u32 {
         let mut hash = self.hash();
-        // Of two reads of what nothing was written to each may find any word.
+        // Each read of something that was never written may return any word.
         let is_input = match op {
             Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } => true,
             Op::Uninitialised { .. } => !self.strict,
@@ -417,10 +420,10 @@ impl<'t> Sample<'t> {
         self.guessed |= of_words == Words::Narrow || input.is_some_and(|input| input.is_beyond(&words));
         match (of_words, &mut op, words.as_mut_slice()) {
             (Words::Bytes, Op::Load { component, .. }, [address]) => {
-                // One word, whichever of the loads it is part of.
+                // One word, whichever load contains it.
                 *address = address.wrapping_add(4 * std::mem::take(component));
             }
-            // Of something that is no word, or in one of several buffers.
+            // A value that is no word, or one in an array of buffers.
             (Words::Bytes, Op::Load { .. }, _) => self.guessed = true,
             _ => {}
         }
@@ -438,7 +441,8 @@ impl<'t> Sample<'t> {
         word
     }
 
-    /// `a || b` if `is_either`, else `a && b`. Where one of them alone decides it, the other may be guessed.
+    /// `a || b` if `is_either`, else `a && b`. If one operand alone decides the result, the other may be
+    /// guessed.
     fn both_or_either(&mut self, a: &Value, b: &Value, is_either: bool) -> u32 {
         let before = std::mem::take(&mut self.guessed);
         let [a, b] = [a, b].map(|value| {
@@ -453,12 +457,12 @@ impl<'t> Sample<'t> {
         }
     }
 
-    /// A component of the number of the group that is looked at.
+    /// A component of the evaluated group's number.
     pub fn group_word(&self, axis: u8) -> u32 {
         if self.seed <= 1 {
             return self.group.get(usize::from(axis)).copied().unwrap_or(0);
         }
-        // Few groups, as there are: a sum with it wraps around in no kernel that works.
+        // Few groups, as in practice: adding this number wraps in no working kernel.
         let mut hash = self.hash();
         hash.0 ^= fingerprint(&Op::GroupId(axis));
         (hash.next() >> 32) as u32 % 1000
@@ -469,13 +473,13 @@ impl<'t> Sample<'t> {
     }
 }
 
-/// Whether a sum or a product of floats is exact whatever the order is in which it is made.
+/// Whether a float sum or product is exact in every order.
 ///
-/// A sum is where all parts are multiples of one power of two and add up, by their magnitudes, to less than 2²⁴ times that;
-/// a product where the significant bits of all factors are no more than 24 together. Both as long as nothing comes near the
-/// ends of the range, where numbers are denormal or infinite.
+/// A sum is exact if all parts are multiples of one power of two, and their magnitudes add up to less than 2²⁴
+/// times that power. A product is exact if all factors together have at most 24 significant bits. Both require
+/// that no number comes near the ends of the range, where it would be denormal or infinite.
 enum Exactness {
-    /// Whatever is put in.
+    /// Exact for all operands.
     Always,
     Sum {
         lowest: i32,
@@ -488,13 +492,13 @@ enum Exactness {
     Lost,
 }
 
-/// Where floats are neither near the least nor near the greatest.
+/// Exponents of floats far from both ends of the range.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -100..=100;
 
-/// A float with a larger error, in parts of 2⁻²⁴ of it, may be anything.
+/// A float with a larger error, in units of 2⁻²⁴, may be anything.
 const MAX_ERROR: f64 = 256.0;
 
-/// As often as one part may stand in a sum of floats.
+/// The maximum number of times that one part may occur in a sum or product of floats.
 const MAX_FACTOR: u32 = 4;
 
 impl Exactness {
@@ -534,11 +538,11 @@ impl Exactness {
         };
     }
 
-    /// How far the kernel's value may be from this total, as [`Sample::error`] says. `None` if it may be anything: where
-    /// something is flushed or too large on the way in one order and not in another, where numbers cancel that need not be
-    /// exact, and where a whole number is made of such bits.
+    /// The largest error of this total, as in [`Sample::error`]. `None` if the kernel's value may be anything:
+    /// if one order flushes or overflows and another does not, if inexact numbers cancel, or if a whole number
+    /// is made from such bits.
     ///
-    /// Of rounding errors in a sum as many cancel as not, so that a sum of n parts is taken for one of log₂ n steps.
+    /// In a sum, rounding errors cancel as often as not, so a sum of n parts counts as log₂ n roundings.
     fn error(&self, operator: Operator, total: f32, of_parts: &Errors) -> Option<f64> {
         let error = match *self {
             Exactness::Lost => return None,
@@ -568,13 +572,13 @@ impl Exactness {
     }
 }
 
-/// The errors of the parts of a sum or product, as [`Sample::error`] says.
+/// The errors of the parts of a sum or product, in the unit of [`Sample::error`].
 #[derive(Default)]
 struct Errors {
     count: u32,
     most: f64,
     sum: f64,
-    /// Each times its part.
+    /// The sum of the errors, each times its part.
     weighted: f64,
 }
 
@@ -590,7 +594,7 @@ impl Errors {
     }
 }
 
-/// Whether a float `min` or `max` has zeros of either sign among its operands, and denormals or NaNs.
+/// Whether the operands of a float `min` or `max` include zeros of either sign, and denormals or NaNs.
 #[derive(Default)]
 struct Zeros {
     has_plus: bool,
@@ -605,8 +609,8 @@ impl Zeros {
         self.has_odd |= !keeps_bits(word);
     }
 
-    /// Whether it is open which of them the extremum is: "the result may or may not be denorm flushed", and zeros compare
-    /// equal. Of nothing but NaNs it is a NaN, which is not what was begun with here.
+    /// Whether the result is open: "the result may or may not be denorm flushed", and zeros compare equal. If
+    /// all operands are NaN, the result is a NaN, not the identity that the fold starts from.
     fn are_open(&self, extremum: u32) -> bool {
         let value = f32::from_bits(extremum);
         let has_both = self.has_plus && self.has_minus;
@@ -633,23 +637,24 @@ impl SplitMix {
     }
 }
 
-/// No buffer has as many elements or bytes before another one: D3D has none of more than 2³¹ bytes.
+/// No index or byte address in a buffer reaches this: D3D has no buffer of more than 2³¹ bytes.
 pub const BUFFER_END: u32 = 1 << 31;
 
-/// No texture has as many texels before another one along an axis, in D3D.
+/// No texel index along an axis of a D3D texture reaches this.
 const TEXTURE_END: u32 = 1 << 14;
 
 impl Input {
-    /// Whether what has this index is beyond the end of the resource. It is read as 0 then, in most components of most
-    /// formats, and is not written: all words that are made up for such reads may well be one, so that they are guessed.
-    /// Two kernels are called different for nothing that lies there; for being equal nobody asks it.
+    /// Whether this index is past the end of the resource. A read there returns 0 in most components of most
+    /// formats, and a write is dropped. So any two words that a sample invents for such reads may be one word,
+    /// and they count as guessed. An access past the end therefore never makes two kernels different. Proofs of
+    /// equality do not use this check.
     pub fn is_beyond(&self, index: &[u32]) -> bool {
         self.end
             .is_some_and(|end| index.iter().any(|index| *index >= end))
     }
 }
 
-/// What samples have to know of each global of a shader.
+/// What samples need to know about each global of a shader.
 struct OfGlobals(Vec<Option<Input>>);
 
 impl OfGlobals {
@@ -659,7 +664,7 @@ impl OfGlobals {
     }
 }
 
-/// What samples have to know of a global.
+/// What samples need to know about one global; `None` if nothing.
 fn input(shader: &Shader, global: &Global) -> Option<Input> {
     let is_normalised = || {
         let text = global.span.slice(&shader.text);
@@ -683,7 +688,7 @@ fn input(shader: &Shader, global: &Global) -> Option<Input> {
     (words != Words::Any || end.is_some()).then_some(Input { words, end })
 }
 
-/// The word that an operation on words gives, if it is computed from these alone.
+/// The result of an operation on words; `None` if the words alone do not determine it.
 fn computed(op: &Op, words: &[u32]) -> Option<u32> {
     let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
     let mut scratch = Terms {

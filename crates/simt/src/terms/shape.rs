@@ -1,8 +1,9 @@
-//! How values were made: of what was read, and which two in the same way.
+//! The shape of values: how they derive from data, and which two values derive in the same way.
 //!
-//! What was made in one way of data is any value for any thread; what was made in another way for one thread, such as of
-//! its number, may tell it from the others whatever the data are. A name alone that nothing declares is a variable's where
-//! it is named like one ([`crate::facts::naming_heuristics`]).
+//! A value that derives from data in the same way in all threads may be any value in any thread. A value with
+//! another shape in one thread, e.g. one made from its number, may set that thread apart, whatever the data
+//! are. A bare name without a declaration counts as a variable if it is named like one
+//! ([`crate::facts::naming_heuristics`]).
 
 use rustc_hash::FxHashSet;
 
@@ -11,18 +12,18 @@ use crate::terms::source::Source;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
 
-/// How the text of a conversion begins.
+/// The prefix of a conversion's text.
 pub(crate) const CONVERSION: &str = "as ";
-/// Operations within operations that are followed.
+/// How deep nested operations are followed.
 const MAX_DEPTH: usize = 256;
-/// Atoms of a value that are looked at.
+/// How many atoms of a value are looked at.
 pub(crate) const MAX_ATOMS: usize = 4096;
 
-/// How something was made of data.
+/// How a value derives from data.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     print: u64,
-    /// Operations within operations.
+    /// The depth of nested operations.
     height: usize,
 }
 
@@ -32,17 +33,17 @@ impl Shape {
     }
 }
 
-/// Why it is not told how something was made.
+/// Why a value has no known shape.
 #[derive(Clone, Copy)]
 pub(crate) enum ShapeError {
-    /// It is a part of something that is too deep.
+    /// The value is nested too deep from where the search began.
     TooDeep,
-    /// Wherever it is asked from.
+    /// From anywhere.
     Unknown,
 }
 
 impl Terms {
-    /// Whether a value was made of something that was read.
+    /// Whether a value derives from something that was read.
     pub fn has_data(&self, value: &Value) -> bool {
         self.is_made_of(value, |term| match term {
             Term::Input { .. } | Term::Fresh(_) => true,
@@ -50,18 +51,19 @@ impl Terms {
         })
     }
 
-    /// Whether something that is not understood had a part in a value.
+    /// Whether a value derives from something unknown.
     pub fn is_guessed(&self, value: &Value) -> bool {
         self.is_made_of(value, |term| matches!(term, Term::Apply(Op::Opaque { .. }, _)))
     }
 
-    /// Whether a value is that of a name that is not known, of a variable as it is written, or of a member of one.
+    /// Whether a value is an undeclared name that denotes a variable, possibly converted, or a member or
+    /// element of one.
     pub fn is_variable_name(&self, value: &Value) -> bool {
         let mut value = value;
         loop {
             let (op, inner) = match self.single(value) {
                 Some(Term::Apply(op, [inner])) => (op, inner),
-                // The thread, and when it was.
+                // The thread, and the time of the read.
                 Some(Term::Apply(Op::Same, [Value::Known(_), Value::Known(_)])) => return true,
                 // An element of an array.
                 Some(Term::Apply(op @ Op::Same, [inner, Value::Known(_)])) => (op, inner),
@@ -75,14 +77,14 @@ impl Terms {
         }
     }
 
-    /// Whether this is the text of a conversion, or of a variable.
+    /// Whether this is the text of a conversion or a variable.
     fn may_be_variable(&self, text: Symbol) -> bool {
         let text = self.name(text);
         text.starts_with(CONVERSION) || is_variable(text)
     }
 
-    /// How a value was made of data, whatever the data are; `None` if that is too long a story, or if which data may tell
-    /// threads apart.
+    /// The fingerprint of the value's shape, independent of the data. `None` if the value is too deep, or if
+    /// the choice of data itself may tell threads apart.
     pub fn shape(&self, value: &Value) -> Option<u64> {
         self.shape_within(value, MAX_DEPTH).ok().map(|shape| shape.print)
     }
@@ -110,7 +112,7 @@ impl Terms {
         Ok(whole)
     }
 
-    /// The same of an atom. What it stands for does not change: it is looked at once.
+    /// The shape of an atom. It never changes, so it is cached.
     fn shape_of_atom(&self, atom: u32, depth: usize) -> Result<Shape, ShapeError> {
         let known = self.shapes.borrow().get(&atom).copied();
         if let Some(known) = known {
@@ -157,12 +159,12 @@ impl Terms {
         Ok(shape)
     }
 
-    /// Whether this is an expression that is not understood and names lanes.
+    /// Whether this is an unknown expression that names lanes.
     pub fn names_lanes(&self, term: &Term<'_>) -> bool {
         matches!(term, Term::Apply(Op::Opaque { text, .. }, _) if may_name_one(self.name(*text)))
     }
 
-    /// Whether among what a value was made of there is such a term.
+    /// Whether the value derives from a term with this property.
     pub fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
         let mut seen = FxHashSet::default();
         let mut waiting: Vec<u32> = value.atoms().collect();
@@ -180,7 +182,7 @@ impl Terms {
     }
 }
 
-/// Whether what an operation gives was read, or left by statements that were not followed.
+/// Whether the operation's result was read, or left by statements that were not followed.
 fn is_data(op: &Op) -> bool {
     matches!(op, Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. })
 }

@@ -1,6 +1,6 @@
-//! Where values come from that atomics find.
+//! The provenance of values that atomics return.
 
-/// Which of the places in the text an atomic is, by number; none where there are too many to tell apart.
+/// The number of an atomic's position in the source; [`Mark::NONE`] if there are too many to tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mark(u8);
 
@@ -14,24 +14,24 @@ impl Mark {
             .map_or(Mark::NONE, Mark)
     }
 
-    /// Its bit in sets of marks.
+    /// The mark's bit in a set of marks; 0 for [`Mark::NONE`].
     pub fn bit(self) -> u64 {
         1u64.checked_shl(u32::from(self.0)).unwrap_or(0)
     }
 }
 
-/// Where the value that an atomic found comes from.
+/// The provenance of an atomic's old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
-    /// Additions to one cell by all: each thread finds another number.
+    /// All threads add to one cell, so each thread gets another number.
     Counter(Mark),
-    /// Threads may each have a cell of their own.
+    /// Each thread may have a cell of its own.
     Spread,
-    /// Anything else: which threads find what is not known.
+    /// Anything else: which threads get the same value is unknown.
     Other(Mark),
 }
 
 impl Source {
-    /// Nothing that is followed any further.
+    /// A value without known provenance.
     pub const UNKNOWN: Source = Source::Other(Mark::NONE);
 }

@@ -1,10 +1,10 @@
-//! A list that is never moved as it grows.
+//! An append-only list that never moves its items.
 
-/// Items are kept in pieces of this many.
+/// The number of items in a piece.
 const PIECE: usize = 1 << 14;
 
-/// Grows at its end alone. A vector holds up to three times its items while it moves them, and a run's terms are most of
-/// what the program needs memory for.
+/// Grows only at its end. A `Vec` takes up to three times its items' memory while it moves them, and the terms
+/// of a run take most of the program's memory.
 pub(crate) struct Pile<T> {
     pieces: Vec<Vec<T>>,
     /// The piece that is being filled.
@@ -21,13 +21,13 @@ impl<T> Default for Pile<T> {
 }
 
 impl<T: Clone> Pile<T> {
-    /// Without items: the memory is kept.
+    /// Drops all items and keeps the memory.
     pub fn clear(&mut self) {
         self.pieces.iter_mut().for_each(Vec::clear);
         self.last = 0;
     }
 
-    /// Where the next item goes that is pushed.
+    /// The position of the next item to be pushed.
     pub fn end(&self) -> usize {
         let filled = self.pieces.get(self.last).map_or(0, Vec::len);
         if filled < PIECE {
@@ -41,7 +41,7 @@ impl<T: Clone> Pile<T> {
         self.piece_for(1).push(item);
     }
 
-    /// Adds items that stay together; where the first of them is.
+    /// Adds items that stay contiguous, and returns the position of the first.
     pub fn add(&mut self, items: &[T]) -> usize {
         let piece = self.piece_for(items.len());
         let offset = piece.len();
@@ -53,7 +53,7 @@ impl<T: Clone> Pile<T> {
         self.pieces.get(at / PIECE)?.get(at % PIECE)
     }
 
-    /// Items that were added together.
+    /// Items that one call of [`Pile::add`] added.
     pub fn slice(&self, first: usize, count: usize) -> &[T] {
         let offset = first % PIECE;
         let piece = self.pieces.get(first / PIECE);
@@ -62,14 +62,14 @@ impl<T: Clone> Pile<T> {
             .unwrap_or_default()
     }
 
-    /// The piece that so many items go to: there are no more than [`PIECE`] in one, but for more that are added at once.
+    /// The piece for the next `count` items. It holds at most [`PIECE`] items, unless one call adds more.
     fn piece_for(&mut self, count: usize) -> &mut Vec<T> {
         let has_room = |piece: &Vec<T>| piece.is_empty() || piece.len() + count <= PIECE;
         if !self.pieces.get(self.last).is_none_or(has_room) {
             self.last += 1;
         }
         if self.pieces.len() <= self.last {
-            // The first grows with what it holds: most runs are short.
+            // The first piece grows on demand: most runs are short.
             let capacity = if self.last == 0 { 0 } else { PIECE };
             self.pieces.push(Vec::with_capacity(capacity));
         }

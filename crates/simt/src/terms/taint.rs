@@ -1,18 +1,18 @@
-//! What a value is made of, as far as atomics are concerned: which of them it came from, and how.
+//! Taint: which atomics a value derives from, and how.
 
 use shaderlint_hlsl::BinaryOp;
 
 use crate::terms::source::Source;
 use crate::terms::value::Op;
 
-/// What is known of a value without looking at what it is made of.
+/// Facts of a value, kept so that its term need not be searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Facts {
-    /// It depends on something that was not understood.
+    /// The value depends on something unknown.
     pub opaque: bool,
-    /// The counters, by bit, that it depends on in any way.
+    /// The counters that the value depends on in any way, one bit each.
     pub counters: u64,
-    /// Those it was computed from by arithmetic: it is a place that a slot was made into.
+    /// The counters that the value was computed from by arithmetic: it is a position derived from a slot.
     pub slots: u64,
 }
 
@@ -31,7 +31,7 @@ impl Facts {
         })
     }
 
-    /// Of an operation, from those of its arguments.
+    /// The facts of an operation, from those of its arguments.
     pub fn of(op: Op, arguments: impl Iterator<Item = Facts>) -> Facts {
         let mut facts = Facts::default();
         for (number, argument) in arguments.enumerate() {

@@ -2,18 +2,19 @@
 //!
 //! # Why equal terms mean equal values, for every input
 //!
-//! An [`Value`] is an element of a free algebra over *atoms* (unknown 32-bit words): for `+` on 32-bit integers the
-//! free Z/2^32-module with a constant, for the other operators the free commutative monoid (idempotent for `min`,
-//! `max`, `and`, `or`; nilpotent for `xor`). Both are kept in one normal form, a sorted list of runs of consecutive
-//! atoms with a factor each, so that equality of values is equality of data. A kernel whose control flow and addresses
-//! are concrete is correct for all inputs exactly when its run on the free algebra ends in the specified terms
-//! (Chong, Donaldson, Ketema, *A sound and complete abstraction for reasoning about parallel prefix sums*, POPL 2014;
-//! there with intervals, which are the one-run case of the form used here). An operation without a normal form is
-//! *interned*: the same operation on equal operands is the same atom. That is sound for every deterministic operation.
+//! A [`Value`] is an element of a free algebra over *atoms* (unknown 32-bit words): for `+` on 32-bit integers
+//! the free Z/2^32-module with a constant, for the other operators the free commutative monoid (idempotent for
+//! `min`, `max`, `and`, `or`; nilpotent for `xor`). Both have one normal form, a sorted list of runs of
+//! consecutive atoms with one factor each, so equal values are equal data. A kernel whose control flow and
+//! addresses are concrete is correct for all inputs exactly when its run on the free algebra ends in the
+//! specified terms (Chong, Donaldson, Ketema, *A sound and complete abstraction for reasoning about parallel
+//! prefix sums*, POPL 2014; their intervals are the one-run case of this form). An operation without a normal
+//! form is *interned*: the same operation on equal operands is the same atom. That is sound for every
+//! deterministic operation.
 //!
-//! Float `+` and `*` are put in the same form although they are not associative: equal forms then mean equal up to
-//! the order of operations, which [`Operator::is_exact`] tells. Whether they were made in one order only, and so are equal
-//! bit for bit, is told by [`crate::terms::rounding`].
+//! Float `+` and `*` have the same form although they are not associative: equal forms then mean equal up to
+//! the order of operations. [`Operator::is_exact`] tells these operators apart. [`crate::terms::rounding`]
+//! decides whether two values were combined in one order only, and so are equal bit for bit.
 
 use std::ops::{Deref, Range};
 use std::rc::Rc;
@@ -26,14 +27,14 @@ use crate::terms::source::Source;
 
 /// A 32-bit word: known, or a term over atoms.
 ///
-/// Laid out in whole words: with the tag packed into a byte, copying a value just written stalls on its parts, and runs
-/// take half as long again.
+/// The layout uses whole words. With the tag packed into a byte, copying a freshly written value stalls on its
+/// parts, and runs take half as long again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub(crate) enum Value {
     Known(u32),
-    /// `operator` folded over the atoms `start..end`, each once. A single atom has the operator [`Operator::Add`],
-    /// whatever it is later combined with.
+    /// `operator` folded over the atoms `start..end`, each once. A single atom has the operator
+    /// [`Operator::Add`], whatever it is combined with later.
     Run {
         operator: Operator,
         start: u32,
@@ -46,9 +47,9 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sum {
     pub operator: Operator,
-    /// The operator's identity where there is none.
+    /// The operator's identity if there is no constant.
     pub constant: u32,
-    /// Sorted, disjoint; neighbours with one factor are merged.
+    /// Sorted and disjoint; neighbours with one factor are merged.
     pub parts: Vec<Part>,
 }
 
@@ -63,10 +64,11 @@ pub(crate) struct Part {
 /// Interned operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
-    /// The value itself, as an atom of another operator's form.
+    /// The argument itself, as an atom in another operator's form.
     Same,
-    /// Of an element's components: those before the whole, the index, how many an element has, those before the first, and how many
-    /// elements there are. Past the end it is anything.
+    /// The component offset of an array element. Arguments: the components before the array, the index, the
+    /// components of an element, the components before the accessed one within it, and the number of elements.
+    /// Past the end, any value.
     Offset,
     Unary(UnaryOp, Scalar),
     Binary(BinaryOp, Scalar),
@@ -80,18 +82,19 @@ pub(crate) enum Op {
         scalar: Scalar,
         component: u8,
     },
-    /// Component of an element of a read-only resource; arguments: index (and byte or dimension parts).
+    /// A component of an element of a read-only resource. Arguments: the index (and byte or dimension parts).
     Load {
         resource: Symbol,
         component: u32,
     },
-    /// A load from a resource others may write, by the history that it ends; arguments: index, thread.
+    /// A load from a resource that others may write, identified by the history that it ends. Arguments: index,
+    /// thread.
     VolatileLoad {
         resource: Symbol,
         component: u32,
         event: u32,
     },
-    /// The old value an atomic returned; arguments: thread, and on groupshared memory the step that it is
+    /// The old value that an atomic returned. Arguments: thread, and for groupshared memory the step
     /// ([`crate::exec::atomic_history`]).
     AtomicResult {
         event: u32,
@@ -104,23 +107,24 @@ pub(crate) enum Op {
     },
     /// `SV_GroupID` component.
     GroupId(u8),
-    /// A groupshared cell before anything was written to it.
+    /// A groupshared cell before its first write.
     Uninitialised {
         array: Symbol,
         index: u32,
     },
-    /// What a place holds in a thread, before anything is known of it.
+    /// The initial, unknown content of a place in a thread.
     Free {
         place: Symbol,
         component: u32,
         thread: u32,
     },
-    /// An expression that is not understood, by its text.
+    /// An expression that the run does not understand, identified by its text.
     Opaque {
         text: Symbol,
         component: u8,
     },
-    /// What statements that were not followed leave in a place, by their text; arguments: all they read.
+    /// The content of a place after statements that were not followed, identified by their text. Arguments:
+    /// everything that they read.
     Havoc {
         text: Symbol,
         place: Symbol,
@@ -129,7 +133,8 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Whether it is a function of its arguments and of nothing else, rather than something that a kernel is given or finds.
+    /// Whether the result is a function of the arguments alone, and not something that the kernel reads or is
+    /// given.
     pub fn is_arithmetic(self) -> bool {
         match self {
             Op::Same
@@ -152,7 +157,7 @@ impl Op {
     }
 }
 
-/// The runs of a value: its own, or the one that it is.
+/// The runs of a value; a single run is stored inline.
 pub(crate) enum Parts<'v> {
     One([Part; 1]),
     Many(&'v [Part]),
@@ -170,7 +175,7 @@ impl Deref for Parts<'_> {
 }
 
 impl Value {
-    /// Whether it is put together of words by an operation on whole numbers.
+    /// Whether an integer operation combines several atoms, a factor or a constant into this value.
     pub fn is_form_of_words(&self) -> bool {
         match self {
             Value::Known(_) => false,
@@ -179,7 +184,7 @@ impl Value {
         }
     }
 
-    /// Combines two or more atoms, each once. The numbers have to be in order.
+    /// Combines two or more atoms, each once. `atoms` must be sorted.
     pub fn of_atoms(operator: Operator, atoms: &[u32]) -> Value {
         let runs = atoms.chunk_by(|one, next| one + 1 == *next);
         let parts = runs.filter_map(|run| {
@@ -195,7 +200,7 @@ impl Value {
     pub const FALSE: Value = Value::Known(0);
     pub const TRUE: Value = Value::Known(1);
 
-    /// The runs of the atoms that it is a term over.
+    /// The runs of the value's atoms.
     pub fn runs(&self) -> impl Iterator<Item = Range<u32>> {
         let (own, parts) = match self {
             Value::Known(_) => (None, &[][..]),
@@ -206,12 +211,12 @@ impl Value {
             .chain(parts.iter().map(|part| part.start..part.end))
     }
 
-    /// The atoms that it is a term over.
+    /// The atoms of the value.
     pub fn atoms(&self) -> impl Iterator<Item = u32> {
         self.runs().flatten()
     }
 
-    /// How many atoms that are.
+    /// The number of atoms.
     pub fn atom_count(&self) -> u32 {
         match self {
             Value::Known(_) => 0,
@@ -304,7 +309,7 @@ pub(crate) fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Pa
     }
 }
 
-/// The one way each value is written.
+/// The normal form of a value.
 pub(crate) fn normalise(operator: Operator, constant: u32, mut parts: Vec<Part>) -> Value {
     parts.retain(|part| part.factor != 0);
     if parts.is_empty() {
