@@ -1,4 +1,4 @@
-//! What a run has not seen: a construct is what it was found to be only if it was looked at each time it runs.
+//! What a run did not see. A construct counts only if the run looked at every execution of it.
 
 use std::collections::BTreeSet;
 
@@ -26,20 +26,20 @@ impl Missed {
         note_calls(shader, body, &mut self.functions);
     }
 
-    /// Adds what another run has not seen.
+    /// Adds what another run did not see.
     pub fn add(&mut self, other: Missed) {
         self.statements.extend(other.statements);
         self.functions.extend(other.functions);
     }
 
-    /// Whether some of the place may run in what was not followed.
+    /// Whether part of this span may run within statements that were not followed.
     pub fn has(&self, function: FunctionId, span: Span) -> bool {
         self.is_in(function, |missed| {
             missed.start < span.end && span.start < missed.end
         })
     }
 
-    /// Whether all of the place may.
+    /// Whether all of this span may run within statements that were not followed.
     pub fn has_all_of(&self, function: FunctionId, span: Span) -> bool {
         self.is_in(function, |missed| {
             missed.start <= span.start && span.end <= missed.end
@@ -63,14 +63,14 @@ fn note_calls(shader: &Shader, body: &[Stmt], functions: &mut BTreeSet<FunctionI
     }
 }
 
-/// The functions that may run where `entry` does: itself, and all that it calls.
+/// The functions that may run when `entry` does: itself and all that it calls, directly or not.
 pub(crate) fn reached(shader: &Shader, entry: FunctionId) -> BTreeSet<FunctionId> {
     let mut functions = BTreeSet::from([entry]);
     note_calls(shader, body_of(shader, entry), &mut functions);
     functions
 }
 
-/// Where one of the functions calls this one.
+/// The calls of `function` in `functions`.
 fn calls_of(
     shader: &Shader,
     functions: &BTreeSet<FunctionId>,
@@ -95,11 +95,12 @@ pub(crate) fn body_of(shader: &Shader, function: FunctionId) -> &[Stmt] {
         .unwrap_or_default()
 }
 
-/// Whether the text lets a place run once at most when `entry` runs: no loop holds it, and one call alone leads there.
+/// Whether a span runs at most once per run of `entry`, by its text: no loop contains it, and only one call
+/// leads there.
 pub(crate) fn runs_once(shader: &Shader, entry: FunctionId, function: FunctionId, span: Span) -> bool {
     let (mut function, mut span) = (function, span);
     let run = reached(shader, entry);
-    // Longer chains of calls than there are functions go in circles.
+    // A chain of calls longer than the number of functions is a cycle.
     for _ in 0..=shader.functions.len() {
         let is_around = |statement: &Stmt| {
             matches!(statement.kind, StmtKind::Loop(_))
@@ -119,8 +120,8 @@ pub(crate) fn runs_once(shader: &Shader, entry: FunctionId, function: FunctionId
     false
 }
 
-/// Whether no run of a kernel in waves of this size comes to a construct: it, or the one call that leads there, is in an arm
-/// for other sizes.
+/// Whether no run with waves of this size reaches a construct: it, or the only call that leads to it, is in an
+/// arm for other wave sizes.
 pub(crate) fn is_for_other_waves(kernel: Kernel<'_>, construct: &Collective, wave_size: u32) -> bool {
     let Kernel { shader, entry } = kernel;
     let Collective {
@@ -154,7 +155,7 @@ pub(crate) fn is_for_other_waves(kernel: Kernel<'_>, construct: &Collective, wav
     false
 }
 
-/// The value of an expression of the wave's size and numbers alone.
+/// The value of an expression made only of the wave size and numbers.
 fn of_waves(expr: &Expr, wave_size: u32) -> Option<u32> {
     match &expr.kind {
         ExprKind::Literal(word) => Some(*word),

@@ -25,24 +25,24 @@ use crate::terms::column::Column;
 use crate::terms::source::Source;
 use crate::terms::value::Value;
 
-/// The state of all detectors. A detector that the run is not for has none, or an empty one.
+/// The state of all detectors. A detector that this run does not need is `None` or empty.
 #[derive(Default)]
 pub(crate) struct Detectors {
     pub prober: Prober,
-    /// In a run for claims alone, which over-approximates.
+    /// In a run for atomics alone, which over-approximates.
     pub claims: Option<Claims>,
-    /// What constructs leave that is marked.
+    /// The marked values that constructs leave.
     pub leftovers: Marking,
-    /// In a run of one wave, whose atomics are served lane by lane.
+    /// In a run of one wave, which serves atomics lane by lane.
     pub served: Option<Served>,
-    /// In a run for ladders of lane reads alone.
+    /// In a run for shuffle ladders alone.
     pub ladders: Option<Ladders>,
-    /// In a run on numbers in which accesses are recorded.
+    /// In a run on numbers that records accesses.
     pub recorder: Option<Recorder>,
 }
 
 impl Machine<'_, Detectors> {
-    /// From here on the run over-approximates, and meets claims.
+    /// From here on, the run over-approximates and records atomics.
     pub fn look_for_claims(&mut self) {
         self.mode = RunMode::OverApproximate;
         self.observer.claims = Some(Claims::default());

@@ -1,10 +1,11 @@
-//! Witnesses of races, run again on numbers before they are told.
+//! Replays the witnesses of races on numbers before they are reported.
 //!
-//! A run on names finds two accesses that meet; what is then told of them are numbers: threads, an element, passes of loops,
-//! barriers passed. So the group is run once more on inputs for which they are said to meet, each of which is a number
-//! there, and every access of the two threads at the two places is kept as it is made. A race is told as it is only if
-//! that run has both accesses, in the passes and calls that are named, on the element that is named, after the same last
-//! barrier and none between, and two writes leave unlike values.
+//! A symbolic run finds two accesses that conflict. The report then names numbers: threads, an element, loop
+//! iterations, and barriers passed. So the group runs once more on inputs that make the accesses conflict.
+//! There every value is a number, and the run records each access of the two threads at the two source
+//! positions. The race is reported only if that run makes both accesses, in the named iterations and calls, on
+//! the named element, after the same last barrier and with none between, and if two writes leave different
+//! values.
 
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{GlobalId, Span};
@@ -21,15 +22,15 @@ use crate::terms::sample::Inputs;
 use crate::terms::value::Value;
 use crate::waves::Waves;
 
-/// Inputs on which a kernel is run again.
+/// The maximum number of inputs on which a kernel is replayed.
 const MAX_REPLAYS: usize = 8;
 
-/// The accesses that are recorded.
+/// The accesses to record.
 pub(crate) struct Recorder {
     events: FxHashMap<Place, Vec<Event>>,
 }
 
-/// An array, a place in the text and a thread.
+/// An array, a source position and a thread.
 type Place = (GlobalId, Span, u16);
 
 /// An access of one thread.
@@ -37,12 +38,12 @@ struct Event {
     cell: u32,
     touch: Touch,
     interval: u32,
-    /// Of a write: what was there, and what it leaves.
+    /// For a write: the old value and the new one.
     change: Option<[Value; 2]>,
 }
 
 impl Machine<'_, Detectors> {
-    /// Keeps an access, if it is one that is recorded.
+    /// Records an access, if its place is one to record.
     pub fn record(&mut self, array: GlobalId, cell: u32, touch: Touch, change: Option<[Value; 2]>) {
         let (Some(recorder), Some(site)) = (&mut self.observer.recorder, self.sites.get(touch.site as usize))
         else {
@@ -58,7 +59,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Whether this run had the two accesses as they are told of the race.
+    /// Whether this run makes both accesses as the race describes them.
     fn bears_out(&self, race: &Race) -> bool {
         let events = |access: &Access| {
             let recorder = self.observer.recorder.as_ref()?;
@@ -83,9 +84,9 @@ impl Machine<'_, Detectors> {
         of(&race.first).any(|first| of_second.iter().any(|second| self.clash(first, second)))
     }
 
-    /// Whether no barrier comes between the two. What one of them writes must be another value than the other's. That a
-    /// write which is read changes what was there was asked of names: of a flag that the host sets numbers at random may
-    /// have none of the few values that matter.
+    /// Whether the two accesses conflict: no barrier comes between them, and two writes store different values.
+    /// The symbolic run has already checked that a write changes what the other access reads. Here random
+    /// numbers could miss it: a flag that the host sets may matter for only a few of its values.
     fn clash(&self, first: &Event, second: &Event) -> bool {
         let meet = (first.cell, first.interval) == (second.cell, second.interval)
             && matches!(first.touch.meets(second.touch, &self.sites), Meeting::Certain);
@@ -103,7 +104,8 @@ fn place(race: &Race, access: &Access) -> Place {
     (race.array, access.span, access.thread as u16)
 }
 
-/// Those of the races of a run that runs on numbers bear out. `terms` are those of that run, with what it took for given.
+/// The races that a replay on numbers confirms. `terms` are the terms of the symbolic run, with its
+/// assumptions.
 pub(crate) fn borne_out(
     kernel: Kernel<'_>,
     terms: &mut Terms,

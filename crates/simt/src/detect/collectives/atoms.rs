@@ -1,4 +1,4 @@
-//! The elements a candidate works on, as free atoms.
+//! Replaces the elements that a candidate works on by free atoms.
 
 use std::collections::BTreeSet;
 
@@ -13,54 +13,54 @@ use crate::finding::Elements;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 
-/// How values become atoms.
+/// Which values become atoms.
 #[derive(Clone, Copy)]
 pub(crate) struct Freeing {
-    /// Known cells do, too.
+    /// Known cells become atoms too.
     pub known_cells: bool,
-    /// Of rows that hold the same, variables take the last one first.
+    /// If several rows hold a variable's values, it takes the last one instead of the first.
     pub from_last: bool,
 }
 
-/// Rows that may hold the values of one variable, at most.
+/// The maximum number of rows recorded for one value.
 const MAX_HOLDERS: usize = 8;
 
-/// A place that elements may be in: a component of an array's elements, or of a variable.
+/// A place that elements may be in: one component of an array's elements or of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Home {
     Cells(GlobalId, usize),
     Register(LocalId, usize),
 }
 
-/// By value: the first cell of each row that holds it.
+/// By value: the first cell of each row that contains it.
 type Holders = FxHashMap<Value, Vec<(Home, u32)>>;
 
 /// The free atoms of a probe.
 pub(crate) struct Atoms {
     pub first: u32,
-    /// By atom: the place it stands for, and which element of it.
+    /// By atom: its place, and the element of the place.
     origins: Vec<(Home, u32)>,
     layouts: Layouts,
-    /// Components of variables that hold what cells hold, by thread.
+    /// Variable components that hold the values of cells, by thread.
     pub twins: Vec<Twin>,
-    /// Variables that are written hold what several rows hold.
+    /// For some written variable, several rows hold its values.
     pub has_choice: bool,
 }
 
-/// What was proved relies on these being equal at the start.
+/// The proof assumes that the variable and these cells are equal at the start.
 pub(crate) struct Twin {
     pub local: LocalId,
     pub component: usize,
-    /// The array and the cell of each thread, where there is one.
+    /// By thread: the array and cell with the thread's value, if any.
     pub cells: Vec<Option<(GlobalId, usize)>>,
 }
 
-/// How the touched arrays' cells, and the variables' components, are seen.
+/// How the cells of the touched arrays and the components of variables are laid out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layouts {
-    /// `None` for an array whose elements are not made of scalars alone, or of too many.
+    /// `None` for an array whose elements do not consist of scalars, or of too many.
     arrays: FxHashMap<GlobalId, Option<Layout>>,
-    /// Variables of several components.
+    /// Variables with several components.
     vectors: BTreeSet<LocalId>,
 }
 
@@ -69,7 +69,7 @@ impl Layouts {
         self.arrays.get(&global)?.as_ref()
     }
 
-    /// Which component that is, where an array's elements have several.
+    /// The component's number, if an array's elements have several components.
     pub fn component(&self, global: GlobalId, component: usize) -> Option<u8> {
         let layout = self.array(global).filter(|layout| layout.width() > 1);
         layout.map(|_| component as u8)
@@ -81,7 +81,7 @@ impl Layouts {
 }
 
 impl Machine<'_, Detectors> {
-    /// How the arrays' cells are seen, if elements are counted along `axis`.
+    /// The layouts of the arrays, with elements counted along `axis`.
     pub fn layouts(&self, touched: &BTreeSet<GlobalId>, axis: u8) -> Layouts {
         let layout =
             |id: &GlobalId| Layout::of(self.shader, &self.shader.globals.get(id.0 as usize)?.ty, axis);
@@ -95,7 +95,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Replaces every value that is not known in the touched arrays and the read variables by an atom.
+    /// Replaces every unknown value in the touched arrays and read variables by an atom.
     pub fn free(
         &mut self,
         layouts: Layouts,
@@ -123,7 +123,8 @@ impl Machine<'_, Detectors> {
                 }
             }
         }
-        // A variable that differs by thread: its values are atoms, those it shares with a cell the cell's.
+        // A variable that differs by thread becomes atoms. A value that a cell holds too becomes the cell's
+        // atom.
         let mut registers: Vec<(LocalId, usize, Vec<u32>)> = Vec::new();
         let mut mixed: Vec<(LocalId, usize)> = Vec::new();
         let mut twins: Vec<Twin> = Vec::new();
@@ -135,7 +136,8 @@ impl Machine<'_, Detectors> {
                 let Column::Lanes(values) = column else {
                     continue;
                 };
-                // Where some threads' values are known the others' stand for elements only if they are a cell's, too.
+                // If some threads' values are known, the others stand for elements only if a cell holds them
+                // too.
                 if values.iter().any(|value| self.terms.is_place(value)) {
                     if !values.iter().all(|value| self.terms.is_place(value)) {
                         mixed.push((*local, component));
@@ -206,8 +208,8 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// A component of a variable that is known for some threads: for others it is the atom of the cell that holds it, if the
-    /// cell is the thread's own.
+    /// Frees a variable component that is known for some threads. For another thread it becomes the atom of the
+    /// cell with the same value, if that cell is the thread's own.
     fn put_in_mixed(
         &mut self,
         atoms: &Atoms,
@@ -252,9 +254,9 @@ impl Machine<'_, Detectors> {
     }
 }
 
-/// The cells that hold the values of a variable. Several rows may hold all of them, as where `lo` and `hi` begin as one value and each
-/// is stored in an array of its own. A variable that is written then takes a row that none of those before it has `taken`: whichever
-/// it takes, that holds the same.
+/// The cells that hold the values of a variable. Several rows may hold all of them: for example, `lo` and `hi`
+/// begin as one value, and each is stored in an array of its own. A written variable then takes a row that no
+/// earlier variable has `taken`. Any choice is sound, as the rows hold the same values.
 fn shared_cells(
     known: &Holders,
     values: &[Value],
@@ -301,7 +303,7 @@ impl Atoms {
         self.origins.get(atom.checked_sub(self.first)? as usize)
     }
 
-    /// The place whose elements are `count` consecutive atoms from `first` on.
+    /// The place whose elements are the `count` consecutive atoms from `first` on.
     pub fn elements(&self, first: u32, count: u32) -> Option<Elements> {
         let start = first.checked_sub(self.first)? as usize;
         let origins = self.origins.get(start..start + count as usize)?;
@@ -324,7 +326,8 @@ impl Atoms {
         }
     }
 
-    /// The one array, and one component of it, that all these atoms are from, and the atoms, each once and in order.
+    /// The array that all these atoms come from, if they all come from one component of it, and the atoms,
+    /// sorted and without duplicates.
     pub fn of_one_array(&self, atoms: impl Iterator<Item = u32>) -> Option<(GlobalId, Vec<u32>)> {
         let mut own: Option<Home> = None;
         let mut all: Vec<u32> = Vec::new();
@@ -343,19 +346,19 @@ impl Atoms {
         }
     }
 
-    /// Which element of its place an atom is.
+    /// The element number of an atom within its place.
     pub fn place_of(&self, atom: u32) -> Option<u32> {
         self.origin(atom).map(|(_, element)| *element)
     }
 
-    /// The atom of another element of the place that this one is of.
+    /// The atom of another element of the same place.
     pub fn beside(&self, atom: u32, element: u32) -> Option<u32> {
         let (home, own) = *self.origin(atom)?;
         let other = (atom + element).checked_sub(own)?;
         (self.origin(other) == Some(&(home, element))).then_some(other)
     }
 
-    /// Whether `count` atoms from `first` on are all there are of their place, or all along its axis.
+    /// Whether the `count` atoms from `first` on are all elements of their place, or all along its axis.
     pub fn are_all(&self, first: u32, count: u32) -> bool {
         if let Some((Home::Cells(global, _), offset)) = self.origin(first)
             && let Some(layout) = self.layouts.array(*global)
@@ -368,7 +371,7 @@ impl Atoms {
         own.is_some() && home(first.wrapping_sub(1)) != own && home(first + count) != own
     }
 
-    /// A cell that still holds the atom it was given.
+    /// Whether a cell still holds its own atom.
     pub fn is_untouched(&self, global: GlobalId, component: usize, index: u32, cell: &Value) -> bool {
         match cell {
             Value::Run { start, end, .. } if end - start == 1 => {

@@ -1,10 +1,11 @@
-//! Candidates: runs of statements that may be a collective, tried out in the middle of a run.
+//! Searches for collectives: tries out runs of statements in the middle of a run.
 //!
-//! Where a statement touches groupshared memory and a barrier follows in its block, the state is copied, every cell and
-//! variable whose value is not known becomes a free atom, and the statements are run. If afterwards some place holds
-//! x0 ⊕ … ⊕ xi for every thread i, and nothing raced, the statements *are* a scan of these atoms: for every input, by
-//! the argument in [`crate::terms::value`], and in this place of this kernel, since all that stayed known is known there.
-//! Two places that hold the same term get the same atom: that only uses that they are equal there.
+//! Where a statement touches groupshared memory and a barrier follows in its block, the machine copies the
+//! state, replaces every unknown cell and variable by a free atom, and runs the statements. If some place then
+//! holds x0 ⊕ … ⊕ xi for every thread i, and nothing raced, the statements *are* a scan of these atoms. This
+//! holds for every input, by the argument in [`crate::terms::value`], and at this place of this kernel, because
+//! all values that stayed known are known there. Two places that hold the same term get the same atom: this
+//! only uses that they are equal there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,13 +25,13 @@ use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::terms::{Needs, Terms};
 
-/// Statements tried as the start of a candidate, per entry point.
+/// The number of statements to try as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;
-/// How often a construct is tried again because other things were known when its statements ran once more.
+/// How often a construct is tried again because other values were known when its statements ran again.
 const MAX_RETRIES: u32 = 8;
-/// Statements of one block that a candidate has at most: an unrolled ladder has a few a rung.
+/// The maximum number of statements of a candidate in one block. An unrolled ladder has a few per rung.
 const MAX_STATEMENTS: usize = 512;
-/// Statements after which not all threads are there any more that may hold a total's last step.
+/// The maximum number of statements for a total's last step, once some threads have left.
 const MAX_LAST: u32 = 16;
 
 #[derive(Default)]
@@ -38,24 +39,24 @@ pub(crate) struct Prober {
     pub enabled: bool,
     pub watch: Option<Watch>,
     tried: BTreeSet<Key>,
-    /// Statements that what follows them keeps from being a collective's first.
+    /// Statements that cannot be a collective's first, given what follows them.
     hopeless: BTreeSet<Key>,
     found: Vec<Found>,
-    /// What was found when less or other things were known, for as long as it is found again each time.
+    /// Earlier results from when other values were known. A construct stays only if every retry finds it again.
     retried: BTreeMap<Key, Retried>,
-    /// Statements the run itself has started.
+    /// The number of statements that the run itself has started.
     tick: u64,
     missed: Missed,
-    /// Where constructs begin that another run found, and whether this run came there.
+    /// The starts of constructs that another run found, and whether this run has reached them.
     awaited: BTreeMap<(FunctionId, u32), bool>,
-    /// Constructs behind the last of which the run may end, each with whether it has come so far.
+    /// The run may end after the last of these constructs. The flag says whether it has passed the construct.
     ends: Vec<(FunctionId, Span, bool)>,
 }
 
-/// A statement, by its function and place.
+/// A statement, by its function and span.
 type Key = (FunctionId, Span);
 
-/// A construct that is tried again, and how often it was.
+/// A construct to be tried again, and how often it was.
 struct Retried {
     collective: Collective,
     times: u32,
@@ -67,41 +68,41 @@ struct Found {
     entry: Entry,
     /// The tick at its start.
     started: u64,
-    /// The same of each time that its statements ran once more.
+    /// The ticks at which its statements started again.
     again: Vec<u64>,
 }
 
 impl Found {
-    /// The ticks at which its statements began to run.
+    /// The ticks at which its statements started.
     fn times(&self) -> impl Iterator<Item = u64> {
         std::iter::once(self.started).chain(self.again.iter().copied())
     }
 }
 
-/// What was known at the first run of a statement that may be a collective's first. The statement may run again, in
-/// another pass of a loop or another call; what was found holds there too if the same is known.
+/// What was known when a statement that may be a collective's first ran first. It may run again, in another
+/// iteration or call. The result holds there too if the same is known.
 struct Entry {
-    /// Variables that the statements use and do not declare, where the values are no free atoms.
+    /// Variables that the statements use without declaring them, if some values do not become atoms.
     locals: Vec<(LocalId, Vec<Column>)>,
-    /// The resources that variables stand for.
+    /// The resources that variables alias.
     aliases: BTreeMap<LocalId, (GlobalId, Vec<Column>)>,
-    /// Cells of arrays that are known in part.
+    /// The cells of arrays that are partly known.
     cells: Vec<(GlobalId, Vec<Value>)>,
-    /// All `static` globals: there are few.
+    /// All `static` globals; there are few.
     statics: Vec<(GlobalId, Vec<Column>)>,
     twins: Vec<Twin>,
 }
 
-/// What the statements from a start on turned out to be.
+/// The result of trying the statements from a start on.
 struct Candidate {
     collective: Collective,
-    /// Number of statements.
+    /// The number of statements.
     length: usize,
     twins: Vec<Twin>,
 }
 
 impl Candidate {
-    /// Whether the result is in the array that the elements are in.
+    /// Whether the result lies in the array of the elements.
     fn is_in_one_array(&self) -> bool {
         let array = |place: &Elements| match place {
             Elements::Array { global, .. } | Elements::Cell { global, .. } => Some(*global),
@@ -122,7 +123,7 @@ impl Entry {
             .filter(|local| !all.declared.contains(local));
         let columns =
             locals.filter_map(|local| Some((*local, state.frame.locals.get(local.0 as usize)?.clone())));
-        // What is the same for all threads is no atom, known or not.
+        // A uniform value does not become an atom, known or not.
         let has_known = |local: &LocalId, column: &Column| match column {
             Column::Uniform(value) => is_known(value) || all.read.contains(local),
             Column::Lanes(values) => values.iter().any(is_known),
@@ -175,7 +176,7 @@ impl Entry {
                     cells.all(|(thread, own)| cell(own) == Some(column.at(thread)))
                 })
         });
-        // No static is made an atom.
+        // Statics never become atoms.
         let same_statics = self
             .statics
             .iter()
@@ -191,13 +192,13 @@ impl Entry {
     }
 }
 
-/// What a block's run leaves for its probing.
+/// What the run of a block records for its probing.
 #[derive(Default)]
 pub(crate) struct Trail {
-    /// By statement that was run: the tick at its start.
+    /// By executed statement: the tick at its start.
     ticks: Vec<u64>,
     starts: Vec<Start>,
-    /// The first statement with a barrier from the last one on that was asked about.
+    /// The first statement with a barrier at or after the last statement considered.
     barrier: usize,
 }
 
@@ -206,7 +207,7 @@ struct Start {
     index: usize,
     key: Key,
     state: State,
-    /// Of the statement and those after it, as far as all of them can be tried.
+    /// The effects of this statement and of those after it that can be tried.
     effects: Vec<Effects>,
 }
 
@@ -226,21 +227,22 @@ impl Prober {
         }
     }
 
-    /// Device memory is ordered without waiting for the group.
+    /// A fence orders device memory without waiting for the group.
     pub fn at_fence(&mut self) {
         if let Some(watch) = &mut self.watch {
             watch.orders_device = true;
         }
     }
 
-    /// Groupshared memory was touched.
+    /// A statement accessed groupshared memory.
     pub fn accessed(&mut self) {
         if let Some(watch) = &mut self.watch {
             watch.settled = false;
         }
     }
 
-    /// Statements are not followed: what was found in them, or in what they call, was not seen each time it runs.
+    /// These statements are not followed. Constructs in them, or in functions that they call, were not seen in
+    /// every execution.
     pub fn miss(&mut self, shader: &Shader, function: FunctionId, statements: &[Stmt]) {
         if self.is_probing() {
             return;
@@ -248,15 +250,15 @@ impl Prober {
         self.missed.note(shader, function, statements);
     }
 
-    /// Asks [`Prober::has_met`] of these constructs.
+    /// Lets [`Prober::has_met`] answer for these constructs.
     pub fn await_again(&mut self, found: &[Collective]) {
         let starts = found.iter().map(|found| (found.function, found.span.start));
         self.awaited = starts.map(|start| (start, false)).collect();
     }
 
-    /// The run is for these constructs alone, which it awaits: it may end behind the last of them. What it finds until then
-    /// is what it would find to its end, as each of them runs once: whether it holds is tried out on the state at its start,
-    /// and neither a second run nor a statement that is not followed can take it back later.
+    /// Ends the run after the last of these constructs, which it awaits. If each of them runs only once, the
+    /// result is the same as for the whole run: each construct is tried on the state at its start, and neither
+    /// a second execution nor an unfollowed statement can take it back later.
     pub fn end_after<'c>(
         &mut self,
         shader: &Shader,
@@ -272,7 +274,7 @@ impl Prober {
         self.ends = ends.unwrap_or_default();
     }
 
-    /// After a statement: whether nothing more is asked of the run.
+    /// Called after a statement: whether the run may end.
     pub fn is_done(&mut self, function: FunctionId, statement: Span) -> bool {
         if self.ends.is_empty() || self.is_probing() {
             return false;
@@ -285,14 +287,14 @@ impl Prober {
         self.ends.iter().all(|(.., is_passed)| *is_passed)
     }
 
-    /// Whether a run to its end may have come to a construct that it was told to await.
+    /// Whether a complete run may have reached a construct that it awaits.
     pub fn has_met(&self, found: &Collective) -> bool {
         let start = (found.function, found.span.start);
         self.awaited.get(&start) != Some(&false) || self.missed.has(found.function, found.span)
     }
 
-    /// The collectives found, in the order in which they run. Where the run of `entry` stopped early, those that may
-    /// run once more behind its end are none.
+    /// The collectives found, in execution order. If the run of `entry` stopped early, drops those that may run
+    /// again after its end.
     pub fn finish(&mut self, shader: &Shader, stopped: Option<FunctionId>) -> Vec<Collective> {
         let mut found = std::mem::take(&mut self.found);
         found.retain(|found| {
@@ -307,7 +309,7 @@ impl Prober {
 }
 
 impl<'a> Machine<'a, Detectors> {
-    /// About to run the statement at `index` of a block: notes what is needed should a construct start there.
+    /// Called before the statement at `index` of a block: records what a construct that starts there needs.
     pub fn leave_trail(&mut self, statements: &'a [Stmt], index: usize, trail: &mut Trail) {
         if !self.observer.prober.enabled || self.observer.prober.is_probing() {
             return;
@@ -317,14 +319,15 @@ impl<'a> Machine<'a, Detectors> {
         let Some((first, rest)) = statements.get(index..).and_then(<[Stmt]>::split_first) else {
             return;
         };
-        // A proof holds whenever all threads are here. Under a guard that they share, all of them are or none. Under any other
-        // guard the first barrier assumes that they are ([`Machine::assume_all_stay`]).
+        // A proof holds whenever all threads are here. Under a guard that all threads share, all or none of
+        // them are. Under any other guard, the first barrier assumes that they are
+        // ([`Machine::assume_all_stay`]).
         let everyone = self.state.active == self.all && self.state.alive == self.all;
         let key = (self.state.frame.function, first.span);
         let awaits = !self.observer.prober.awaited.is_empty();
         match self.observer.prober.awaited.get_mut(&(key.0, key.1.start)) {
             Some(is_met) => *is_met = true,
-            // Nothing that another run did not find is asked for.
+            // The run looks only for what another run found.
             None if awaits => return,
             None => {}
         }
@@ -340,7 +343,7 @@ impl<'a> Machine<'a, Detectors> {
                 .of_statements(self.shader, std::slice::from_ref(statement))
         };
         let of_first = of_one(first);
-        // After the last barrier one thread may combine what all have stored.
+        // After the last barrier, one thread may combine what all threads have stored.
         let mut is_last_barrier =
             || of_first.barrier && rest.iter().all(|statement| !of_one(statement).barrier);
         if !(of_first.touches_shared() || is_last_barrier()) {
@@ -371,7 +374,7 @@ impl<'a> Machine<'a, Detectors> {
             self.observer.prober.tried.insert(key);
             let mut state = self.state.clone();
             state.guard = Column::Uniform(Value::TRUE);
-            // What comes here has passed the last barrier, unless that is one that only some inputs lead to.
+            // A thread here has passed the last barrier, unless only some inputs lead to that barrier.
             for guard in [&mut state.barriers.guard, &mut state.barriers.device_guard] {
                 if self.leads_here(guard) {
                     *guard = Value::TRUE;
@@ -388,8 +391,8 @@ impl<'a> Machine<'a, Detectors> {
         }
     }
 
-    /// The collectives that the run found, which `stopped` early if it names the entry point: seen through windows, those
-    /// that only a window shows.
+    /// The collectives that the run found. `stopped` names the entry point if the run stopped early. In a run
+    /// with windows, only those that a window shows.
     pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
         let mut found = self.observer.prober.finish(self.shader, stopped);
         for collective in &mut found {
@@ -410,8 +413,8 @@ impl<'a> Machine<'a, Detectors> {
         found
     }
 
-    /// What was found of a statement that runs once more holds for this run too if the same is known. Else it is tried
-    /// again: it stays only if it turns out to be the same construct each time.
+    /// Called when a statement runs again. If the same is known, the earlier result still holds. Otherwise it
+    /// is tried again, and stays only if every trial finds the same construct.
     fn is_to_be_retried(&mut self, key: Key, everyone: bool) -> bool {
         let (terms, state) = (&*self.terms, &self.state);
         let still_holds = |found: &Found| everyone && found.entry.is_as_before(terms, state);
@@ -447,8 +450,8 @@ impl<'a> Machine<'a, Detectors> {
         times < MAX_RETRIES
     }
 
-    /// Tries each start of a block as a collective's, the last first. Of two scans one of which contains the other the
-    /// inner one is wanted: a candidate ends before the statement in which one was found already.
+    /// Tries each start of a block, the last one first. The inner one of two nested scans is wanted, so a
+    /// candidate ends before the statement that contains an earlier find.
     pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts, .. }: Trail) {
         if starts.is_empty() {
             return;
@@ -485,12 +488,12 @@ impl<'a> Machine<'a, Detectors> {
                 if !is_same(&retried.collective, &collective) {
                     continue;
                 }
-                // What may replace it in one run may not in another.
+                // A rewrite that fits one execution may not fit another.
                 if collective.rewrite != retried.collective.rewrite {
                     collective.rewrite = Err(Obstacle::SomeRuns);
                 }
             }
-            // A total inside a scan is a part of it; of two totals the inner one is wanted.
+            // A total inside a scan is part of the scan. The inner one of two totals is wanted.
             let ended = tick(start.index + length);
             let is_inside = |tick: u64| tick >= started && tick < ended;
             if collective.kind != Kind::Reduction {
@@ -519,7 +522,7 @@ impl<'a> Machine<'a, Detectors> {
         self.report = report;
     }
 
-    /// An exclusive scan gathers all elements but one.
+    /// Whether the statements can gather all elements but one, as an exclusive scan does.
     fn could_be_a_collective(&self, effects: &[Effects]) -> bool {
         let all = Effects::of_all(effects);
         let touched = |array: &&Shared| {
@@ -537,7 +540,8 @@ impl<'a> Machine<'a, Detectors> {
 
     fn try_start(&mut self, statements: &'a [Stmt], effects: &[Effects], state: &State) -> Option<Candidate> {
         let all = Effects::of_all(effects);
-        // Known cells among unknown ones may be padding the ladder relies on, or elements that happen to be known.
+        // Known cells among unknown ones may be padding that the ladder relies on, or elements that happen to
+        // be known.
         let is_mixed = state
             .shared
             .iter()
@@ -558,7 +562,7 @@ impl<'a> Machine<'a, Detectors> {
         }
         let frees: &[bool] = if is_mixed { &[true, false] } else { &[false] };
         (0..axes).find_map(|axis| {
-            // With other cells known it may be more than the total it contains.
+            // With other cells known, the statements may be more than the total that they contain.
             let mut total = None;
             for known_cells in frees {
                 let mut attempt = |from_last: bool| {
@@ -574,7 +578,8 @@ impl<'a> Machine<'a, Detectors> {
                     tried
                 };
                 let (mut found, has_choice) = attempt(false);
-                // A variable may have been taken for an element of another array than the one it is combined with.
+                // The variable may have become an element of another array than the one that it is combined
+                // with.
                 if has_choice && !found.as_ref().is_some_and(Candidate::is_in_one_array) {
                     let (other, _) = attempt(true);
                     if found.is_none() || other.as_ref().is_some_and(Candidate::is_in_one_array) {
@@ -632,7 +637,7 @@ impl<'a> Machine<'a, Detectors> {
             }
             let changes_something = of_one.touches_shared() || !of_one.written.is_empty();
             let is_barrier = of_one.barrier && matches!(statement.kind, StmtKind::Expr(_));
-            // A form of a reduction ends with a barrier in any case.
+            // A rewritten reduction always ends with a barrier.
             let ends =
                 |(best, length): &(Collective, usize)| length + 1 == number && best.kind == Kind::Reduction;
             let is_end = is_barrier && !changes_something && best.as_ref().is_some_and(ends);
@@ -645,7 +650,8 @@ impl<'a> Machine<'a, Detectors> {
                 effects: &effects[..number],
                 events: &events,
             };
-            // A scan is more than the total it contains. What only moves a result is no part of making it.
+            // A scan is more than the total that it contains. Statements that only move a result are not part
+            // of it.
             let is_news = |kind: Kind, count: u32| {
                 best.as_ref().is_none_or(|(known, _)| {
                     (known.kind, known.count) != (kind, count)
@@ -683,12 +689,12 @@ fn is_same(a: &Collective, b: &Collective) -> bool {
             == (&b.input, &b.output, b.count, b.segment, b.reversed)
 }
 
-/// Whether statements may be run by the threads that are left: what others hold is no longer looked at.
+/// Whether statements may follow after some threads have left: the other threads' values no longer matter.
 fn can_be_last(effects: &Effects) -> bool {
     !effects.opaque && !effects.barrier && effects.shared_written.is_empty()
 }
 
-/// Whether statements may use a result that they come to, where no run that marks it at their end sees it.
+/// Whether statements may use a result that they compute, unseen by the run that marks the result at their end.
 fn hands_on(effects: &Effects) -> bool {
     effects.leaves
         || effects.opaque
@@ -697,7 +703,7 @@ fn hands_on(effects: &Effects) -> bool {
         || !(effects.device_written.is_empty() && effects.statics.is_empty())
 }
 
-/// Whether it is one thread that holds a total.
+/// Whether only one thread holds the total.
 fn is_of_one(output: &Elements) -> bool {
     matches!(output, Elements::OneRegister { .. } | Elements::Expression { .. })
 }

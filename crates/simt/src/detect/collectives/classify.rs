@@ -1,4 +1,4 @@
-//! What a candidate turns out to be: the scan or the total that its elements were seen to end in.
+//! Classifies a candidate: which scan or total its elements end in.
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{GlobalId, Scalar};
@@ -21,10 +21,10 @@ use crate::terms::operator::Operator;
 use crate::terms::packed16::Half;
 use crate::terms::value::{Op, Value};
 
-/// Atoms that are looked at to tell which values a total went into.
+/// The maximum number of atoms to look at when tracing which values a total went into.
 const MAX_MADE_OF: usize = 1 << 16;
 
-/// What the elements from `first` to `end` come to, combined by an operator.
+/// The elements from `first` to `end`, combined by an operator.
 #[derive(Clone, Copy)]
 struct Total {
     operator: Operator,
@@ -33,8 +33,8 @@ struct Total {
 }
 
 impl Machine<'_, Detectors> {
-    /// What the places hold after the candidate's statements, if it has a name. How code can take their place is worked out for those
-    /// that are wanted, by their kind and the number of their elements.
+    /// The collective that the candidate's statements compute, if it has a known form. Works out a rewrite only
+    /// for the wanted kinds and numbers of elements.
     pub fn classify(
         &mut self,
         atoms: &Atoms,
@@ -55,16 +55,17 @@ impl Machine<'_, Detectors> {
         collective
     }
 
-    /// Whether something was worked out from elements, by comparing them perhaps, and is kept beside the least or
-    /// greatest: where it was, say. A wave's minimum alone does not tell it. Everything was an atom when the candidate
-    /// began, so what is an operation on atoms is its own.
+    /// Whether the candidate keeps something that it computed from elements beside the least or greatest, such
+    /// as its position. A wave's minimum alone does not give that. Everything was an atom when the candidate
+    /// began, so an operation on atoms is the candidate's own.
     fn has_companions(&self, rows: &[Row<'_>]) -> bool {
         let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
         let values = rows.iter().flat_map(|(_, _, row)| row.iter());
         values.flat_map(Value::runs).flatten().any(is_operation)
     }
 
-    /// What that is, and in which order the elements were compared; `None` where it is no choice of one of them by that alone.
+    /// These companions, and the order in which the elements were compared. `None` unless they are a choice of
+    /// one element by that order alone.
     fn companions(&self, watch: &Watch, atoms: &Atoms, main: &Pattern) -> Option<Companions> {
         let Elements::Cell { index, .. } = main.output else {
             return None;
@@ -100,8 +101,8 @@ impl Machine<'_, Detectors> {
         })
     }
 
-    /// Adds the numbers of the elements that a choice is made among, those first that are kept where others are equal. A choice takes
-    /// the later element only if its key is better.
+    /// Adds the numbers of the elements that a choice chooses from, in the order in which equal ones are
+    /// preferred. A choice takes the later element only if its key is better.
     fn note_chosen(&self, atom: u32, atoms: &Atoms, most: u32, chosen: &mut Vec<u32>) -> Option<()> {
         if chosen.len() >= most as usize {
             return None;
@@ -121,8 +122,8 @@ impl Machine<'_, Detectors> {
         Some(())
     }
 
-    /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
-    /// elements, where the device drops what is stored, and go on scanning there.
+    /// The scan at the start of a window. The kernel does not state a resource's size: a ladder may run past
+    /// the end of its elements, where the device drops stores, and scan on there.
     fn scan_of_start(&self, place: &Elements, row: &[Value]) -> Option<Scan> {
         let is_window =
             |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
@@ -133,7 +134,7 @@ impl Machine<'_, Detectors> {
         })
     }
 
-    /// The scans that the candidate left.
+    /// The scans that the candidate computed.
     fn scans(&self, watch: &Watch, atoms: &Atoms, rows: &[Row<'_>]) -> Vec<Pattern> {
         let lanes = self.lanes as u32;
         let is_swept = watch.before_scan >= lanes;
@@ -214,7 +215,7 @@ impl Machine<'_, Detectors> {
             None => place,
         };
         let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
-        // The last step may be in no place whose partial results were watched.
+        // The last step may be in a place whose partial results were not watched.
         let is_unwatched = matches!(main.output, Elements::Expression { .. })
             && watch.widths.last().is_none_or(|widest| *widest < main.count);
         let rounds = rounds + u32::from(is_unwatched);
@@ -281,8 +282,9 @@ impl Machine<'_, Detectors> {
         Some(collective)
     }
 
-    /// How code can take the construct's place. Wave forms are written of a total, and of a scan from the left of one or two
-    /// elements a thread. `also` are other places of the result, and `total` is what all elements come to.
+    /// How code can take the construct's place. Wave forms exist for a total, and for a scan from the left with
+    /// one or two elements per thread. `also` are other places of the result, and `total` is all elements
+    /// combined.
     fn rewrite_of(
         &mut self,
         watch: &Watch,
@@ -335,7 +337,7 @@ impl Machine<'_, Detectors> {
             })
         };
         let may_be_of_sorted = collective.may_be_of_sorted();
-        // Of what was sorted, whatever else there is may be a result as well.
+        // If the elements were sorted, every other value may be a result too.
         let is_rest = |value: &Value| value.known().is_none() && !is_total(value);
         let is_of_parts = |value: &Value| {
             if may_be_of_sorted {
@@ -354,8 +356,8 @@ impl Machine<'_, Detectors> {
         let mut result = self.places(watch, &mut |value| {
             is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
         });
-        // The cells of a transform depend on all elements and not on their total: they are more than the total. What is
-        // chosen with it depends on all elements, too, and lies where the total does.
+        // The cells of a transform depend on all elements but not on their total: they are more than the total.
+        // A companion depends on all elements too, and lies where the total does.
         let mut left = MAX_MADE_OF;
         let mut is_of_total = |(global, cell): &(GlobalId, u32)| {
             let array = self.state.shared.iter().find(|array| array.global == *global);
@@ -383,14 +385,14 @@ impl Machine<'_, Detectors> {
 }
 
 impl Machine<'_, Detectors> {
-    /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
+    /// Whether a partial result of the elements was stored in a resource, as a level of a pyramid is.
     fn stores_a_part(&self, watch: &Watch, total: Total) -> bool {
         let writes = self.state.writes.iter().skip(watch.writes_before);
         writes.into_iter().any(|write| is_part(&write.value, total))
     }
 
-    /// Where the results are of scans of `count` elements that end in these places. The other half of a double buffer holds
-    /// many of them as well; but it is none of these places, and it does not hold the longest.
+    /// The places of the results of scans of `count` elements in `outputs`. The other half of a double buffer
+    /// holds many of the same values, but it is not in `outputs`, and it does not hold the longest value.
     fn scanned<'e>(
         &self,
         watch: &Watch,
@@ -417,7 +419,7 @@ impl Machine<'_, Detectors> {
         places
     }
 
-    /// The places that `count` elements end in, and what is there.
+    /// The places of `count` elements of `output`, with their values.
     fn ends(&self, watch: &Watch, output: &Elements, count: u32) -> Vec<(Place, &Value)> {
         let cells = |global: GlobalId| {
             let array = self.state.shared.iter().find(|array| array.global == global);
@@ -460,7 +462,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Where values are of this kind.
+    /// The places of the values with this property.
     fn places(&self, watch: &Watch, is_such: &mut dyn FnMut(&Value) -> bool) -> Places {
         let mut places = Places::default();
         for array in &self.state.shared {
@@ -486,7 +488,7 @@ impl Machine<'_, Detectors> {
         places
     }
 
-    /// Whether a value is made of all elements of a total, in any way. True where that takes longer to tell than is left.
+    /// Whether a value depends on all elements of a total, in any way. True if the search exceeds `left`.
     fn is_of_all(&self, value: &Value, Total { first, end, .. }: Total, left: &mut usize) -> bool {
         let mut seen = FxHashSet::default();
         let mut elements = 0;
@@ -508,8 +510,8 @@ impl Machine<'_, Detectors> {
         elements == end - first
     }
 
-    /// Whether none of the elements goes into a value but by way of their total, as the mean's do. False where that takes
-    /// longer to tell than is left.
+    /// Whether a value depends on the elements only through their total, as a mean does. False if the search
+    /// exceeds `left`.
     fn is_of_total(&self, value: &Value, total: Total, left: &mut usize) -> bool {
         let Total { operator, first, end } = total;
         let mut seen = FxHashSet::default();
@@ -545,7 +547,7 @@ impl Machine<'_, Detectors> {
     }
 }
 
-/// Whether a value is a partial result on the way to a total: several of its elements, and not all of them.
+/// Whether a value is a partial result of a total: several of its elements, but not all.
 fn is_part(value: &Value, total: Total) -> bool {
     let Total { operator, first, end } = total;
     let is_inside = |start: u32, stop: u32| first <= start && stop <= end;
@@ -566,7 +568,7 @@ fn is_part(value: &Value, total: Total) -> bool {
     (2..end - first).contains(&combined)
 }
 
-/// The shape, and in how many rounds partial results grew.
+/// The shape, and the number of rounds in which partial results grew.
 fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
     let doubles = |widths: &[u32]| {
         let last = widths.last().copied().unwrap_or(1);
@@ -587,7 +589,8 @@ fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
     (shape, watch.widths.len() as u32)
 }
 
-/// The place from an element on; `None` of variables of other threads than the first ones, for which there is no name.
+/// The place from `element` on. `None` for a variable unless it starts at the first thread, as there is no name
+/// for that.
 fn at(place: &Elements, element: u32) -> Option<Elements> {
     Some(match place {
         Elements::Array {
@@ -605,7 +608,7 @@ fn at(place: &Elements, element: u32) -> Option<Elements> {
     })
 }
 
-/// Where a scan's elements came from.
+/// The place of a scan's elements.
 fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements> {
     match output {
         Elements::Spread { .. } => Some(output.clone()),
@@ -613,11 +616,11 @@ fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements>
     }
 }
 
-/// A lane takes up to four elements in a row, which padding must not part.
+/// The least shift of padding: a lane takes up to four consecutive elements, which padding must not separate.
 const LEAST_SHIFT: u32 = 2;
 
-/// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
-/// that are left are numbered anew, in their order. The third part is what they all come to, by the atoms as they are.
+/// A scan in a row with gaps. A gap is a cell that was not written and whose value went into nothing else. The
+/// other atoms are renumbered in order. The third result is all of them combined, in the original atoms.
 fn spread_scan(
     atoms: &Atoms,
     place: &Elements,
@@ -660,7 +663,7 @@ fn spread_scan(
     };
     let (cells, dense): (Vec<u32>, Vec<&Value>) = (0u32..).zip(row).filter(is_of_row).unzip();
     let dense: Option<Vec<Value>> = dense.into_iter().map(renumbered).collect();
-    // A cell or two that a scan leaves out are no padding.
+    // A cell or two that a scan leaves out are not padding.
     let dense = dense?;
     let scan = pattern::scan(&dense, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
     let scan = if is_swept {
@@ -668,7 +671,8 @@ fn spread_scan(
     } else {
         scan
     };
-    // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
+    // No partial result contains the last element of an exclusive scan. It must come from a cell beyond the
+    // others.
     let mut of_scan = ranks;
     if scan.kind == Kind::ExclusiveScan {
         let (lowest, highest) = (*of_scan.first()?, *of_scan.last()?);
@@ -692,7 +696,7 @@ fn spread_scan(
     let elements = of_scan.get(scan.first as usize..(scan.first + scan.count) as usize)?;
     let places: Option<Vec<u32>> = elements.iter().map(|atom| atoms.place_of(*atom)).collect();
     let places = places?;
-    // The results lie where the elements did.
+    // The results must lie where the elements were.
     if input != *global || cells.get(scan.at as usize..(scan.at + scan.count) as usize)? != places {
         return None;
     }
@@ -704,7 +708,7 @@ fn spread_scan(
     Some((scan, Elements::Spread { global: input, shift }, total))
 }
 
-/// The totals that the candidate left: in the rows, or else in what was noticed if that counts.
+/// The totals that the candidate computed: in the rows, or else among the noticed values if `counts_noticed`.
 fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_noticed: bool) -> Vec<Pattern> {
     let in_rows = rows
         .iter()
@@ -716,7 +720,7 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
         total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
     };
-    // What a variable is given is an expression first.
+    // The value of a variable is noticed as an expression first.
     let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
     let mut noticed = watch.noticed.iter().filter_map(total_of);
     let Some(first) = noticed.next() else {
@@ -726,7 +730,7 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     vec![named.unwrap_or(first)]
 }
 
-/// The order that these numbers of all elements are in.
+/// The order of the chosen elements, if it contains each of them once.
 fn order_of(chosen: &[u32], count: u32) -> Option<Order> {
     let is_in = |order: &Order| {
         let number = |at: u32| match order {
@@ -738,7 +742,7 @@ fn order_of(chosen: &[u32], count: u32) -> Option<Order> {
     [Order::Ascending, Order::BitReversed].into_iter().find(is_in)
 }
 
-/// A place that holds all elements of another combined.
+/// The total that this place holds, if it combines all elements of another place.
 fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes: u32) -> Option<Pattern> {
     let is_total = |value: &Value| {
         let (operator, first, end) =

@@ -1,4 +1,4 @@
-//! Statements that have run, and what of them is known.
+//! Statements that have run, with their effects.
 
 use shaderlint_hlsl::{Span, Stmt};
 
@@ -8,9 +8,9 @@ use crate::facts::effects::Effects;
 #[derive(Clone, Copy)]
 pub(crate) struct Executed<'s> {
     pub statements: &'s [Stmt],
-    /// Of each of them.
+    /// One for each statement.
     pub effects: &'s [Effects],
-    /// `State::events` after each of them.
+    /// `State::events` after each statement.
     pub events: &'s [u32],
 }
 
@@ -20,7 +20,7 @@ impl Executed<'_> {
         spans.reduce(Span::to).unwrap_or_default()
     }
 
-    /// The first `count` of them, and the others.
+    /// The first `count` statements, and the rest.
     pub fn split_at(self, count: usize) -> Option<(Self, Self)> {
         let (statements, effects, events) = (
             self.statements.split_at_checked(count)?,

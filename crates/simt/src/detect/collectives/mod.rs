@@ -1,6 +1,6 @@
-//! Scans and reductions over memory that a group shares: statements that may be one are tried out
-//! ([`candidate_search`]), what is left while they run is watched ([`partial_results`]) and recognised ([`pattern`],
-//! [`classify`]), and what code in their place has to do is found ([`rewrite`], [`partial_result_taint`]).
+//! Scans and reductions over groupshared memory. [`candidate_search`] tries out statements that may be one,
+//! [`partial_results`] watches the values while they run, and [`pattern`] and [`classify`] recognise the
+//! result. [`rewrite`] and [`partial_result_taint`] determine what code in their place must do.
 
 pub(crate) mod atoms;
 pub(crate) mod candidate_search;

@@ -1,22 +1,24 @@
-//! What becomes of what a construct leaves: its result, and the partial results besides.
+//! Tracks how the kernel uses what a construct leaves: its result and its partial results.
 //!
-//! A result that reaches nothing is no reason to compute it another way: a total that is overwritten unread while a sweep
-//! down goes on from the partial results, or a scan that ends in one half of a double buffer while the other half is
-//! returned. Partial results are there for the total alone, mostly. Where they are more than that, each level of a pyramid
-//! or what a sweep down starts from, the total is a part of something else, which no sum takes the place of.
+//! A result that reaches no output is no reason to compute it another way. For example, a total is overwritten
+//! unread while a down-sweep goes on from the partial results, or a scan ends in one half of a double buffer
+//! while the kernel returns the other half. Partial results mostly serve the total alone. If they serve more,
+//! such as each level of a pyramid or the start of a down-sweep, the total is part of something larger that a
+//! plain sum cannot replace.
 //!
-//! So a kernel with a construct is run once more, in which what the construct leaves is replaced at its end by marked
-//! values, which stand for anything: one mark for the result, one for the partial results. Terms keep the marks of all they
-//! are made of in any way ([`crate::terms::taint::Facts::counters`]), and so do the guards of what is done under conditions
-//! on them. A mark in an *output* says that what bears it is used. Outputs are what is stored in a resource, where, and
-//! under which condition; what an entry point returns; and whatever is given to something that is not followed.
+//! So the kernel runs once more, and at the end of each construct the run replaces what the construct leaves by
+//! marked values, which stand for anything: one mark for the result, one for the partial results. A term keeps
+//! the marks of everything that it depends on ([`crate::terms::taint::Facts::counters`]), and so does the guard
+//! of an action under a condition. A mark in an *output* shows that the marked value is used. Outputs are: what
+//! is stored in a resource, where, and under which condition; what an entry point returns; and everything that
+//! code receives which the run does not follow.
 //!
-//! Partial results that are used withdraw a reduction; a result that is not used withdraws any construct. Both ask for uses
-//! that a run may see too many of, and never too few: values that a run forgets, as those of a read that races, are taken
-//! for used results ([`Machine::note_forgotten`]).
+//! Used partial results withdraw a reduction; an unused result withdraws any construct. Both over-approximate
+//! uses: values that a run forgets, such as those of a racing read, count as used results
+//! ([`Machine::note_forgotten`]).
 //!
-//! This withdraws findings and makes none. Where the run has to stop early, partial results that were not used so far may
-//! be used later and count as not used; a result that something still holds counts as used.
+//! This withdraws findings and never makes one. If the run stops early, partial results without a use so far
+//! count as unused, although they may be used later; a result that something still holds counts as used.
 
 use std::cell::Cell;
 
@@ -35,18 +37,18 @@ use crate::terms::source::{Mark, Source};
 use crate::terms::value::{Op, Value};
 use crate::waves::{LaneMap, Waves};
 
-/// As many as there are marks.
+/// The number of different marks.
 const MAX_MARKS: usize = 64;
 
-/// What is marked in a run, and what became of it.
+/// What a run marks, and which marks were used.
 #[derive(Default)]
 pub(crate) struct Marking {
     marked: Vec<Marked>,
-    /// The marks of results, by bit.
+    /// The marks of results, one bit each.
     results: u64,
-    /// The marks that the run came to put somewhere, by bit.
+    /// The marks that the run has placed, one bit each.
     placed: u64,
-    /// Those that something depends on, by bit.
+    /// The marks that something depends on, one bit each.
     used: Cell<u64>,
 }
 
@@ -63,8 +65,8 @@ impl Marking {
         self.marked.is_empty()
     }
 
-    /// Marks what the collective leaves; the marks of its partial results, with what else is in these arrays, and of its
-    /// result.
+    /// Marks what the collective leaves. Returns the mark of its partial results, together with the other
+    /// contents of these arrays, and the mark of its result.
     fn add(&mut self, found: &Collective, elements: Vec<(GlobalId, u32)>) -> [Option<Mark>; 2] {
         let Leftovers { last, parts, result } = &found.leftovers;
         let mut parts = parts.clone();
@@ -84,8 +86,8 @@ impl Marking {
     }
 }
 
-/// Leaves out the collectives whose results reach no output, and the reductions of which more is used than the total. Of a
-/// run in which bounds were taken for a number they are told with these.
+/// Removes the collectives whose results reach no output, and the reductions whose partial results are used. A
+/// collective found with assumed loop bounds is reported with these bounds.
 pub(crate) fn withdraw_unused(
     kernel: Kernel<'_>,
     terms: &mut Terms,
@@ -100,13 +102,13 @@ pub(crate) fn withdraw_unused(
     let mut marking = Marking::default();
     let mut marks: Vec<[Option<Mark>; 2]> = Vec::new();
     for found in collectives.iter() {
-        // What was found with bounds taken for a number was looked at with these.
+        // Only a run with the same assumed bounds can check what was found with them.
         let is_of_others = given.is_none() && !found.instances.is_empty();
         if is_of_others || marking.marked.len() + 2 > MAX_MARKS {
             marks.push([None; 2]);
             continue;
         }
-        // Who calls a function is not seen to expect one of its elements instead of the total.
+        // A caller outside may expect one of the function's elements instead of the total.
         let is_for_total = found.kind == Kind::Reduction && function.is_called_elsewhere;
         let arrays = found.arrays.iter().filter(|_| is_for_total);
         let elements = arrays.flat_map(|array| {
@@ -121,7 +123,7 @@ pub(crate) fn withdraw_unused(
         return;
     }
     match given {
-        // The bounds are atoms of these terms.
+        // The bounds are atoms of these terms, so the terms must stay.
         Some(bounds) => {
             terms.forget_assumptions();
             bounds.assume(terms);
@@ -152,7 +154,7 @@ pub(crate) fn withdraw_unused(
 }
 
 impl Machine<'_, Detectors> {
-    /// Something that is not followed depends on these values.
+    /// Code that is not followed depends on these values.
     pub fn note_leftovers<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
         if !self.observer.leftovers.is_empty() {
             let used = &self.observer.leftovers.used;
@@ -160,7 +162,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// The run takes these values for anything from here on, and sees no uses of them any more.
+    /// From here on the run treats these values as anything, and no longer sees their uses.
     pub fn note_forgotten<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
         if !self.observer.leftovers.is_empty() {
             let used = &self.observer.leftovers.used;
@@ -181,7 +183,7 @@ impl Machine<'_, Detectors> {
         marks.fold(0, |all, marks| all | marks)
     }
 
-    /// The marks that reach an output of the entry point, in a run that went to its end or had to stop.
+    /// The marks that reach an output of the entry point. `is_whole` is false if the run stopped early.
     fn used_marks(&self, function: &Function, is_whole: bool) -> u64 {
         let of_writes = self.marks(self.state.writes.iter().flat_map(Write::values));
         let mut used = self.observer.leftovers.used.get() | of_writes;
@@ -196,12 +198,12 @@ impl Machine<'_, Detectors> {
                 .filter_map(|parameter| locals.get(parameter.local.0 as usize));
             used |= self.marks_of(handed_out.flatten().chain(&self.state.frame.result));
         } else {
-            // Who called the function at hand may hold it.
+            // A caller of the current function may hold the result.
             let is_nested = self.state.frame.depth > 0;
             let held = locals.iter().chain(self.state.statics.values()).flatten();
             used_results |= if is_nested { u64::MAX } else { self.marks_of(held) };
             if has_results(function) || function.is_called_elsewhere {
-                // What it would leave at its end is not seen.
+                // The run did not see the outputs at the function's end.
                 used = u64::MAX;
             }
         }
@@ -209,21 +211,21 @@ impl Machine<'_, Detectors> {
             let arrays = self.state.shared.iter().filter(|array| is_seen(array.on_device));
             arrays.fold(0, |all, array| all | self.marks(array.cells()))
         };
-        // A window's cells are the resource's own.
+        // The cells of a window belong to a resource.
         used_results |= in_memory(&|on_device| on_device || !is_whole || function.is_called_elsewhere);
         if function.is_called_elsewhere && !has_results(function) {
-            // Of what it leaves, all is for who calls it.
+            // Everything that the function leaves is for its caller.
             used |= in_memory(&|_| true);
         }
         if !has_outputs && !has_results(function) {
-            // What it is for is not seen.
+            // The run does not see what the function is for.
             used_results = u64::MAX;
         }
         used | used_results & self.observer.leftovers.results
     }
 
-    /// After a statement: if a construct ends with it, what it leaves is anything from here on. It is made of what it was
-    /// made of, the results of other constructs among it.
+    /// Called after a statement. If a construct ends there, what it leaves may be anything from here on. The
+    /// new values still depend on what the old ones depended on, e.g. on the results of other constructs.
     pub fn mark_leftovers(&mut self, statement: &Stmt) {
         let function = self.state.frame.function;
         let marked = &self.observer.leftovers.marked;
@@ -266,7 +268,7 @@ impl Machine<'_, Detectors> {
     }
 }
 
-/// Whether an entry point hands something to who runs it.
+/// Whether an entry point returns something or has an output parameter.
 fn has_results(function: &Function) -> bool {
     let mut parameters = function.parameters.iter();
     function.returns != Type::Void || parameters.any(|parameter| parameter.direction != Direction::In)

@@ -1,4 +1,4 @@
-//! What is seen while a candidate runs: how far partial results grow, and what may be kept of them.
+//! Watches a running candidate: how far partial results grow, and which of them may be kept.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,45 +15,45 @@ use crate::terms::column::Column;
 use crate::terms::packed16::Half;
 use crate::terms::value::Value;
 
-/// Values that may hold results, with where they are and of which type.
+/// Values that may hold results, with their place and type.
 pub(crate) type Row<'r> = (Elements, Scalar, Cow<'r, [Value]>);
 
 pub(crate) struct Watch {
     pub depth: u32,
-    /// The loops around it in its function.
+    /// The number of loops around the candidate in its function.
     pub loops: usize,
-    /// How much had been stored in resources before.
+    /// The number of stores to resources before the candidate.
     pub writes_before: usize,
-    /// How much had happened before that another thread or the device could have had a part in.
+    /// The number of events before the candidate in which another thread or the device could take part.
     pub events_before: u32,
     /// The first of the candidate's atoms.
     pub first: u32,
     pub layouts: Layouts,
     /// Variables and the scalar types of their components.
     pub registers: Vec<(LocalId, Vec<Scalar>)>,
-    /// How many elements the largest partial results combine, growing.
+    /// The growing numbers of elements in the largest partial results.
     pub widths: Vec<u32>,
-    /// The same of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
+    /// The growing widths of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
     pub windows: Vec<u32>,
-    /// What variables were given that may be a total; variables of blocks inside the candidate, too.
+    /// Values given to variables that may be a total, also to variables of blocks inside the candidate.
     pub noticed: Vec<(Elements, Scalar, Value)>,
     /// The most elements that a partial result combined before there was a scan.
     pub before_scan: u32,
     pub barriers: u32,
     pub barrier_spans: Vec<Span>,
-    /// A barrier or fence among them, or besides, names device memory.
+    /// A barrier or fence ordered device memory.
     pub orders_device: bool,
     /// No groupshared access since the last barrier.
     pub settled: bool,
 }
 
 impl Machine<'_, Detectors> {
-    /// Ready to watch a candidate that touches arrays of these layouts and writes these variables.
+    /// A watch for a candidate that touches arrays of these layouts and writes these variables.
     pub fn watch(&self, layouts: &Layouts, written: &BTreeSet<LocalId>) -> Option<Watch> {
         let function = self.function()?;
         let registers = written.iter().filter_map(|id| {
             let layout = Layout::of(self.shader, &function.locals.get(id.0 as usize)?.ty, 0)?;
-            // Of an array every element is a component.
+            // In an array, every element is a component.
             let copies = self.state.frame.locals.get(id.0 as usize)?.len() / layout.width().max(1);
             (copies * layout.width() <= MAX_WIDTH).then(|| (*id, layout.scalars.repeat(copies)))
         });
@@ -76,7 +76,8 @@ impl Machine<'_, Detectors> {
         })
     }
 
-    /// The rows of values that may hold results: a component of an array's elements, a variable of all threads.
+    /// The rows of values that may hold results: one component of an array's elements, or a variable of all
+    /// threads.
     pub fn rows(&self, watch: &Watch) -> Vec<Row<'_>> {
         let mut rows = Vec::new();
         for array in &self.state.shared {
@@ -120,7 +121,7 @@ impl Machine<'_, Detectors> {
         rows
     }
 
-    /// The same, each value as the sum that one half of it is a half of.
+    /// The rows, with each value replaced by the sum of inputs whose half equals this half of the value.
     pub fn rows_in_half(&mut self, watch: &Watch, half: Half) -> Vec<(Elements, Scalar, Vec<Value>)> {
         let rows = self.rows(watch).into_iter();
         let of_words = rows.filter(|(_, scalar, _)| matches!(scalar, Scalar::Int | Scalar::Uint));
@@ -128,14 +129,14 @@ impl Machine<'_, Detectors> {
             .map(|(place, scalar, row)| (place, scalar, row.into_owned()))
             .collect();
         for value in rows.iter_mut().flat_map(|(.., row)| row) {
-            // No element and no identity: part of no scan.
+            // Neither an element nor an identity, so part of no scan.
             let none = Value::Known(1);
             *value = self.terms.sum_in_half(half, value).unwrap_or(none);
         }
         rows
     }
 
-    /// A variable is declared with a value, or combined with one: perhaps of the last partial results.
+    /// A variable is declared with a value or combined with one, perhaps the total of the last partial results.
     pub fn notice(&mut self, local: LocalId, value: &[Column]) {
         let variable = self
             .function()
@@ -150,7 +151,7 @@ impl Machine<'_, Detectors> {
         });
     }
 
-    /// A variable is given another value: what was noticed of it is no more.
+    /// A variable gets another value, so what was noticed for it is void.
     pub fn forget_noticed(&mut self, local: LocalId) {
         if let Some(watch) = self.observer.prober.watch.as_mut() {
             watch.noticed.retain(
@@ -159,8 +160,8 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// The same of an expression, which may go where no variable is: what is stored in a resource, say. In a loop it has
-    /// another value in each pass.
+    /// Notices the value of an expression, which may be used without a variable, e.g. in a store to a resource.
+    /// Skips loops inside the candidate, where the value differs by iteration.
     pub fn notice_expression(&mut self, expr: &Expr, value: &[Column]) {
         let loops = self.state.frame.loops.len();
         let watch = self.observer.prober.watch.as_ref();
@@ -193,7 +194,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Notes how far partial results have grown.
+    /// Records how far partial results have grown.
     pub fn observe_partial_results(&mut self) {
         let Some(mut watch) = self.observer.prober.watch.take() else {
             return;
@@ -233,14 +234,14 @@ impl Machine<'_, Detectors> {
     }
 }
 
-/// Rows as [`Machine::rows`] gives them.
+/// Rows in the form of [`Machine::rows`].
 pub(crate) fn borrowed(rows: &[(Elements, Scalar, Vec<Value>)]) -> Vec<Row<'_>> {
     let rows = rows.iter();
     rows.map(|(place, scalar, row)| (place.clone(), *scalar, Cow::from(row)))
         .collect()
 }
 
-/// Elements along the axis of the place that a row is of.
+/// The number of elements along the axis of the row's place.
 pub(crate) fn row_length(watch: &Watch, place: &Elements, row: &[Value]) -> u32 {
     let length = match place {
         Elements::Array { global, .. } => watch.layouts.array(*global).map(Layout::row_length),

@@ -1,28 +1,28 @@
-//! What a row of values holds, one an element: a scan, windows of partial results, a total.
+//! Patterns in a row of values, one per element: a scan, windows of partial results, a total.
 
 use crate::finding::Kind;
 use crate::terms::operator::Operator;
 use crate::terms::value::Value;
 
-/// A scan that some neighbouring values of a row make up.
+/// A scan in consecutive values of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
     pub kind: Kind,
-    /// Element i holds what is to its right instead of its left.
+    /// Element i combines the elements to its right instead of those to its left.
     pub reversed: bool,
     pub operator: Operator,
     /// The atom of the first element; the elements' atoms are consecutive.
     pub first: u32,
-    /// Number of elements, over all segments.
+    /// The number of elements, over all segments.
     pub count: u32,
-    /// Elements after which the scan starts anew; `count` where it does not.
+    /// The number of elements after which the scan starts anew; `count` if it never does.
     pub segment: u32,
-    /// Place of the first element in the row.
+    /// The index of the first element in the row.
     pub at: u32,
 }
 
 impl Scan {
-    /// What all its elements come to.
+    /// All its elements combined.
     pub fn total(&self) -> Value {
         Value::Run {
             operator: self.operator,
@@ -31,9 +31,8 @@ impl Scan {
         }
     }
 
-    /// The same sums with the identity before them, and without the last one: an exclusive scan whose total stands behind
-    /// it, where `self` is an inclusive one that begins one element further on. The row holds both; sweeps make the
-    /// exclusive one.
+    /// The exclusive scan whose total stands behind it, if `self` is an inclusive scan with the identity before
+    /// it. Such a row holds both; sweeps make the exclusive one.
     pub fn with_identity_before(self, row: &[Value]) -> Scan {
         let before = self.at.checked_sub(1);
         let is_identity = |at: u32| row.get(at as usize) == Some(&Value::Known(self.operator.identity()));
@@ -50,17 +49,16 @@ impl Scan {
     }
 }
 
-/// Elements that are scanned apart from the rest only by chance are fewer than this.
+/// A scan of fewer elements may be separate from the rest only by chance.
 pub(crate) const LEAST: u32 = 8;
 
-/// Elements of an array that are scanned apart from the rest on purpose where they are all it has: as many as the
-/// smallest wave has lanes.
+/// The least number of elements of a scan that covers all elements of an array: the lanes of the smallest wave.
 const LEAST_OF_ALL: u32 = 4;
 
-/// Elements that are scanned on purpose where others of the array are not: as many as most waves have lanes.
+/// The least number of elements of a scan that leaves out other elements of the array: the lanes of most waves.
 const WAVE: u32 = 32;
 
-/// A run of atoms: operator (`None` for a single atom), first, one past the last.
+/// A run of atoms: the operator (`None` for a single atom), the first atom, and one past the last.
 pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {
     match value {
         Value::Run { operator, start, end } => Some(((end - start > 1).then_some(*operator), *start, *end)),
@@ -68,9 +66,9 @@ pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {
     }
 }
 
-/// The scan of most elements in a row: of a multiple of `lanes`, or of the whole row; or of all elements along an array's
-/// axis, `length` of them, of which the row may have several. A part of a longer ladder may look like the scan of a few
-/// elements until it goes on: of these nothing else may be combined with others in the row.
+/// The scan with the most elements in a row: a multiple of `lanes`, the whole row, or all `length` elements
+/// along an array's axis, of which the row may have several. Part of a longer ladder may look like a scan of a
+/// few elements until the ladder goes on. So for a few elements, the row must combine no other elements.
 pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
     let mut scans: Vec<Scan> = Vec::new();
     let mut at = 0;
@@ -82,7 +80,7 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
         let found = found.into_iter().chain([backward(row, at)]).flatten();
         let longest = found.clone().map(|scan| scan.count).max();
         scans.extend(found);
-        // Where an exclusive scan begins an inclusive one may, one place further.
+        // Where an exclusive scan begins, an inclusive one may begin one element later.
         let is_known = row.get(at).is_some_and(|value| value.known().is_some());
         at += if is_known {
             1
@@ -110,7 +108,7 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
         }
     }
     let is_multiple = |scan: &Scan| scan.count.is_multiple_of(lanes);
-    // A part of a row may look like a scan in the midst of a ladder that is none yet.
+    // Part of a row may look like a scan in the middle of an unfinished ladder.
     let is_whole = |scan: &Scan| scan.count as usize == row.len() && scan.count >= LEAST;
     let is_all = |scan: &Scan| {
         scan.count == length
@@ -121,7 +119,7 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
                 .iter()
                 .all(|value| value.atom_count() <= 1 || is_of(value, scan))
     };
-    // So are a wave's elements or more, where nothing else is combined with others in the row.
+    // A scan of at least a wave's elements also counts, if the row combines no other elements.
     let is_alone = |scan: &Scan| {
         scan.count >= WAVE
             && scan.count.is_power_of_two()
@@ -137,12 +135,12 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
         .max_by_key(|scan| (is_multiple(scan), scan.count, std::cmp::Reverse(scan.at)))
 }
 
-/// Whether a partial result is made of a scan's elements alone.
+/// Whether a partial result combines only elements of this scan.
 fn is_of(value: &Value, scan: &Scan) -> bool {
     run(value).is_some_and(|(_, start, end)| scan.first <= start && end <= scan.first + scan.count)
 }
 
-/// The scan that begins at a place and combines from the left.
+/// The scan from the left that begins at `at`.
 fn forward(row: &[Value], at: usize, kind: Kind) -> Option<Scan> {
     let row = row.get(at..)?;
     let shift = u32::from(kind == Kind::ExclusiveScan);
@@ -177,7 +175,7 @@ fn forward(row: &[Value], at: usize, kind: Kind) -> Option<Scan> {
     })
 }
 
-/// The scan that begins at a place and combines from the right.
+/// The scan from the right that begins at `at`.
 fn backward(row: &[Value], at: usize) -> Option<Scan> {
     let row = row.get(at..)?;
     let (operator, start, end) = run(row.first()?)?;
@@ -206,8 +204,8 @@ fn backward(row: &[Value], at: usize) -> Option<Scan> {
     })
 }
 
-/// The row without the elements at its ends that stand alone, but for one at the start: windows that grow begin with one
-/// element, and what is beside them was not touched.
+/// The row without the single atoms at its ends, except the last one at the start. Growing windows begin with
+/// one element, and the cells beside them were not touched.
 pub(crate) fn between_untouched(row: &[Value]) -> &[Value] {
     let stands_alone = |value: &&Value| run(value).is_some_and(|(_, start, end)| end - start == 1);
     let before = row.iter().take_while(stands_alone).count();
@@ -216,7 +214,7 @@ pub(crate) fn between_untouched(row: &[Value]) -> &[Value] {
         .unwrap_or_default()
 }
 
-/// The width of the windows a row holds, if it holds windows of one width (cut off at the first element).
+/// The width of the windows in a row, if all have one width (cut off at the first element).
 pub(crate) fn window(row: &[Value]) -> Option<u32> {
     let count = u32::try_from(row.len()).ok()?;
     let (_, start, end) = run(row.last()?)?;
@@ -244,7 +242,7 @@ pub(crate) fn window(row: &[Value]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A row by its runs, `a..b`; a known word alone.
+    /// A row by its runs, `a..b`; a number is a known word.
     fn row(values: &[(u32, u32)]) -> Vec<Value> {
         let value = |&(start, end): &(u32, u32)| match end {
             0 => Value::Known(start),
@@ -257,7 +255,7 @@ mod tests {
         values.iter().map(value).collect()
     }
 
-    /// Kind (`I` or `E`, small if reversed), place, count, segment and first atom.
+    /// The kind (`I` or `E`, lower case if reversed), index, count, segment and first atom.
     fn shown(values: &[(u32, u32)], lanes: u32) -> String {
         scan(&row(values), lanes, values.len() as u32).map_or("none".to_owned(), |scan| {
             let kind = match (scan.kind, scan.reversed) {
@@ -291,7 +289,7 @@ mod tests {
             shown(&[(6, 9), (7, 9), (8, 9), (0, 0)], 4),
             "e at 0: 4 by 4 from 5"
         );
-        // Padding before or after an inclusive scan is no element.
+        // Padding before or after an inclusive scan is not an element.
         assert_eq!(
             shown(&[(0, 0), (5, 6), (5, 7), (5, 8), (5, 9)], 4),
             "I at 1: 4 by 4 from 5"
@@ -300,7 +298,7 @@ mod tests {
             shown(&[(5, 6), (5, 7), (5, 8), (5, 9), (0, 0)], 4),
             "I at 0: 4 by 4 from 5"
         );
-        // Another identity, or an element too few or out of place.
+        // The wrong identity, a missing element, or one out of place.
         assert_eq!(shown(&[(1, 0), (5, 6), (5, 7), (5, 8)], 4), "none");
         assert_eq!(shown(&[(5, 6), (5, 7), (5, 8)], 4), "none");
         assert_eq!(shown(&[(5, 6), (5, 7), (5, 9), (5, 8)], 4), "none");
@@ -318,7 +316,7 @@ mod tests {
         assert_eq!(shown(&few), Some((0, 4)));
         assert_eq!(shown(&[few, half].concat()), Some((0, 4)));
         assert_eq!(shown(&[half, few].concat()), Some((4, 4)));
-        // Others are being combined as well, or these are not all of a row's.
+        // Other elements are combined too, or these are not all elements of the row.
         assert_eq!(shown(&[few, other].concat()), None);
         assert_eq!(shown(&[&half[..2], &few[..], &half[2..]].concat()), None);
         assert_eq!(shown(&few[..3]), None);
@@ -331,7 +329,7 @@ mod tests {
             .collect();
         assert_eq!(shown(&segments, 32), "I at 0: 32 by 8 from 0");
         assert_eq!(shown(&segments[..24], 32), "I at 0: 24 by 8 from 0");
-        // The first rung of any ladder is no scan of pairs.
+        // The first rung of a ladder is not a scan of pairs.
         let pairs: Vec<(u32, u32)> = (0..16)
             .flat_map(|s| [(2 * s, 2 * s + 1), (2 * s, 2 * s + 2)])
             .collect();

@@ -1,5 +1,5 @@
-//! Several results of the same statements: those of a vector's components, and those of other elements or by another
-//! operator.
+//! Merges several results of the same statements: the components of a vector, and the results of other elements
+//! or operators.
 
 use shaderlint_hlsl::{FunctionId, Scalar, Shader, Type};
 
@@ -7,7 +7,7 @@ use crate::finding::{Beside, Elements, Kind};
 use crate::terms::operator::Operator;
 use crate::terms::value::Value;
 
-/// What the candidate left somewhere.
+/// A result of the candidate in one place.
 pub(crate) struct Pattern {
     pub kind: Kind,
     pub reversed: bool,
@@ -18,31 +18,31 @@ pub(crate) struct Pattern {
     pub segment: u32,
     pub input: Elements,
     pub output: Elements,
-    /// What all its elements come to.
+    /// All its elements combined.
     pub total: Value,
 }
 
 impl Pattern {
-    /// Whether this is what the other is, of the same elements.
+    /// Whether both are the same result of the same elements.
     pub fn is_result_of(&self, other: &Pattern) -> bool {
         (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
             && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
     }
 }
 
-/// What belongs to one of the patterns that statements leave.
+/// The results that belong to the main pattern.
 pub(crate) struct Several {
-    /// Components of an element, where all of them are combined alike.
+    /// The number of components of an element, if all of them are combined in the same way.
     pub vector: Option<u8>,
-    /// Other places of the same result.
+    /// Other places that hold the same result.
     pub also: Vec<Elements>,
-    /// The atoms that the elements are, of each component: the first and the end.
+    /// The atoms of the elements, for each component: the first and the end.
     pub ranges: Vec<(u32, u32)>,
     pub beside: Vec<Beside>,
 }
 
 impl Several {
-    /// Of `main` among `others`.
+    /// Merges `others` into the results of `main`.
     pub fn of(shader: &Shader, function: FunctionId, main: &Pattern, others: &[Pattern]) -> Several {
         let components = components(shader, function, main, others);
         let also = |of: &Pattern| {
@@ -55,7 +55,7 @@ impl Several {
         if !components.is_empty() {
             let of_components: Vec<Vec<Elements>> = components.iter().map(|of| also(of)).collect();
             for place in &mut own {
-                // A place that has one component of the result has all of them, or is none that a vector fits.
+                // A place with one component of the result either has all of them or cannot be given a vector.
                 let has_all = place.component() == Some(0)
                     && (1u8..)
                         .zip(&of_components)
@@ -96,7 +96,8 @@ impl Several {
     }
 }
 
-/// The patterns of the other components, where `main` is that of a vector's first one and all of them are alike.
+/// The patterns of the other components, if `main` is the first component of a vector and all components are
+/// alike.
 fn components<'p>(
     shader: &Shader,
     function: FunctionId,
@@ -125,7 +126,7 @@ fn components<'p>(
         .unwrap_or_default()
 }
 
-/// Components of the vectors that a place holds.
+/// The number of components of the vectors that a place holds.
 fn vector_width(shader: &Shader, function: FunctionId, place: &Elements) -> Option<u8> {
     let mut ty = match place {
         Elements::Array { global, .. } | Elements::Cell { global, .. } => {
@@ -146,8 +147,8 @@ fn vector_width(shader: &Shader, function: FunctionId, place: &Elements) -> Opti
     }
 }
 
-/// Whether two places are of different variables, or components. Two cells of one array may hold the ends of what was
-/// sorted.
+/// Whether two places belong to different variables or components. Two cells of one array may be the two ends
+/// of a sorted array.
 fn is_apart(a: &Elements, b: &Elements) -> bool {
     let home = |place: &Elements| match place {
         Elements::Array { global, .. } | Elements::Cell { global, .. } | Elements::Spread { global, .. } => {

@@ -1,4 +1,4 @@
-//! What code that takes a construct's place can use and has to leave.
+//! What code in a construct's place can use, and what it has to leave.
 
 use std::collections::BTreeSet;
 
@@ -18,19 +18,20 @@ use crate::finding::{Beside, Elements, LastStep, Left, Obstacle, Rewrite, StepEd
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 
-/// What a construct leaves.
+/// The results of a construct.
 pub(crate) struct Results<'r> {
     pub output: &'r Elements,
-    /// Other places of the same result.
+    /// Other places that hold the same result.
     pub also: Vec<Elements>,
     /// Further results.
     pub beside: &'r [Beside],
-    /// What all elements of a scan come to; `None` of a reduction.
+    /// All elements of a scan combined; `None` for a reduction.
     pub total: Option<&'r Value>,
 }
 
 impl Machine<'_, Detectors> {
-    /// What code in the place of the statements has to know. The statements of `last` have run since.
+    /// What code in the place of the statements needs to know. The statements with the effects `last` have run
+    /// since.
     pub fn rewrite(
         &mut self,
         watch: &Watch,
@@ -47,7 +48,7 @@ impl Machine<'_, Detectors> {
         let (effects, span) = (&Effects::of_all(ran.effects), ran.span());
         let mut written = Effects::of_all(last).written;
         written.extend(&effects.written);
-        // Scans are written anew for one result at a time.
+        // A scan is rewritten for one result at a time.
         let beside = if total.is_none() { beside } else { &[] };
         let stored = self.stored(watch, ran, effects, total)?;
         let function = self.function().ok_or(Obstacle::Unfollowed)?;
@@ -59,13 +60,13 @@ impl Machine<'_, Detectors> {
             let mut parameters = function.parameters.iter();
             parameters.any(|parameter| parameter.local == *local && parameter.direction != Direction::In)
         };
-        // What nobody reads any more need not be left, unless another build reads it.
+        // A variable need not be left if nothing reads it any more, except in another build.
         let is_read = |local: &LocalId| after.read.contains(local) || after.opaque || is_handed_out(local);
         let mut declared = effects.declared.iter();
         if let Some(local) = declared.find(|local| used_outside.contains(local)) {
             return Err(Obstacle::Declares(*local));
         }
-        // What a variable of the construct's own holds, nobody can be given.
+        // The new code cannot write to a variable that the construct itself declares.
         if let Elements::Register { local, .. } | Elements::OneRegister { local, .. } = output
             && effects.declared.contains(local)
         {
@@ -126,8 +127,8 @@ impl Machine<'_, Detectors> {
         })
     }
 
-    /// The expressions in scope at `span` that hold a thread's number in its group; or its place in its row, and the row.
-    /// None of them names a variable that is `written` meanwhile.
+    /// Expressions in scope at `span` that hold a thread's number in the group; or its place in a row, and the
+    /// row. None of them uses a variable in `written`, which the construct changes.
     fn lane_and_row(
         &mut self,
         function: &Function,
@@ -137,14 +138,15 @@ impl Machine<'_, Detectors> {
         let mut scope = Vec::new();
         scope.extend(function.parameters.iter().map(|parameter| parameter.local));
         in_scope(function.body.as_deref().unwrap_or_default(), span, &mut scope);
-        // A later declaration hides an earlier one of the same name.
+        // A later declaration shadows an earlier one of the same name.
         let visible = scope.iter().enumerate().filter(|(index, local)| {
             let name = |local: &LocalId| function.locals.get(local.0 as usize).map(|l| &l.name);
             !scope[index + 1..].iter().any(|later| name(later) == name(local))
         });
-        // What is written by the end of the run may have held something else before.
+        // The value at the end of the run need not be the one at the construct.
         let visible = visible.filter(|(_, local)| !written.contains(local));
-        // Another one may hold it in this run alone, as in the first pass of a loop.
+        // An unstable variable may hold the number only in this execution, as in the first iteration of a loop.
+        // Prefer stable ones.
         let stable = Stable::of(self.shader, function, &mut EffectsCache::default()).locals;
         let holding = |wanted: &dyn Fn(u32) -> u32| {
             let held = visible.clone().filter_map(|(_, local)| {
@@ -166,9 +168,9 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// What code in the place of a reduction's statements has to know if it ends before the step that comes to the total, which
-    /// stays where it is, and reads the total instead. Whether nothing else in the statements that stay reads partial
-    /// results is for the proof of the replacement to find out.
+    /// What code in the place of a reduction needs to know if it ends before the last step. That step stays
+    /// where it is and reads the total instead of computing it. The proof of the replacement checks that the
+    /// remaining statements read no other partial results.
     pub fn rewrite_before_last_step(
         &mut self,
         watch: &Watch,
@@ -195,7 +197,7 @@ impl Machine<'_, Detectors> {
             component,
             axis,
         };
-        // The variable that has to hold the total as well, and the edits of the last step.
+        // A variable that must hold the total as well, and the edits of the last step.
         let (also, changes) = match output {
             Elements::Cell { .. } if *output != cell => return None,
             Elements::Cell { .. } => {
@@ -227,7 +229,7 @@ impl Machine<'_, Detectors> {
         if changes.is_empty() {
             return None;
         }
-        // What other variables hold before the last step is not known any more.
+        // The values of other variables before the last step are no longer known.
         let (of_before, of_last) = (Effects::of_all(before.effects), Effects::of_all(last.effects));
         let mut shared = of_before.written.intersection(&of_last.written);
         let is_declared = |local: LocalId| of_last.declared.contains(&local);
@@ -256,8 +258,8 @@ impl Machine<'_, Detectors> {
         })
     }
 
-    /// The only loop or expression statement here, declarations aside, whose effects satisfy `writes`, looked for in nested blocks;
-    /// or the `if` that guards nothing else, or nothing but stores in one array.
+    /// The span of the only loop or expression statement, except declarations, whose effects satisfy `writes`;
+    /// searches nested blocks. Returns the whole `if` if it guards nothing else, or only stores to one array.
     fn only_writer(&mut self, statements: &[Stmt], writes: &dyn Fn(&Effects) -> bool) -> Option<Span> {
         let mut writers = statements.iter().filter(|statement| {
             let effects = self
@@ -299,9 +301,9 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// What under `span` gives places the total of the construct's elements: those in device memory, and variables in groupshared
-    /// memory. Other code can take the place of statements that change nothing else but the construct's arrays
-    /// and variables.
+    /// The statements within `span` that store the total of the construct's elements: in device memory, or in a
+    /// groupshared scalar. Fails unless the statements change nothing else but the construct's arrays and
+    /// variables, so that other code can take their place.
     fn stored(
         &self,
         watch: &Watch,
@@ -369,7 +371,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// The number that a variable has now in all threads, as HLSL text.
+    /// The number that a variable holds in all threads now, as HLSL text.
     fn value_left(&self, local: LocalId) -> Option<String> {
         let variable = self.function()?.locals.get(local.0 as usize)?;
         let Type::Scalar(scalar) = variable.ty else {
@@ -379,7 +381,7 @@ impl Machine<'_, Detectors> {
         literal(scalar, columns.first()?.uniform(self.all)?.known()?)
     }
 
-    /// How to write by this variable what each thread is to have, if it holds that.
+    /// HLSL text that reads each thread's `wanted` number from this variable, if it holds that.
     fn index_expression(&self, local: LocalId, wanted: &dyn Fn(u32) -> u32) -> Option<String> {
         let variable = self.function()?.locals.get(local.0 as usize)?;
         let columns = self.state.frame.locals.get(local.0 as usize)?;
@@ -430,7 +432,7 @@ impl Machine<'_, Detectors> {
     }
 }
 
-/// The outermost expressions under `span` that were seen to be the total.
+/// The outermost expressions within `span` that evaluated to the total.
 fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<StepEdit> {
     let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
     let noticed = watch.noticed.iter().filter(|(.., value)| value == total);
@@ -447,7 +449,7 @@ fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<StepEdit> 
         .collect()
 }
 
-/// The value that a variable is declared with in these statements or blocks of them.
+/// The initial value of this variable's declaration in these statements or nested blocks.
 fn initial_value(statements: &[Stmt], wanted: LocalId) -> Option<Span> {
     statements.iter().find_map(|statement| match &statement.kind {
         StmtKind::Declare { local, init } if *local == wanted => init.as_ref().map(|init| init.span),
@@ -457,7 +459,7 @@ fn initial_value(statements: &[Stmt], wanted: LocalId) -> Option<Span> {
     })
 }
 
-/// A word as HLSL text of its type.
+/// A word as an HLSL literal of this type.
 fn literal(scalar: Scalar, word: u32) -> Option<String> {
     match scalar {
         Scalar::Uint => Some(format!("{word}u")),

@@ -1,25 +1,27 @@
-//! Shuffle ladders: scans and reductions that the lanes of a wave make out of each other's registers.
+//! Shuffle ladders: scans and reductions that the lanes of a wave make from each other's registers.
 //!
-//! Where a statement reads other lanes by `WaveReadLaneAt`, the state is copied, every variable that differs by thread
-//! and holds more than places becomes a column of free atoms, and the statements from there on are run. If a variable
-//! then holds, in every wave, x0 ⊕ … ⊕ xi at the i-th active lane, the statements *are* a scan of these atoms, for every
-//! input, by the argument in [`crate::terms::value`]. What that rests on:
+//! Where a statement reads other lanes by `WaveReadLaneAt`, the machine copies the state. It replaces every
+//! variable that differs by thread and holds more than known numbers, the group's number and `cbuffer`
+//! members by a column of free atoms, and runs the statements from there on. If a variable then holds x0 ⊕ …
+//! ⊕ xi at the i-th active lane of every wave, the statements *are* a scan of these atoms, for every input,
+//! by the argument in [`crate::terms::value`]. The proof rests on these points:
 //!
-//! - *Which lanes take part is known.* All active lanes of a wave are here under one guard, so that all or none of them
-//!   are, and the statements leave none behind. Waves may have guards of their own: the statements touch no memory that
-//!   waves share and pass no barrier, so one wave is nothing to another.
-//! - *What is undefined is not known.* Reading a lane that is not active, or that the wave does not have, gives an atom
-//!   that nothing else is ([`Terms::fresh`](crate::terms::Terms::fresh)): a result with such an atom in it is no scan.
-//! - *Every wave size.* The kernel is run at each size that HLSL and its `[WaveSize]` allow, and only what is found in
-//!   all of these runs is said. A statement that is not reached at a size claims nothing there. Groups of more than one
-//!   row are run under each of the packings that [`crate::compare::wave_sensitivity`] knows; 1-D groups under the linear one.
-//! - *Every execution.* A statement may run again, in another pass or call: it is tried again whenever what it finds is
-//!   not what it found before, and what was found is kept only if it is found each time. Where a statement may run
-//!   unfollowed, nothing is said of it.
+//! - *The participating lanes are known.* All active lanes of a wave are here under one guard, so all or none
+//!   of them are, and no lane leaves within the statements. Waves may have different guards: the statements
+//!   touch no memory that waves share and pass no barrier, so waves do not affect each other.
+//! - *Undefined values are unknown.* A read of an inactive lane, or of a lane that the wave does not have,
+//!   gives a new atom ([`Terms::fresh`](crate::terms::Terms::fresh)). A result with such an atom is no scan.
+//! - *Every wave size.* The kernel runs at each size that HLSL and its `[WaveSize]` allow, and a ladder counts
+//!   only if all of these runs find it. A statement that is not reached at some size claims nothing for that
+//!   size. Groups of more than one row run under each of the packings that [`crate::compare::wave_sensitivity`]
+//!   knows; 1-D groups run under the linear one.
+//! - *Every execution.* A statement may run again, in another iteration or call. It is tried again whenever its
+//!   state differs from those tried before, and a ladder stays only if every trial finds it. A statement that
+//!   may run without being followed claims nothing.
 //!
-//! Whether `?:` evaluates an arm in lanes that do not select it depends on the language version, and with it which lanes
-//! are active in a read there. A ladder with such reads is proved for the versions before HLSL 2021, in which both arms
-//! are evaluated, and says so unless the unit is of one of these.
+//! Whether `?:` evaluates an arm in lanes that do not select it depends on the language version. So do the
+//! lanes that are active in a read there. A ladder with such reads is proved for the versions before HLSL 2021,
+//! which evaluate both arms. The finding says so unless the unit has one of these versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,9 +42,9 @@ use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
 use crate::waves::{Waves, maps};
 
-/// Statements tried as a ladder's first, per run.
+/// The number of statements to try as a ladder's first, per run.
 const MAX_STARTS: usize = 64;
-/// Different states that one statement is tried in.
+/// The number of different states in which one statement is tried.
 const MAX_STATES: usize = 16;
 /// What a run for ladders keeps.
 #[derive(Default)]
@@ -54,19 +56,19 @@ pub(crate) struct Ladders {
     trial: Option<Trial>,
 }
 
-/// The trial that is going on.
+/// The trial in progress.
 #[derive(Default)]
 struct Trial {
-    /// The statement at hand, from 1.
+    /// The number of the current statement, from 1.
     number: usize,
-    /// Statements with reads that were run as part of one, with its number.
+    /// Statements with reads that ran within the trial, each with the number of its statement.
     inside: BTreeSet<(usize, Key)>,
     reads: u32,
-    /// A read in an arm of `?:` that not all lanes select.
+    /// An arm of `?:` that not all lanes select contains a read.
     in_arm: bool,
 }
 
-/// A statement that reads other lanes, and what was found from it on.
+/// A statement that reads other lanes, and the results of trying it.
 #[derive(Default)]
 struct Start {
     states: Vec<Entry>,
@@ -76,7 +78,7 @@ struct Start {
     failed: bool,
 }
 
-/// What the statements of a trial find, but for what becomes atoms.
+/// The state that the statements of a trial depend on, apart from values that become atoms.
 #[derive(PartialEq)]
 struct Entry {
     active: Mask,
@@ -88,13 +90,13 @@ struct Entry {
 /// A component of a variable at the start.
 #[derive(PartialEq)]
 enum Holding {
-    /// By active thread.
+    /// By active thread: the known values.
     Known(Vec<Value>),
-    /// Free atoms: the number of the block.
+    /// The number of the block of free atoms.
     Free(usize),
 }
 
-/// What holds after so many statements.
+/// A result that holds after `number` statements.
 #[derive(Clone)]
 struct Found {
     number: usize,
@@ -105,13 +107,14 @@ struct Found {
     in_arm: bool,
 }
 
-/// What the runs of an entry point came to.
+/// The combined results of all runs of an entry point.
 #[derive(Default)]
 struct Runs {
-    /// By statement: what was found in all runs in which it was reached, their numbers, and their wave sizes.
+    /// By statement: the results that all runs which reached it agree on, the numbers of these runs, and their
+    /// wave sizes.
     starts: BTreeMap<Key, (Start, BTreeSet<usize>, BTreeSet<u32>)>,
     missed: Missed,
-    /// Those that did not come to their end.
+    /// The numbers of the runs that stopped early.
     stopped: Vec<usize>,
 }
 
@@ -123,7 +126,7 @@ pub(crate) fn of_entry(kernel: Kernel<'_>) -> Vec<WaveLadder> {
     };
     let sizes = kernel.wave_sizes();
     let maps = maps(group).iter();
-    // `[WaveSize(32, 4)]` allows none.
+    // `[WaveSize(32, 4)]` allows no size.
     let Some(least_lanes) = sizes.clone().next().map(least_lanes) else {
         return Vec::new();
     };
@@ -131,7 +134,7 @@ pub(crate) fn of_entry(kernel: Kernel<'_>) -> Vec<WaveLadder> {
     let mut budget = BUDGET;
     let mut runs = Runs::default();
     let mut terms = Terms::default();
-    // A map may make the same waves as another one.
+    // Two maps may make the same waves.
     let mut seen: Vec<Waves> = Vec::new();
     for (number, (map, size)) in maps
         .flat_map(|map| sizes.clone().map(move |size| (map, size)))
@@ -182,15 +185,15 @@ impl Runs {
         }
     }
 
-    /// Whether nothing was found from the statement on, so that nothing can be that holds in all runs.
+    /// Whether trying this statement can no longer give a result that holds in all runs.
     fn is_fruitless(&self, key: Key) -> bool {
         let start = self.starts.get(&key);
         start.is_some_and(|(start, ..)| start.failed || start.results.is_empty())
     }
 
-    /// Whether the statement may have run unseen: where it was not followed, or after a run had stopped. Once reached, a
-    /// statement of the entry point runs again only in a loop around it, and those that were left half-way are among
-    /// what was missed; other functions may be called again.
+    /// Whether the statement may have run unseen: where it was not followed, or after a run stopped. A
+    /// statement of the entry point, once reached, runs again only in a loop around it, and loops that were
+    /// left half-way count as missed. Other functions may be called again.
     fn is_lost(&self, key: Key, entry: FunctionId) -> bool {
         let reached = self.starts.get(&key).map(|(_, runs, _)| runs);
         let is_reached = |run: &usize| reached.is_some_and(|runs| runs.contains(run));
@@ -203,7 +206,7 @@ impl Runs {
         let best: BTreeMap<Key, Found> = followed
             .filter_map(|(key, (start, ..))| Some((*key, start.best()?)))
             .collect();
-        // Of two ladders one of which contains the other the inner one is wanted.
+        // The inner one of two nested ladders is wanted.
         let is_innermost = |key: &Key, found: &Found| {
             let inside = self.starts.get(key).map(|(start, ..)| &start.inside);
             let mut inside = inside.into_iter().flatten();
@@ -241,7 +244,7 @@ impl Runs {
 }
 
 impl Start {
-    /// Leaves what was found here and there.
+    /// Keeps only the results that both share.
     fn keep_common(&mut self, others: &[Found]) {
         self.results.retain_mut(|found| {
             let same = |other: &&Found| (other.number, &other.result) == (found.number, &found.result);
@@ -254,7 +257,8 @@ impl Start {
         });
     }
 
-    /// What to say: the first that holds, or what it becomes. A scan is more than the total it contains.
+    /// The result to report: the first one, or the larger one that it grows into. A scan is more than the total
+    /// that it contains.
     fn best(&self) -> Option<Found> {
         let mut best: Option<&Found> = None;
         for found in self.results.iter().filter(|_| !self.failed) {
@@ -272,7 +276,7 @@ impl Start {
 }
 
 impl<'a> Machine<'a, Detectors> {
-    /// About to run the statement at `index` of a block: tries it as a ladder's first.
+    /// Called before the statement at `index` of a block: tries it as a ladder's first.
     pub fn try_ladder(&mut self, statements: &'a [Stmt], index: usize) {
         let Some(first) = statements.get(index) else {
             return;
@@ -297,7 +301,7 @@ impl<'a> Machine<'a, Detectors> {
         }
     }
 
-    /// A read of other lanes is evaluated.
+    /// Called when a read of other lanes is evaluated.
     pub fn note_lane_read(&mut self, in_arm: bool) {
         if let Some(trial) = self
             .observer
@@ -317,8 +321,8 @@ impl<'a> Machine<'a, Detectors> {
             .is_some_and(|ladders| ladders.trial.is_some())
     }
 
-    /// `?:` with reads of other lanes in its arms. In a trial both arms are evaluated, as before HLSL 2021; elsewhere, and
-    /// where the unit is known to be of a later version, the result is not known.
+    /// `?:` with reads of other lanes in its arms. A trial evaluates both arms, as HLSL does before 2021.
+    /// Outside a trial, and in a unit of a later version, the result is unknown.
     pub fn reads_in_arms(&mut self, condition: &[Column], a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let active = self.state.active;
         let is_uniform = condition
@@ -358,7 +362,7 @@ impl<'a> Machine<'a, Detectors> {
         }
     }
 
-    /// Whether it is known which lanes are here: of each wave all that are active, or none.
+    /// Whether the active lanes are known: in each wave, all of them are here or none.
     fn can_try(&self) -> bool {
         let state = &self.state;
         let has_one_guard = |wave: &Vec<usize>| {
@@ -372,7 +376,7 @@ impl<'a> Machine<'a, Detectors> {
             && self.active_waves().iter().all(has_one_guard)
     }
 
-    /// By wave with any: its active threads, ascending by lane.
+    /// For each wave with active threads: these threads, ascending by lane.
     fn active_waves(&self) -> Vec<Vec<usize>> {
         let active = self.state.active;
         let waves = self.waves.members.iter().map(|wave| {
@@ -427,7 +431,7 @@ impl<'a> Machine<'a, Detectors> {
         start.inside.extend(trial.unwrap_or_default().inside);
     }
 
-    /// What the statements find, and the variables that become atoms, by block.
+    /// The state at the start of a trial, and the variables that become atoms, by block.
     fn entry(&self, all: &Effects) -> (Entry, Vec<Elements>) {
         let active = self.state.active;
         let mut homes: Vec<Elements> = Vec::new();
@@ -448,7 +452,8 @@ impl<'a> Machine<'a, Detectors> {
                     holdings.push(Holding::Known(values));
                     continue;
                 }
-                // Two variables that hold the same get the same atoms: that only uses that they are equal here.
+                // Two variables with the same values get the same atoms: this only uses that they are equal
+                // here.
                 let block = blocks
                     .iter()
                     .position(|known| *known == values)
@@ -528,7 +533,7 @@ impl<'a> Machine<'a, Detectors> {
             if let StmtKind::Declare { local, .. } = &statement.kind {
                 declared.insert(*local);
             }
-            // What a block declares is gone after it.
+            // A block's own declarations are gone after it.
             let is_there = |local: &&LocalId| !so_far.declared.contains(local) || declared.contains(local);
             let written: Vec<LocalId> = so_far.written.iter().filter(is_there).copied().collect();
             let Some(result) = self.pattern(&written, lanes) else {
@@ -551,7 +556,7 @@ impl<'a> Machine<'a, Detectors> {
         results
     }
 
-    /// What one of the variables holds in every wave.
+    /// The scan or total that one of the variables holds in every wave.
     fn pattern(&self, written: &[LocalId], lanes: &Lanes) -> Option<Pattern> {
         let function = self.function()?;
         let mut columns: Vec<(Elements, Scalar, &Column)> = Vec::new();
@@ -572,7 +577,7 @@ impl<'a> Machine<'a, Detectors> {
             columns.find_map(|(place, scalar, column)| lanes.holds(place, *scalar, column, totals))
         };
         let found = held(false).or_else(|| held(true))?;
-        // Something was chosen by comparing elements, and is kept beside the least or greatest.
+        // A choice by comparison, kept beside the least or greatest.
         let is_choice = |value: &Value| matches!(self.terms.single(value), Some(Term::Apply(Op::Select, _)));
         let mut values = columns
             .iter()
@@ -581,8 +586,8 @@ impl<'a> Machine<'a, Detectors> {
     }
 }
 
-/// Lanes that some wave of this size has at least where it has a ladder: of fewer the total may be meant for something
-/// else, such as for one quad of many.
+/// The number of lanes that some wave of this size must have for a ladder. A total of fewer lanes may serve
+/// something else, such as one quad of many.
 fn least_lanes(size: u32) -> u32 {
     pattern::LEAST.min(size)
 }

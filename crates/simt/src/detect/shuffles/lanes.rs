@@ -1,4 +1,4 @@
-//! What the lanes of every wave hold: a scan of what they began with, or a total.
+//! Recognises a scan or total of the lanes' initial values, in every wave.
 
 use shaderlint_hlsl::{LocalId, Scalar};
 
@@ -8,7 +8,7 @@ use crate::terms::column::Column;
 use crate::terms::operator::Operator;
 use crate::terms::value::Value;
 
-/// A variable of the lanes holds this, in every wave.
+/// A variable of the lanes holds this in every wave.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Pattern {
     pub kind: Kind,
@@ -20,17 +20,17 @@ pub(crate) struct Pattern {
     pub holders: Holders,
 }
 
-/// The free atoms: a block for each component, in it the active lanes of one wave after the other.
+/// The free atoms: one block per component, with the active lanes of one wave after the other.
 pub(crate) struct Lanes {
     pub first: u32,
-    /// By block.
+    /// By block: the place that its atoms stand for.
     pub homes: Vec<Elements>,
     /// By wave: its active threads, ascending by lane.
     pub waves: Vec<Vec<usize>>,
     pub threads: usize,
 }
 
-/// What lanes may end with.
+/// A form in which lanes may hold the result.
 #[derive(Clone, Copy)]
 struct Form {
     kind: Kind,
@@ -39,7 +39,7 @@ struct Form {
 }
 
 impl Lanes {
-    /// What a column is of one of the blocks.
+    /// The scan or total of one block that a column holds, if any.
     pub fn holds(&self, place: &Elements, scalar: Scalar, column: &Column, totals: bool) -> Option<Pattern> {
         let mut values = self.waves.iter().flatten().map(|thread| column.at(*thread));
         let operator = values.find_map(|value| pattern::run(value)?.0)?;
@@ -121,7 +121,7 @@ impl Lanes {
     }
 }
 
-/// A component of a variable that has so many.
+/// Component `component` of a variable with `count` components.
 pub(crate) fn register(local: LocalId, component: usize, count: usize) -> Elements {
     Elements::Register {
         local,

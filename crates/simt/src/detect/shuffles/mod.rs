@@ -1,4 +1,4 @@
-//! Scans and reductions that the lanes of a wave make out of each other's registers.
+//! Scans and reductions that the lanes of a wave make from each other's registers.
 
 pub(crate) mod ladders;
 pub(crate) mod lanes;

@@ -1,4 +1,5 @@
-//! Where a ladder of lane reads may begin, read off the text: most kernels that read other lanes have no such place.
+//! Finds where a ladder of lane reads may begin, by the text alone. Most kernels that read other lanes have no
+//! such place.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +8,21 @@ use shaderlint_hlsl::{FunctionId, Shader, Span, Stmt, StmtKind, statements};
 use crate::detect::coverage::{body_of, reached};
 use crate::facts::effects::{Effects, EffectsCache};
 
-/// Statements of one block that a ladder has at most.
+/// The maximum number of statements of a ladder.
 const MAX_STATEMENTS: usize = 128;
-/// Statements between two reads, or after the last one, that may be part of a ladder.
+/// The maximum number of statements between two reads of a ladder, or after the last one.
 const MAX_BETWEEN: usize = 2;
 
-/// A statement, by its function and place.
+/// A statement, by its function and span.
 pub(crate) type Key = (FunctionId, Span);
 
-/// The statements from which on lanes may combine what `least` of them hold, in all functions that `entry` may run.
+/// The statements from which on lanes may combine the elements of `least` lanes, in all functions that `entry`
+/// may run.
 ///
-/// Before a ladder each lane has values made of its own element at most, and of none that another lane has. A read takes
-/// over what one other lane has by then: of how many elements a lane's values are made at most doubles with each. So
-/// `reads` of them gather 2^`reads` elements; an exclusive scan gathers all but one. Reads in the arms of a branch, or
-/// behind a `?:`, are counted as if each lane took all of them.
+/// Before a ladder, each lane's values derive from at most its own element. A read takes over what one other
+/// lane has by then, so each read at most doubles the number of elements in a lane's values. So `reads` reads
+/// gather at most 2^`reads` elements; an exclusive scan needs all but one. Reads in the arms of a branch or of
+/// `?:` count as if every lane made them all.
 pub(crate) fn starts(
     shader: &Shader,
     effects: &mut EffectsCache,
@@ -44,7 +46,7 @@ pub(crate) fn starts(
     starts
 }
 
-/// The lists of statements that the machine runs as blocks.
+/// The statement lists that the machine runs as blocks.
 fn blocks(body: &[Stmt]) -> impl Iterator<Item = &[Stmt]> {
     let inner = statements(body).flat_map(|statement| {
         let (lists, cases): ([&[Stmt]; 2], _) = match &statement.kind {
@@ -62,7 +64,7 @@ fn blocks(body: &[Stmt]) -> impl Iterator<Item = &[Stmt]> {
     std::iter::once(body).chain(inner)
 }
 
-/// The effects of the first statements, as many as may be a ladder.
+/// The effects of the leading statements that may belong to a ladder.
 pub(crate) fn effects_of_ladder(
     shader: &Shader,
     effects: &mut EffectsCache,
@@ -81,8 +83,8 @@ pub(crate) fn effects_of_ladder(
     of_ladder
 }
 
-/// Whether statements only compute on variables, all active lanes to their end; and no intrinsic already combines what
-/// the lanes hold.
+/// Whether a statement only computes on variables, keeps all active lanes to its end, and contains no intrinsic
+/// that already combines lanes.
 fn can_be_of_ladder(effects: &Effects) -> bool {
     !(effects.leaves || effects.jumps || effects.opaque || effects.barrier || effects.combines_lanes)
         && !(effects.touches_shared() || effects.handle_written || effects.atomic)
