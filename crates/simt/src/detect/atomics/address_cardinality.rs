@@ -1,4 +1,4 @@
-//! How many different addresses an atomic may go to, where the term of the address tells.
+//! The number of different addresses of an atomic, where the address's term determines it.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ use crate::terms::sample::Sample;
 use crate::terms::value::{Op, Sum, Value};
 use crate::terms::{Term, Terms};
 
-/// As many as a wave of the most common size has lanes: with more, few lanes of a wave meet.
+/// The lanes of a wave of the most common size: with more addresses, few lanes of a wave share one.
 const MAX_BINS: usize = 32;
-/// Where the addresses are known, threads of a wave of this size must meet.
+/// Where the addresses are known, threads of a wave of this size must share some.
 const WAVE: usize = 32;
 const MAX_DEPTH: u32 = 64;
-/// Inputs for which it is asked whether lanes meet.
+/// The number of inputs on which to check whether lanes share an address.
 const SAMPLES: u64 = 8;
 
 type Bins = BTreeSet<u32>;
 
-/// The number of cells that the active threads' atomics may go to, if these are few and shared by at least two threads
-/// each on average. `cells` is the number of elements there are in groupshared memory.
+/// The number of cells that the active threads' atomics may access, if it is small and at least two threads per
+/// cell share it on average. `cells` is the number of elements of the groupshared array.
 pub(crate) fn few(machine: &Machine<'_, Detectors>, address: &[Column], cells: Option<u32>) -> Option<u32> {
     let active = machine.state.active;
     let mut varying = address.iter().filter(|column| column.uniform(active).is_none());
@@ -47,7 +47,7 @@ pub(crate) fn few(machine: &Machine<'_, Detectors>, address: &[Column], cells: O
             }
             Some(bins.len())
         };
-        // Addresses in a row, wherever it begins, are shared by nobody.
+        // No two threads share an address if the addresses are consecutive, wherever they begin.
         let wave = &threads[..threads.len().min(WAVE)];
         let meet = |seed: u64| {
             let mut sample = Sample::new(machine.terms, seed);
@@ -71,7 +71,7 @@ pub(crate) fn few(machine: &Machine<'_, Detectors>, address: &[Column], cells: O
 }
 
 impl Terms {
-    /// All that a value may be, if it is certain to be one of a few.
+    /// All words that a value may be, if they are certainly few.
     fn bins(&self, value: &Value, depth: u32) -> Option<Bins> {
         let depth = depth.checked_sub(1)?;
         let bins = match value {
@@ -105,7 +105,7 @@ impl Terms {
                 }
                 Some(bins)
             }
-            // A mask: any of its subsets.
+            // The result of a mask is any subset of its bits.
             Operator::And if constant.count_ones() <= MAX_BINS.ilog2() => {
                 let mut bins = Bins::from([0]);
                 for bit in (0..32).map(|bit| 1 << bit).filter(|bit| constant & bit != 0) {
@@ -115,7 +115,7 @@ impl Terms {
                 Some(bins)
             }
             Operator::MinUint if (constant as usize) < MAX_BINS => Some((0..=constant).collect()),
-            // `clamp`: the least is below the greatest, and neither is negative.
+            // `clamp`: the lower bound is below the upper one, and neither is negative.
             Operator::MinInt if (constant as usize) < MAX_BINS => match sum.parts.as_slice() {
                 [part] if part.end - part.start == 1 && self.least(part.start, depth)? >= 0 => {
                     Some((0..=constant).collect())
@@ -126,7 +126,7 @@ impl Terms {
         }
     }
 
-    /// The least that an atom is as an `int`.
+    /// The lower bound of an atom as an `int`.
     fn least(&self, atom: u32, depth: u32) -> Option<i32> {
         if let Term::Apply(Op::Same, arguments) = self.term(atom)? {
             return match arguments {
@@ -143,7 +143,8 @@ impl Terms {
             return None;
         };
         match (op, arguments) {
-            // The element of an array: where the array starts, the index, its size and that of what comes before.
+            // The offset of an array element: the array's base, the index, the element size, and the offset
+            // within the element.
             (Op::Offset, [base, index, Value::Known(size), Value::Known(start), _]) => {
                 let bases = self.bins(base, depth)?;
                 let offsets: Bins = self

@@ -1,26 +1,29 @@
-//! Where one thread could make an atomic for all active threads of its wave, in place.
+//! Where one thread can make an atomic for all active threads of its wave, in place.
 //!
 //! # Why that is right
 //!
-//! "Concurrent atomics … are serialized in an undefined order" (D3D11.3 functional spec, 7.14.2). So the threads of a
-//! wave that are at one statement may make their atomics there right after each other, in the order of their lanes, and
-//! this is what one atomic does that adds what they all add: the first of them finds what it finds, each of the others
-//! that and what the lanes before it add (`WavePrefixSum`; "active lanes with smaller index", learn.microsoft.com), and
-//! the cell is left as they would leave it. [`crate::detect::atomics::refinement`] proves that of the very text that is to stand there.
+//! "Concurrent atomics … are serialized in an undefined order" (D3D11.3 functional spec, 7.14.2). So the
+//! threads of a wave at one statement may make their atomics directly after each other, in the order of their
+//! lanes. One atomic that adds the sum of their amounts has the same effect. The first thread gets the value
+//! that this atomic finds; each other thread gets that value plus the amounts of the lanes before it
+//! (`WavePrefixSum`; "active lanes with smaller index", learn.microsoft.com). The cell ends with the same
+//! value. [`crate::detect::atomics::refinement`] proves this for the exact text of the replacement.
 //!
-//! Which lanes take part is what the wave intrinsics tell at run time: those that are active, in a branch those that
-//! took it. For the rest the following has to be shown, and is shown here:
+//! The wave intrinsics determine at run time which lanes take part: the active ones, which in a branch are
+//! those that took it. The other conditions are checked here:
 //!
-//! - *All active threads mean the same cell.* The claim says so of each step ([`crate::detect::atomics::contention`]), if every call and pass
-//!   that gets there was looked at. Threads that have drifted apart in a loop are in different passes: there, and where
-//!   the function is called from within a loop, the place must not hang on anything that changes from pass to pass.
-//! - *The place may be named once instead of by each thread.* Nothing in it has effects, or reads memory that changes.
-//! - *Nobody can tell when the atomic is made.* Where the old value is handed out (`WaveReadLaneFirst`), no thread goes
-//!   on before the atomic is made, and every run of the new code is one that the old code could have had. Where nobody
-//!   asks for it, threads may go on before their first lane has made the atomic. Then the group's barriers must be the
-//!   only thing by which they could know of it: the cell is touched in no other way than by atomics that commute with
-//!   this one and hand out nothing, or, if it is groupshared, by plain accesses, which without a barrier would be
-//!   races; and there is no fence by which a thread could tell that its own is made.
+//! - *All active threads use the same cell.* The claim states this for each step
+//!   ([`crate::detect::atomics::contention`]), if the run looked at every call and iteration that gets there.
+//!   Threads that have drifted apart in a loop are in different iterations. So inside a loop, and in a function
+//!   that a loop calls, the place must not depend on anything that changes between iterations.
+//! - *The place may be evaluated once instead of by each thread.* Nothing in it has effects or reads memory
+//!   that changes.
+//! - *No thread can observe when the atomic is made.* If the old value is handed out (`WaveReadLaneFirst`), no
+//!   thread goes on before the atomic is made, and every run of the new code is a possible run of the old code.
+//!   If nothing uses the old value, threads may go on before their first lane has made the atomic. Then they
+//!   must have no way to observe it but the group's barriers. So only atomics that commute with this one and
+//!   return nothing may access the cell, or, if it is groupshared, also plain accesses, which without a barrier
+//!   would be races. And there must be no fence by which a thread could rely on its own atomic being done.
 
 use std::collections::BTreeSet;
 
@@ -36,14 +39,14 @@ use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::Kernel;
 use crate::finding::{Cells, Claim, Found, NotCombined, Parts};
 
-/// An atomic's call, taken apart.
+/// The parts of an atomic's call.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     name: &'a str,
     object: Option<&'a Expr>,
-    /// The cell, or of a method its address.
+    /// The cell; for a method, its address.
     place: &'a Expr,
-    /// The amount, and where the old value goes.
+    /// The amount, and the target of the old value.
     operands: &'a [Expr],
 }
 
@@ -69,7 +72,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Where the old value goes, if that is asked for.
+    /// The target of the old value, if the call has one.
     fn old(&self) -> Option<&'a Expr> {
         let before = match self.name {
             name if name.contains("CompareStore") => return None,
@@ -79,7 +82,7 @@ impl<'a> Call<'a> {
         self.operands.get(before)
     }
 
-    /// What the cell is, or is in.
+    /// The global that the cell belongs to.
     fn root(&self) -> Option<GlobalId> {
         let mut expr = self.object.unwrap_or(self.place);
         loop {
@@ -94,7 +97,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// [`Claim::is_old_value_read`]; of an atomic that is no statement by itself that is not asked, and it counts as unread.
+/// [`Claim::is_old_value_read`]. An atomic that is not a statement of its own is not checked, and counts as
+/// unread.
 pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
     let function = shader.functions.get(claim.function.0 as usize);
     let atomic = function.and_then(|function| {
@@ -107,7 +111,7 @@ pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
     atomic.is_some_and(|(function, old)| never_read(function, old).is_none())
 }
 
-/// The parts of a claim's call, if one thread could make it for its wave.
+/// The parts of a claim's call, if one thread can make it for its wave.
 pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombined> {
     let shader = kernel.shader;
     if claim.cells == Cells::One && claim.found == Found::Otherwise {
@@ -131,7 +135,7 @@ pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombi
     }
     let operator = combining(call.name, cell).ok_or(NotCombined::Operator)?;
     let given = match &amount.kind {
-        // One that nobody wrote.
+        // An implicit cast.
         ExprKind::Cast(inner) if inner.span == amount.span => inner,
         _ => amount,
     };
@@ -182,10 +186,10 @@ pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombi
     })
 }
 
-/// Functions that call each other to give a resource.
+/// The maximum depth of nested calls that return a resource.
 const MAX_CALLS: u32 = 4;
 
-/// Those that combine an operand with the cell.
+/// The atomics that combine an operand with the cell.
 const ATOMICS: [&str; 4] = [
     "InterlockedAdd",
     "InterlockedAnd",
@@ -193,7 +197,7 @@ const ATOMICS: [&str; 4] = [
     "InterlockedXor",
 ];
 
-/// The argument of a call that an expression is, with the parentheses around it: a macro may have put them there.
+/// The span of a call's argument, with the parentheses around it, which a macro may have added.
 fn in_parentheses(text: &[u8], mut span: Span) -> Span {
     loop {
         let before = text
@@ -216,8 +220,8 @@ fn is_word(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(Scalar::Int | Scalar::Uint))
 }
 
-/// The statement that is the claim's call and nothing else, with the loops and switches around it. What stands in a
-/// loop's head is no statement that another one could take the place of.
+/// The statement that consists of the claim's call, with the loops and switches around it. A call in a loop's
+/// head is no such statement: no other one can replace it.
 pub(crate) fn statement_at<'a>(
     statements: &'a [Stmt],
     claim: &Claim,
@@ -246,7 +250,7 @@ pub(crate) fn statement_at<'a>(
     }
 }
 
-/// The variables that are assigned to as a whole.
+/// The variables that are assigned as a whole.
 fn assigned(statement: &Stmt) -> impl Iterator<Item = LocalId> {
     let body = std::slice::from_ref(statement);
     let targets = expressions(body).filter_map(|expr| match &expr.kind {
@@ -259,7 +263,7 @@ fn assigned(statement: &Stmt) -> impl Iterator<Item = LocalId> {
     })
 }
 
-/// The block that a statement stands in, if it is the only one there.
+/// The block that contains only this statement, if there is one.
 pub(crate) fn block_of<'a>(body: &'a [Stmt], statement: &Stmt) -> Option<&'a Stmt> {
     let mut blocks = shaderlint_hlsl::statements(body);
     blocks.find(|block| match &block.kind {
@@ -268,14 +272,14 @@ pub(crate) fn block_of<'a>(body: &'a [Stmt], statement: &Stmt) -> Option<&'a Stm
     })
 }
 
-/// What an expression may name and still mean the same for all threads of a wave that are there, and for each of them
-/// as often as it is evaluated.
+/// Decides whether an expression has the same value for all active threads of a wave, however often each of
+/// them evaluates it.
 struct Scope<'a> {
     shader: &'a Shader,
     function: Option<&'a Function>,
-    /// Variables that may have another value in another pass of a loop around, or in another case.
+    /// Variables whose value may differ between iterations of an enclosing loop, or between cases.
     changing: BTreeSet<LocalId>,
-    /// The function may be called again and again: all of its variables may have another value.
+    /// The function may be called repeatedly, so any of its variables may differ between calls.
     is_repeated: bool,
 }
 
@@ -287,7 +291,7 @@ impl<'a> Scope<'a> {
         for statement in around {
             let effects = effects.of_statements(shader, std::slice::from_ref(*statement));
             changing.extend(effects.declared);
-            // What is written through a resource does not make it another one.
+            // A write through a resource does not change which resource it is.
             let is_resource = |local: &LocalId| {
                 let variable = shader.functions.get(function.0 as usize);
                 let variable = variable.and_then(|function| function.locals.get(local.0 as usize));
@@ -310,7 +314,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// A cell, the same one for all.
+    /// Whether the expression is a cell, the same one for all threads.
     fn is_cell(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Global(global) => {
@@ -321,7 +325,7 @@ impl<'a> Scope<'a> {
                     .map(|global| global.storage);
                 matches!(storage, Some(Storage::Groupshared | Storage::Resource))
             }
-            // A parameter that stands for a resource.
+            // A parameter that aliases a resource.
             ExprKind::Local(local) => matches!(expr.ty, Type::Resource(..)) && self.is_steady_local(*local),
             ExprKind::Index(base, index) => self.is_cell(base) && self.is_steady(index),
             ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.is_cell(base),
@@ -334,7 +338,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The index that alone tells which cell, where there is one: all others are the same for all threads.
+    /// The only index that selects the cell, if all other indices are the same for all threads.
     fn index_of_cell(&self, expr: &'a Expr) -> Option<&'a Expr> {
         let indices = indices(expr);
         let mut telling = indices.iter().copied().filter(|index| !self.is_alike(index));
@@ -350,7 +354,7 @@ impl<'a> Scope<'a> {
         (is_steady && self.is_cell(root(expr))).then_some(only)
     }
 
-    /// Whether a value is made of what is the same for all threads, and of nothing else.
+    /// Whether an expression consists only of values that are the same for all threads.
     fn is_alike(&self, expr: &Expr) -> bool {
         expr.descendants().all(|part| match &part.kind {
             ExprKind::Literal(_)
@@ -382,7 +386,7 @@ impl<'a> Scope<'a> {
         variable.is_some() && !self.changing.contains(&local) && (is_one_resource || !self.is_repeated)
     }
 
-    /// A value that does not change, and has no effects.
+    /// Whether an expression has no effects and a value that does not change.
     fn is_steady(&self, expr: &Expr) -> bool {
         let own = match &expr.kind {
             ExprKind::Literal(_)
@@ -425,7 +429,7 @@ fn is_read_only(ty: &Type) -> bool {
     }
 }
 
-/// Whether a function has no effects, and what it gives follows from its arguments and from what does not change.
+/// Whether a function has no effects, and its result depends only on its arguments and on what does not change.
 fn gives_one(shader: &Shader, function: FunctionId, calls: u32) -> bool {
     let callee = shader.functions.get(function.0 as usize);
     let Some(body) = callee.and_then(|callee| callee.body.as_deref()) else {
@@ -443,7 +447,7 @@ fn gives_one(shader: &Shader, function: FunctionId, calls: u32) -> bool {
         | ExprKind::Construct(_)
         | ExprKind::Field(..)
         | ExprKind::Swizzle(..) => true,
-        // Which one of several, but not what is in one that may be written to.
+        // The index may select a resource, but not read the contents of one that is writable.
         ExprKind::Index(base, _) => !matches!(&base.ty, Type::Resource(kind, _) if kind.is_writable()),
         ExprKind::Global(global) => {
             let storage = shader.globals.get(global.0 as usize).map(|global| global.storage);
@@ -459,7 +463,7 @@ fn gives_one(shader: &Shader, function: FunctionId, calls: u32) -> bool {
     body.iter().all(is_plain) && expressions(body).all(holds)
 }
 
-/// The functions that a loop or a switch of the kernel calls, directly or not.
+/// The functions that a loop or switch of the kernel calls, directly or not.
 fn repeated(Kernel { shader, entry }: Kernel<'_>) -> BTreeSet<FunctionId> {
     let mut called = BTreeSet::new();
     for id in reached(shader, entry) {
@@ -478,7 +482,7 @@ fn repeated(Kernel { shader, entry }: Kernel<'_>) -> BTreeSet<FunctionId> {
         .collect()
 }
 
-/// The variable that `old` is, if atomics put what they found into it and it is used nowhere else.
+/// The variable `old`, if atomics store their results in it and nothing else uses it.
 fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
     let ExprKind::Local(local) = old.kind else {
         return None;
@@ -495,7 +499,7 @@ fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
     (!is_parameter && named == stored).then_some(local)
 }
 
-/// By what somebody could tell if a thread goes on before the atomic, whose old value is not asked for, is made.
+/// What would let code observe that a thread goes on before its atomic is made, if the old value is not used.
 fn told(Kernel { shader, entry }: Kernel<'_>, atomic: &Expr, call: Call<'_>) -> Option<NotCombined> {
     let Some(root) = call.root() else {
         return Some(NotCombined::Alias);
@@ -545,10 +549,10 @@ fn told(Kernel { shader, entry }: Kernel<'_>, atomic: &Expr, call: Call<'_>) -> 
     None
 }
 
-/// An element of a resource or an array, or a member of one.
+/// An element of a resource or an array, or a member of an element.
 #[derive(Clone, Copy)]
 struct ElementPart {
-    /// Its number, if that is written in figures.
+    /// The element's index, if it is a literal.
     number: Option<u32>,
     member: Option<u32>,
 }
@@ -562,7 +566,7 @@ impl ElementPart {
     }
 }
 
-/// Which part of `root` a place is.
+/// The part of `root` that a place denotes.
 fn part_of(root: GlobalId, place: &Expr) -> Option<ElementPart> {
     let (element, member) = match &place.kind {
         ExprKind::Field(element, member) => (&**element, Some(*member)),
@@ -578,7 +582,7 @@ fn part_of(root: GlobalId, place: &Expr) -> Option<ElementPart> {
     matches!(base.kind, ExprKind::Global(global) if global == root).then_some(ElementPart { number, member })
 }
 
-/// The indices on the way from a cell to its root.
+/// The indices on the path from a cell to its root.
 fn indices(cell: &Expr) -> Vec<&Expr> {
     let indices = towards_root(cell).filter_map(|part| match &part.kind {
         ExprKind::Index(_, index) => Some(&**index),
@@ -587,7 +591,7 @@ fn indices(cell: &Expr) -> Vec<&Expr> {
     indices.collect()
 }
 
-/// What a cell is a part of, or of a part.
+/// The outermost object that a cell belongs to.
 fn root(cell: &Expr) -> &Expr {
     towards_root(cell).last().unwrap_or(cell)
 }
@@ -599,7 +603,7 @@ fn towards_root(cell: &Expr) -> impl Iterator<Item = &Expr> {
     })
 }
 
-/// The expressions of statements that are part of no other.
+/// The top-level expressions of the statements.
 fn roots_of(statements: &[Stmt]) -> Vec<&Expr> {
     let mut roots = Vec::new();
     let mut left: Vec<&Stmt> = statements.iter().collect();

@@ -1,10 +1,10 @@
-//! A run for claims of one part of the group after another, where that of all of it takes too long at once.
+//! Runs the threads of a large group in chunks, where one run of the whole group takes too long.
 //!
-//! Without groupshared memory, barriers and wave intrinsics, a thread learns of the others by what it finds in device
-//! memory alone, and that is open in every run. So a thread does in the run of a part what it does in that of the whole,
-//! and what is shown of the threads of each part is shown of all. Only what is compared between parts needs more: their
-//! terms are none of each other's, so an address is the same in all of them if it is the same known number, and an
-//! amount likewise.
+//! Without groupshared memory, barriers and wave intrinsics, a thread learns about others only through device
+//! memory, whose contents are unknown in every run. So a thread does the same in the run of its chunk as in the
+//! run of the whole group, and what is proved for the threads of each chunk holds for all. Only comparisons
+//! between chunks need more. The chunks do not share terms, so an address counts as the same in all chunks only
+//! if it is the same known number, and so does an amount.
 
 use crate::detect::Detectors;
 use crate::detect::atomics::contention::Claims;
@@ -17,12 +17,13 @@ use crate::terms::Terms;
 use crate::terms::column::Mask;
 use crate::waves::{LaneMap, Waves};
 
-/// Threads of a part: whole waves of any size but the largest, of which no more is asked than of others.
+/// The number of threads in a chunk: whole waves of every size but the largest, for which the analysis requires
+/// nothing more.
 const PART: usize = 64;
-/// Atoms that all parts together may make.
+/// The maximum number of atoms of all chunks together.
 const ALL_WORK: usize = MAX_WORK * 4;
 
-/// The claims of an entry point, if every part runs to its end.
+/// The contended atomics of an entry point, if every chunk runs to its end.
 pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
     let effects = EffectsCache::default().of_function(kernel.shader, kernel.entry);
     let group = kernel.group()?;
@@ -55,7 +56,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
     Some(claims.finish(kernel, &approximation, true))
 }
 
-/// Whether no thread sees what others do.
+/// Whether threads cannot see each other's actions.
 fn are_apart(effects: &Effects) -> bool {
     !effects.touches_shared() && !effects.barrier && !effects.wave && !effects.opaque
 }

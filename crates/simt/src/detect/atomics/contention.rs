@@ -1,17 +1,18 @@
 //! Claims: atomics that many threads of a wave make on one cell, or on few.
 //!
-//! Looked for in a run of their own, which goes on where a proof of the whole kernel could not. Of a claim only three
-//! things are said, and each holds by itself, whatever the rest of the kernel does:
+//! They have a run of their own, which continues where a proof of the whole kernel could not. A claim states
+//! only three facts, and each holds on its own, whatever the rest of the kernel does:
 //!
 //! - *The address is the same for all active threads*: their terms are equal, and equal terms are equal values
-//!   ([`crate::terms::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that
-//!   the loop writes is unknown in it, thread by thread.
+//!   ([`crate::terms::value`]). If the run cannot count a loop's iterations, it proves this for an arbitrary
+//!   iteration, in which all variables that the loop writes are unknown, for each thread separately.
 //! - *Several threads of a wave may make it in one step*: [`crate::exec::may_happen_in_parallel`].
-//! - *Nothing depends on what it found*, or it was made into an address: values remember the atomics they came from
-//!   ([`crate::terms::taint`]), and all that a run decides, addresses or stores is asked for them.
+//! - *Nothing depends on its result*, or the result became an address: values record the atomics that they
+//!   derive from ([`crate::terms::taint`]), and the run checks all values that it branches on, uses as an
+//!   address, or stores.
 //!
-//! Then one thread may make the atomic for all of its wave: atomics on one cell "are serialized in an undefined order"
-//! (D3D11.3 functional spec 7.14.2), and threads that are at one place may come there one right after the other.
+//! Then one thread may make the atomic for its whole wave: atomics on one cell "are serialized in an undefined
+//! order" (D3D11.3 functional spec 7.14.2), and threads at one place may make theirs directly after each other.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,21 +33,22 @@ use crate::terms::source::{Mark, Source};
 use crate::terms::taint::Facts;
 use crate::terms::value::Value;
 
-/// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.
+/// The fewest threads worth aggregating: the size of the smallest wave.
 const MIN_LANES: usize = 4;
-/// An atomic, by its place.
+/// An atomic, by its function and span.
 type Key = (FunctionId, Span);
 
-/// What a run for claims has seen.
+/// What a run has seen of atomics.
 #[derive(Default)]
 pub(crate) struct Claims {
     sites: Sites,
     numbers: BTreeMap<Key, usize>,
-    /// By bit: what was found there was made into an address or kept; anything depends on it.
+    /// One bit per atomic: in `slots` if its result became an address or was kept, in `used` if anything
+    /// depends on it.
     slots: Cell<u64>,
     used: Cell<u64>,
     pub order: Order,
-    /// In runs of one part of the group after another ([`super::chunked_claims`]): the threads of those that ended, by atomic.
+    /// In chunked runs ([`super::chunked_claims`]): the number of threads in finished chunks, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }
 
@@ -55,21 +57,21 @@ pub(crate) type Sites = BTreeMap<Key, Site>;
 #[derive(Clone, Default)]
 pub(crate) struct Site {
     claim: Option<Claim>,
-    /// The threads that met it, whenever they did.
+    /// The threads that have reached it at any time.
     threads: Mask,
-    /// It was also met with addresses that may be many.
+    /// Some access used addresses that may be many.
     is_spread: bool,
-    /// It was also met with addresses that may differ, be they few.
+    /// Some access used addresses that may differ between threads, even if they are few.
     varies: bool,
-    /// In runs of parts, and in passes of a loop: the one that it was met with.
+    /// The address of its accesses, in chunked runs and in iterations of a loop.
     address: Option<Vec<Value>>,
-    /// Its groupshared array, and the intervals in which it was met.
+    /// Its groupshared array, and the barrier intervals of its accesses.
     array: Option<GlobalId>,
     intervals: BTreeSet<u32>,
 }
 
 impl Site {
-    /// Adds what the atomic does when it is made once more.
+    /// Merges a further execution of the atomic.
     fn add(&mut self, again: Claim) {
         let Some(claim) = &mut self.claim else {
             self.claim = Some(again);
@@ -92,7 +94,7 @@ impl Site {
 }
 
 impl Claims {
-    /// Those of runs of one part of the group after another.
+    /// An empty set of claims for chunked runs.
     pub fn in_parts() -> Claims {
         Claims {
             counted: Some(BTreeMap::new()),
@@ -100,7 +102,7 @@ impl Claims {
         }
     }
 
-    /// A part's run has ended.
+    /// Ends the run of a chunk.
     pub fn end_part(&mut self) {
         let Some(counted) = &mut self.counted else { return };
         for (key, site) in &mut self.sites {
@@ -109,12 +111,12 @@ impl Claims {
         }
     }
 
-    /// To be given back to [`Claims::go_back`].
+    /// A snapshot for [`Claims::go_back`].
     pub fn so_far(&self) -> Sites {
         self.sites.clone()
     }
 
-    /// Only what was met before counts; but an address that has differed has.
+    /// Restores a snapshot. Addresses that were seen to differ still count.
     pub fn go_back(&mut self, so_far: Sites) {
         let seen = std::mem::replace(&mut self.sites, so_far);
         for (key, site) in seen {
@@ -131,7 +133,7 @@ impl Claims {
         Mark::new(*self.numbers.entry(key).or_insert(next))
     }
 
-    /// The claims, in order of their text. `is_complete` if the run went to its end.
+    /// The claims, in source order. `is_complete` is false if the run stopped early.
     pub fn finish(mut self, kernel: Kernel<'_>, around: &Approximation, is_complete: bool) -> Vec<Claim> {
         let sites = std::mem::take(&mut self.sites);
         let is_all = is_complete && !around.misses;
@@ -150,7 +152,7 @@ impl Claims {
                     _ => Found::Unused,
                 };
                 claim.is_old_value_read = aggregation::is_old_value_read(kernel.shader, &claim);
-                // Where no barrier is in a statement that stands for several, its passes are of one interval.
+                // A statement without a barrier that stands for several has all its iterations in one interval.
                 let mut intervals = site.intervals.iter();
                 let plain = site
                     .array
@@ -174,7 +176,7 @@ impl Claims {
 }
 
 impl Machine<'_, Detectors> {
-    /// Notes an atomic; where the value that it finds comes from.
+    /// Notes an atomic, and returns the provenance of its result.
     pub fn meet_atomic(&mut self, met: &AtomicAccess<'_>) -> Source {
         for amount in met.amount {
             self.uses(amount);
@@ -195,7 +197,7 @@ impl Machine<'_, Detectors> {
         let Some(operation) = operation else {
             return source;
         };
-        // A counter that its own old values are stored into counts nothing.
+        // A counter that also stores its own old values counts nothing.
         let site = claims.sites.entry(key).or_default();
         if self.approximation.in_macro || met.undoes {
             site.is_spread = true;
@@ -209,7 +211,7 @@ impl Machine<'_, Detectors> {
         }
         let amount = self.amount(met.amount);
         if amount == Amount::Known(0) && operation == Atomic::Add {
-            // An atomic load: all find the same.
+            // An atomic load: all threads get the same value.
             return Source::UNKNOWN;
         }
         let lanes = active.threads().count();
@@ -233,7 +235,7 @@ impl Machine<'_, Detectors> {
                 .as_mut()
                 .filter(|claims| claims.counted.is_some())
             {
-                // Too few in this part: who they are among all is not known.
+                // This chunk has too few threads, and they cannot be located within the whole group.
                 claims.sites.entry(key).or_default().is_spread = true;
             }
             return source;
@@ -278,9 +280,10 @@ impl Machine<'_, Detectors> {
         source
     }
 
-    /// The address of an atomic in runs of parts, whoever makes it and whatever it adds: another one in another part is one of
-    /// many. So is another one in another pass of a loop, as where all threads go through the bins one by one: what they
-    /// share in a pass is one of the cells that each of them adds to.
+    /// Notes the address of an atomic, whatever threads make it and whatever they add. In chunked runs, another
+    /// address in another chunk makes it spread. So does another address in another iteration, as where all
+    /// threads go through the bins one by one: in each iteration they share one of the cells that each of them
+    /// adds to.
     fn note_address(&mut self, key: Key, address: &[Column], is_one: bool) {
         let active = self.state.active;
         let is_in_loop = is_one && !self.state.frame.loops.is_empty();
@@ -308,7 +311,7 @@ impl Machine<'_, Detectors> {
         match amount.first().map(|column| column.uniform(active)) {
             None => Amount::Known(1),
             Some(Some(Value::Known(word))) => Amount::Known(word.cast_signed()),
-            // In runs of parts, of one of them.
+            // In chunked runs, this value belongs to one chunk only.
             Some(Some(_))
                 if self
                     .observer
@@ -323,7 +326,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// What values depend on, in a run that has met an atomic.
+    /// What a column's values depend on; `None` before the run has reached an atomic.
     pub fn facts(&self, column: &Column) -> Option<(&Claims, Facts)> {
         let claims = self
             .observer
@@ -347,7 +350,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// These values say where something is, or are kept somewhere.
+    /// These values are used as an address, or are kept somewhere.
     pub fn uses_as_place(&self, column: &Column) {
         self.uses(column);
         if let Some((claims, facts)) = self.facts(column) {
@@ -355,7 +358,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Statements of these effects depend on what they read.
+    /// Unfollowed statements with these effects depend on what they read.
     pub fn uses_in(&self, effects: &Effects) {
         if self.observer.claims.is_none() {
             return;
@@ -368,10 +371,10 @@ impl Machine<'_, Detectors> {
     }
 }
 
-/// Where the value comes from that an atomic finds, which is on one cell for all if `is_one`.
+/// The provenance of an atomic's result. `is_one` says whether all threads use one cell.
 fn source_of(operation: Option<Atomic>, mark: Mark, is_one: bool) -> Source {
     match operation {
-        // What is consumed is an element, not the number of one.
+        // A consume returns an element, not its index.
         Some(Atomic::Consume) => Source::Spread,
         _ if !is_one => Source::Spread,
         Some(operation) if operation.counts() => Source::Counter(mark),

@@ -1,4 +1,4 @@
-//! Atomics that many threads of a wave make on one address, or on few.
+//! Contended atomics: those that many threads of a wave make on one address, or on few.
 
 pub(crate) mod address_cardinality;
 pub(crate) mod aggregation;
@@ -14,8 +14,9 @@ use crate::finding::{Claim, Meanwhile, Stop};
 use crate::terms::Terms;
 use crate::waves::{LaneMap, Waves};
 
-/// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
-/// of 4 is one of any wave. Also where the run had to stop early, if it is not known what was left.
+/// The contended atomics of an entry point, and where the run stopped early, unless chunked runs covered the
+/// rest. Code with wave intrinsics must have a claim at every wave size: a leader of a wave of 4 leads any
+/// wave.
 pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
     let mut claims: Vec<Claim> = Vec::new();
     let mut early = None;
@@ -32,7 +33,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
         };
         machine.look_for_claims();
         let stopped = machine.run();
-        // A pass that may be any ends with the steps, and nobody is told.
+        // The step budget may also end an iteration that stands for any iteration, without a stop.
         let stopped = stopped.or_else(|| {
             let span = machine.is_exhausted().then_some(machine.function()?.name_span)?;
             Some(Stop::ran_out(span))
@@ -45,7 +46,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
             claims = seen;
             early = stopped;
             if let Some(found) = early.as_ref().and_then(|_| chunked_claims::claims(kernel)) {
-                // Of those with other addresses less is known there.
+                // Chunked runs find only addresses that are known numbers, so the other claims stay.
                 claims.retain(|claim| found.iter().all(|other| other.span != claim.span));
                 claims.extend(found);
                 claims.sort_by_key(|claim| claim.span);
@@ -62,7 +63,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
                 if let Err(why) = other.parts {
                     claim.parts = Err(why);
                 }
-                // Which threads come to it may depend on the waves.
+                // Which threads reach the atomic may depend on the wave size.
                 claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
                 claim.has_known_cell &= other.has_known_cell;
                 if claim.meanwhile == Meanwhile::Atomics {

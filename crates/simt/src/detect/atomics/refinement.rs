@@ -1,24 +1,25 @@
-//! Atomics of one wave, served in the order of its lanes: do two texts do the same by them?
+//! Refinement of atomics: do two texts have the same effect on one wave, with atomics served in the order of
+//! its lanes?
 //!
-//! A claim's call, and what is to take its place, are each run by themselves, by the active lanes of one wave, from a
-//! state in which all that they read is free: each variable of each thread and the cell are atoms, the same in both
-//! runs. The lanes' atomics are served one after the other, by lane. The two do the same if they leave the same terms
-//! in the cell and in every variable of every lane, make the same stores, and make one atomic each, on one cell. Then
-//! they do the same for every input (see [`crate::terms::value`]).
+//! The claim's call and its replacement each run alone, on the active lanes of one wave. Everything that they
+//! read is free at the start: each variable of each thread and the cell are atoms, the same in both runs. The
+//! run serves the atomics lane by lane. The texts are equivalent if they leave the same terms in the cell and
+//! in every variable of every lane, make the same stores, and make one atomic each, on one cell. Then they are
+//! equivalent for every input (see [`crate::terms::value`]).
 //!
 //! # Why that is enough
 //!
-//! - *For every wave.* What the wave intrinsics give depends on which lanes are active, and on their order; their
-//!   numbers matter to nothing but `WaveGetLaneIndex`. So lanes in any places stand for as many in any others, and
-//!   every number of them is tried: 1 to 4, …, 1 to 128. That covers every packing of threads into waves and every set
-//!   of lanes that a branch lets through.
-//! - *For every order of waves.* The cell is an atom: whatever the waves before left there, this wave hands out the
-//!   same slots from there on and leaves the same. So however the waves take turns, their slots follow each other
-//!   without gaps or overlaps, and the cell ends with the sum of all.
-//! - *For every cell.* The flagged call's lanes all mean one cell ([`crate::detect::atomics::aggregation`]), that of the first lane, which
-//!   is the one that is compared.
-//! - *For every schedule.* The new text's outcome is the old one's under a schedule that it may have
-//!   ([`crate::detect::atomics::aggregation`]).
+//! - *For every wave.* The results of wave intrinsics depend on which lanes are active and on their order. The
+//!   lanes' numbers matter only to `WaveGetLaneIndex`. So active lanes at some positions stand for the same
+//!   number of lanes at any others. The proof tries every number of them: 1 to 4, …, 1 to 128. That covers
+//!   every packing of threads into waves and every set of lanes that a branch lets through.
+//! - *For every order of waves.* The cell is an atom: whatever earlier waves left there, this wave hands out
+//!   the same slots from there on and leaves the same value. So in every order of the waves, their slots follow
+//!   each other without gaps or overlaps, and the cell ends with the sum of all.
+//! - *For every cell.* All lanes of the flagged call use one cell ([`crate::detect::atomics::aggregation`]),
+//!   that of the first lane, which is the one compared.
+//! - *For every schedule.* The result of the new text is a result of the old text under a schedule that it may
+//!   have ([`crate::detect::atomics::aggregation`]).
 
 use std::collections::BTreeSet;
 
@@ -45,32 +46,32 @@ use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
 use crate::waves::Waves;
 
-/// Components of variables that may take part.
+/// The maximum number of free variable components.
 const MAX_FREE: usize = 64;
 
-/// What the atomics of a run have done.
+/// The effects of a run's atomics.
 #[derive(Default)]
 pub(crate) struct Served {
-    /// What the one cell holds.
+    /// The content of the one cell.
     cell: Option<Value>,
     steps: Vec<Step>,
 }
 
-/// An atomic that the active lanes made together.
+/// An atomic that all active lanes make.
 #[derive(Debug, PartialEq)]
 struct Step {
     operator: Operator,
     resource: Symbol,
     component: u32,
-    /// The cell's address as the first lane has it.
+    /// The cell's address in the first lane.
     address: Vec<Value>,
 }
 
-/// Whether the statement that stands in `fixed` where the claim's stood in `flagged` does what the claim's does, for
+/// Proves that the statement in `fixed` in place of the claim's statement in `flagged` has the same effect, for
 /// every wave and every input.
 ///
 /// # Errors
-/// Why that is not proved.
+/// The reason why that is not proved.
 pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(), String> {
     let unlike = || "the function is not the same but for the statement".to_owned();
     let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
@@ -85,7 +86,7 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
     });
     let touched = effects.iter().flat_map(|one| one.read.union(&one.written));
     let mut touched: BTreeSet<LocalId> = touched.copied().collect();
-    // What neither statement names, none of them changes, but by what nobody can see.
+    // A statement changes nothing that it does not name, unless it contains code that the run cannot see.
     let is_open = effects
         .iter()
         .any(|one| one.calls_unknown || one.calls_macro || one.opaque);
@@ -133,12 +134,12 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
     Ok(())
 }
 
-/// The claim's statement, and how many variables the function has declared before it.
+/// The claim's statement, and the number of variables that the function declares before it.
 fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt, usize)> {
     let function = shader.functions.get(claim.function.0 as usize)?;
     let body = function.body.as_deref()?;
     let statement = statement_at(body, claim, &mut Vec::new())?;
-    // With its block, where it is alone in there: then several may take its place.
+    // The block around it, if it holds nothing else: the replacement may be several statements.
     let statement = block_of(body, statement).unwrap_or(statement);
     let before = function
         .locals
@@ -147,7 +148,7 @@ fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt,
     Some((statement, before.count()))
 }
 
-/// The function and the statement in its place, where all that comes before it is as it was.
+/// The function, and the statement at its position, if everything before it is unchanged.
 fn fixed_statement<'a>(
     flagged: &Shader,
     claim: &Claim,
@@ -167,7 +168,7 @@ fn fixed_statement<'a>(
                 .collect(),
         )
     };
-    // All that the function names. What the other text was not read with, nothing in it names.
+    // All globals that the function names. Globals missing in the other text are named by nothing in it.
     let is_there = |global: &Global| {
         let same = |other: &&Global| {
             (&other.name, other.storage, spelled(fixed, &other.ty))
@@ -188,7 +189,8 @@ fn fixed_statement<'a>(
     Some((FunctionId(u32::try_from(function).ok()?), statement))
 }
 
-/// The `static` variables that both readings have, by name. What one was not read with, nothing in it names.
+/// The `static` variables of both texts, matched by name. Statics missing in one text are named by nothing in
+/// it.
 fn statics_of_both(flagged: &Shader, fixed: &Shader) -> Vec<[GlobalId; 2]> {
     let in_fixed: FxHashMap<&str, GlobalId> = statics(fixed).collect();
     let both = statics(flagged).filter_map(|(name, id)| Some([id, *in_fixed.get(name)?]));
@@ -201,22 +203,22 @@ fn statics(shader: &Shader) -> impl Iterator<Item = (&str, GlobalId)> {
     statics.map(|(id, global)| (global.name.as_str(), id))
 }
 
-/// What the runs of both texts have in common.
+/// What the runs of both texts share.
 struct Scope<'a> {
     flagged: &'a Shader,
-    /// Variables that either reads or writes.
+    /// Variables that either statement reads or writes.
     touched: &'a BTreeSet<LocalId>,
-    /// Number of variables declared before the statement.
+    /// The number of variables declared before the statement.
     before: usize,
-    /// In the flagged text and in the fixed one.
+    /// The statics, in the flagged text and in the fixed one.
     statics: &'a [[GlobalId; 2]],
 }
 
 /// One of the two texts.
 struct Side<'a> {
-    /// 0 of the flagged text, 1 of the fixed one.
+    /// 0 for the flagged text, 1 for the fixed one.
     number: usize,
-    /// The function that holds the statement, which need not be an entry point.
+    /// The function that contains the statement; it need not be an entry point.
     function: Kernel<'a>,
     statement: &'a Stmt,
     named: Named,
@@ -233,7 +235,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// What the active lanes leave.
+/// The state that the active lanes leave.
 struct Left {
     state: State,
     served: Served,
@@ -341,7 +343,7 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
 }
 
 impl<'a> Machine<'a, Detectors> {
-    /// Makes an atomic lane by lane; what each lane finds.
+    /// Serves an atomic lane by lane, and returns the old value for each lane.
     pub fn serve(
         &mut self,
         name: &str,

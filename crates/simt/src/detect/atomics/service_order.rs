@@ -1,4 +1,4 @@
-//! What the order in which atomics are served, and threads go on, shows in.
+//! Where the order shows in which the device serves atomics and schedules threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,45 +14,48 @@ use crate::terms::source::Source;
 use crate::terms::{Symbol, Terms};
 use crate::waves::{LaneMap, Waves};
 
-/// The resources a run has written to, as far as atomics are concerned.
+/// A run's writes to resources, as far as the order of atomics affects them.
 #[derive(Default)]
 pub(crate) struct Order {
     written: BTreeSet<Symbol>,
-    /// Where something depends on what an atomic found; with `shared_stores` as it was at the first such store.
+    /// Resources with a store that depends on an atomic's result, with `shared_stores` as of the first such
+    /// store.
     unordered: BTreeMap<Symbol, u32>,
-    /// Where a counter may have begun anew between two such stores.
+    /// Resources for which a counter may have started anew between two such stores.
     overwritten: BTreeSet<Symbol>,
-    /// Plain stores to groupshared memory up to now.
+    /// The number of plain stores to groupshared memory so far.
     shared_stores: u32,
-    /// Groupshared memory is written at such places: what is read there is anybody's.
+    /// Such a store went to groupshared memory. What threads read there may depend on the order too.
     is_spread: bool,
-    /// What is stored, or whether, depends on what an atomic found: not its place alone.
+    /// Resources where the stored value, or whether the store runs, depends on an atomic's result, not only the
+    /// address.
     chosen: BTreeSet<Symbol>,
     places: BTreeMap<Symbol, Places>,
-    /// By array: the atomics on groupshared memory.
+    /// The atomics on groupshared memory, by array.
     atomics: BTreeMap<GlobalId, Served>,
-    /// An atomic found something, and the values made of it do not say which atomic that was.
+    /// Some atomic returned a value, and values derived from it do not record which atomic it was.
     is_untold: bool,
 }
 
-/// Which threads access which places of a resource.
+/// Which threads access which elements of a resource.
 #[derive(Default)]
 struct Places {
     owners: BTreeMap<Vec<Affine>, u16>,
-    /// Several threads access one place, or it is not known which do.
+    /// Several threads access one element, or it is unknown which threads do.
     is_shared: bool,
     is_stored: bool,
     is_loaded: bool,
     atomics: Option<Served>,
 }
 
-/// Places of a resource that are told apart.
+/// The maximum number of elements of a resource to tell apart.
 const MAX_PLACES: usize = 1 << 16;
 
-/// What atomics do with the cells of one memory.
+/// What the atomics on one memory do with its cells.
 #[derive(Clone, PartialEq, Eq)]
 enum Served {
-    /// All combine their operands by the operation of this name: in whichever order, they leave the same.
+    /// All atomics use the operation of this name, which combines its operand with the cell. They leave the
+    /// same result in every order.
     Alike(String),
     Unlike,
 }
@@ -68,17 +71,20 @@ impl Served {
     }
 }
 
-/// The names of resources whose contents differ from one run of an entry point to the next, as nothing fixes which thread an
-/// atomic serves first. It may name more resources than do differ.
+/// The names of resources whose contents differ between runs of an entry point, as nothing fixes which thread
+/// an atomic serves first. Over-approximates: it may name resources that do not differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unordered {
-    /// Their elements come in another order or at other places. Compared as sets of elements they should still be the same.
+    /// Their elements may come in another order or at other indices. They should still be equal as sets of
+    /// elements.
     pub as_sets: BTreeSet<String>,
-    /// A thread may take a place that another one has stored to before, as where a counter begins anew in each pass of a loop:
-    /// which of the earlier elements stay is open, too. There is nothing to compare.
+    /// A thread may take an index where another thread has stored before, e.g. if a counter restarts in each
+    /// iteration of a loop. Then it is open too which of the earlier elements remain, so there is nothing to
+    /// compare.
     pub overwritten: BTreeSet<String>,
-    /// What is left there may be something else in another order of the threads or of the atomics, even as a set: that two
-    /// runs leave unlike elements shows no difference of what they may leave. `None` if that may hold of any.
+    /// Their contents may depend on the order of threads or atomics, even as a set. So different elements in
+    /// two runs do not show that the kernels may leave different results. `None` if this may apply to every
+    /// resource.
     pub contested: Option<BTreeSet<String>>,
 }
 
@@ -129,8 +135,8 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
 }
 
 impl Order {
-    /// See [`Unordered::contested`]. Where something is read that another thread changes, anything may be made of it. Else
-    /// what is left in a place is one thread's, or what atomics of one kind come to.
+    /// See [`Unordered::contested`]. A read of what another thread changes may affect anything. Without one,
+    /// each place holds what one thread left there, or the result of atomics of one kind.
     fn contested(&self) -> Option<BTreeSet<Symbol>> {
         let is_unlike = |atomics: &Option<Served>| *atomics == Some(Served::Unlike);
         let mut contested = self.chosen.clone();
@@ -151,7 +157,7 @@ impl Order {
 }
 
 impl Machine<'_, Detectors> {
-    /// Elements are put where the device says.
+    /// Called for an append: the device chooses the index.
     pub fn note_appended(&mut self, resource: GlobalId) {
         let name = self.terms.symbol(resource_name(self.shader, resource));
         if let Some(claims) = &mut self.observer.claims {
@@ -159,8 +165,8 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Notes that something is found by an atomic: on one of several cells, or one too many to be told apart, what it is made
-    /// into does not bear its mark.
+    /// Notes the provenance of an atomic's result. If the atomic may use several cells, or there are too many
+    /// atomics to tell apart, values derived from the result carry no mark.
     pub fn note_found(&mut self, source: Source) {
         let is_told = matches!(source, Source::Counter(mark) | Source::Other(mark) if mark.bit() != 0);
         if let Some(claims) = &mut self.observer.claims {
@@ -168,7 +174,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Notes an access of a resource that is no atomic: a load, or a store.
+    /// Notes a plain load or store of a resource.
     pub fn note_access(&mut self, resource: GlobalId, index: &[Column], part: &Column, is_store: bool) {
         if self.observer.claims.is_none() {
             return;
@@ -179,7 +185,8 @@ impl Machine<'_, Detectors> {
         let place = |thread: usize| -> Option<Vec<Affine>> {
             all().map(|column| self.terms.affine(column.at(thread))).collect()
         };
-        // A place that an atomic gave to the thread is its own: [`Machine::note_order`] asks whether it is given again.
+        // An index that an atomic gave to the thread belongs to it: [`Machine::note_order`] checks whether
+        // another thread gets it too.
         let is_given = |thread: &usize| {
             let mut columns = all();
             is_store && columns.any(|column| self.terms.facts(column.at(*thread)).slots != 0)
@@ -199,7 +206,7 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Notes an atomic on a resource, or on a groupshared array.
+    /// Notes an atomic on a resource or on a groupshared array.
     pub fn note_atomic(&mut self, memory: GlobalId, is_on_device: bool, name: &str) {
         let resource = self.terms.symbol(resource_name(self.shader, memory));
         let Some(claims) = &mut self.observer.claims else {
@@ -214,7 +221,8 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Notes a store of a value to a resource, or to groupshared memory where there is none, at these places.
+    /// Notes a store of a value at these indices to a resource, or to groupshared memory if `resource` is
+    /// `None`.
     pub fn note_order<'c>(
         &mut self,
         resource: Option<Symbol>,
