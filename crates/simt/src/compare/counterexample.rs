@@ -1,10 +1,10 @@
-//! Two kernels seen to leave different words somewhere.
+//! Counterexamples: inputs on which two kernels leave different words.
 //!
-//! Both are evaluated on random inputs, in one group. A place differs where none of the words that may be left in it by
-//! one kernel is one that may be left by the other: where several threads write to it between two barriers, each may be
-//! the last, and so may each group where all write to one place. Only what is computed exactly counts, and floats that are
-//! far apart; and of a place that one kernel does not write, that no other group of it does. Nothing counts that lies beyond
-//! the end of every resource, which D3D does not write.
+//! Both kernels are evaluated on random inputs, in one group. A place differs if no word that the first kernel
+//! may leave there is a word that the second may leave. If several threads write to it between two barriers,
+//! any of them may be the last; so may any group if all groups write to one place. Only exactly computed words
+//! count, and floats only if they are far apart. If one kernel does not write a place, none of its other groups
+//! may write it either. Indices past the end of every resource do not count, as D3D drops writes there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,28 +17,28 @@ use crate::terms::sample::Sample;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
 
-/// Inputs that are tried.
+/// The seeds of the random inputs.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=8;
 
-/// The first element written differently, in the first group.
+/// The first element that is written differently, in the first group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// For instance `Out[0]`.
+    /// For example `Out[0]`.
     pub place: String,
     pub thread: u32,
-    /// What the first kernel writes there, as a formula of its inputs; `nothing` where it does not write.
+    /// What the first kernel writes there, as a formula of its inputs; `nothing` if it does not write.
     pub expected: String,
     pub got: String,
 }
 
-/// A word, and whether it is what is computed there.
+/// A word, and whether it is certainly the computed one.
 #[derive(Clone, Copy)]
 struct Word {
     word: u32,
     is_certain: bool,
 }
 
-/// A write as it happens for some inputs.
+/// A write, evaluated on some inputs.
 struct Happening<'w> {
     write: &'w Write,
     guard: Word,
@@ -48,7 +48,7 @@ struct Happening<'w> {
 /// Resource, component and index.
 type Place = (Symbol, u32, Vec<u32>);
 
-/// By place: what each kernel writes there, in program order of each thread.
+/// By place: the writes of each kernel, in program order of each thread.
 type Happenings<'w> = BTreeMap<Place, [Vec<Happening<'w>>; 2]>;
 
 pub(crate) fn difference(
@@ -64,7 +64,7 @@ pub(crate) fn difference(
     }
     for seed in SEEDS {
         let mut sample = Sample::possible(terms, seed, &[]);
-        // Of which it is not known where they are written to.
+        // Resources with a write to an unknown place.
         let mut scattered = BTreeSet::new();
         let mut at = Happenings::new();
         for (which, writes) in [expected, got].into_iter().enumerate() {
@@ -138,8 +138,8 @@ pub(crate) fn difference(
     None
 }
 
-/// The writes that may be the last ones at a place: of each thread its last, of threads between the last barriers. `None`
-/// if it is not certain which they are, or what they write.
+/// The writes that may be the last at a place: each thread's last one, among threads after the last barrier.
+/// `None` if it is not certain which these are or what they write.
 fn last<'h, 'w>(happenings: &'h [Happening<'w>]) -> Option<Vec<&'h Happening<'w>>> {
     let mut of_threads: BTreeMap<u16, &Happening<'_>> = BTreeMap::new();
     for happening in happenings {
@@ -157,7 +157,7 @@ fn last<'h, 'w>(happenings: &'h [Happening<'w>]) -> Option<Vec<&'h Happening<'w>
     last.iter().all(|one| one.value.is_certain).then_some(last)
 }
 
-/// What both write, as formulas; where these read alike, with the words of the inputs that were tried.
+/// What both kernels write, as formulas; if the formulas are the same text, with the words on these inputs.
 fn told(terms: &Terms, shader: &Shader, of: [Option<&Happening<'_>>; 2], is_float: bool) -> [String; 2] {
     let formula = |one: Option<&Happening<'_>>| {
         one.map_or_else(
@@ -176,13 +176,13 @@ fn told(terms: &Terms, shader: &Shader, of: [Option<&Happening<'_>>; 2], is_floa
     }
 }
 
-/// Far closer than any two sums of the small whole numbers that are tried.
+/// Much closer than two different sums of the small whole numbers in samples.
 fn are_near(a: u32, b: u32) -> bool {
     let (a, b) = (f32::from_bits(a), f32::from_bits(b));
     (a - b).abs() <= 1e-4 * a.abs().max(b.abs()) || a.is_nan() && b.is_nan()
 }
 
-/// Whether a write of a kernel that does not write to the place in the group at hand may do so in another group.
+/// Whether another group may write this place, if the evaluated group does not.
 fn may_be_written_by_another(sample: &mut Sample<'_>, place: &Place, write: &Write) -> bool {
     let (resource, component, index) = place;
     let is_of_component = match write.part.known() {
@@ -214,7 +214,8 @@ fn may_be_written_by_another(sample: &mut Sample<'_>, place: &Place, write: &Wri
             }
         }
     }
-    // There it was seen not to be written; but groups along other axes write to the same places.
+    // The guard is false for this group's number along this axis, but groups along other axes write the same
+    // places.
     sample.terms.depends_on_group(&write.guard, same_axis)
 }
 
@@ -230,7 +231,7 @@ impl Sample<'_> {
 }
 
 impl Terms {
-    /// Whether each group writes to this one's place, and not all of them the same: any of them may be the last.
+    /// Whether all groups write this place, but not all the same value: any group may be the last.
     fn is_other_in_other_groups(&self, write: &Write) -> bool {
         let mut values = write.index.iter().chain([&write.part]);
         let is_of_all = values.all(|value| !self.depends_on_group(value, None));
@@ -240,7 +241,7 @@ impl Terms {
                 .any(|value| self.depends_on_group(value, None))
     }
 
-    /// Whether a value depends on the group's number along any axis but this one.
+    /// Whether a value depends on the group's number along any axis but `besides`.
     fn depends_on_group(&self, value: &Value, besides: Option<u8>) -> bool {
         let mut seen = FxHashSet::default();
         let mut waiting = vec![value.clone()];
@@ -256,7 +257,7 @@ impl Terms {
         false
     }
 
-    /// For instance `Out[0]`, in the first group.
+    /// For example `Out[0]`, in the first group.
     fn place_name(&self, shader: &Shader, write: &Write) -> String {
         let mut sample = Sample::new(self, 0);
         let index: Vec<String> = (write.index.iter())

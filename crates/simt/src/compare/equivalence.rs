@@ -1,14 +1,18 @@
-//! Two kernels, every wave size, several lane maps: do they write the same?
+//! Do two kernels write the same, at every wave size and under several lane maps?
 //!
-//! Both kernels run on the same free atoms: the same buffer element, group index or uniform is the same atom in both.
-//! If neither races nor writes out of bounds, and each thread writes the same terms to the same places in the same
-//! order (or another thread does, where nobody can tell: [`pairs`]), and each loop of the second that is not seen to end is
-//! one of the first's, the kernels are equal for every input at that wave size and map (see [`crate::terms::value`]). Where
-//! terms differ, they are evaluated on random inputs: only two results seen to differ are reported as a difference
-//! ([`crate::compare::counterexample`]), anything else is "not proved".
+//! Both kernels run on the same free atoms: the same buffer element, group index or uniform is the same atom in
+//! both. They are equal for every input at that wave size and map (see [`crate::terms::value`]) if
 //!
-//! That writes are the same ones in the same order of each thread does not say that barriers and fences order them alike:
-//! that is compared too, where this group or another one can tell ([`crate::exec::device_order`]).
+//! - neither races nor accesses an array out of bounds,
+//! - each thread writes the same terms to the same places in the same order (or another thread does, where no
+//!   one can observe which: [`pairs`]), and
+//! - each loop of the second kernel that is not proved to end is a loop of the first.
+//!
+//! Terms that differ are evaluated on random inputs. Only a difference seen there is reported
+//! ([`crate::compare::counterexample`]); everything else is "not proved".
+//!
+//! The same writes in the same order of each thread may still be ordered differently by barriers and fences.
+//! That is compared too, where this group or another one can observe it ([`crate::exec::device_order`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -39,10 +43,10 @@ pub struct WaveRun {
     pub wave_size: u32,
     pub map: LaneMap,
     pub outcome: Outcome,
-    /// Of one of the kernels it is taken for granted that all threads reach its barriers: it holds for inputs for which
+    /// One of the kernels assumes that all threads reach its barriers. The outcome holds for inputs for which
     /// they do.
     pub presumes: bool,
-    /// The first kernel races, or leaves an array: it has no results to compare with.
+    /// The first kernel races or leaves an array, so it has no results to compare with.
     pub is_first_wrong: bool,
 }
 
@@ -67,11 +71,12 @@ impl WaveRun {
 
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Bit for bit, for every input, if each float operation is made as it is written: both have the same ones.
+    /// Equal bit for bit, for every input, if each float operation is made as written: both make the same ones.
     Equal,
-    /// The same sums or products of floats, in another order.
+    /// The same float sums or products, in another order.
     Reassociates,
-    /// The same for numbers that no operation rounds or flushes; what that makes of floats may show in more than their values.
+    /// Equal for numbers that no operation rounds or flushes. The effect of rounding or flushing may show in
+    /// more than the value of a float.
     RoundsBeyond(Doubt),
     Differs(Difference),
     /// The second kernel reads or writes outside a groupshared array.
@@ -84,7 +89,7 @@ pub enum Outcome {
     },
     /// The second kernel races.
     Races {
-        /// As [`element_text`] writes it.
+        /// As [`element_text`] formats it.
         element: String,
         race: Box<Race>,
     },
@@ -97,7 +102,7 @@ impl Outcome {
         matches!(self, Outcome::Equal | Outcome::Reassociates)
     }
 
-    /// Why nothing is proved, where that is not a difference: that has a place and values of its own.
+    /// Why nothing is proved. Empty for a difference, which has a place and values of its own.
     #[must_use]
     pub fn reason(&self) -> String {
         match self {
@@ -124,11 +129,12 @@ impl Outcome {
     }
 }
 
-/// Why nothing is proved of results of which no more is known than that.
+/// The reason if all that is known is that the terms differ.
 pub const NOT_SEEN_TO_DIFFER: &str = "the two write different terms that were not seen to differ";
 
-/// Compares two kernels under each of `maps`, at every wave size that both may have, one run after the other as they are
-/// asked for. Where there is no such size, nothing is proved at any. It holds for inputs for which floats are these.
+/// Compares two kernels under each of `maps`, at every wave size that both allow. The iterator makes each run
+/// on demand. Without a common wave size, every run is "not proved". The result holds for inputs whose floats
+/// satisfy `floats`.
 pub fn compare_with<'a>(
     floats: Floats,
     first: impl Into<Kernel<'a>>,
@@ -156,12 +162,12 @@ pub fn compare_with<'a>(
     })
 }
 
-/// Whether a kernel is proved equal to itself for these floats, which is less work than to look for how two differ: a kernel
-/// with something that is not understood has unknown terms, and is proved equal to none.
+/// Proves that a kernel is equal to itself for these floats, which is less work than a search for a difference.
+/// A kernel with code that the run does not understand has unknown terms, and equals no kernel.
 ///
 /// # Errors
 ///
-/// Says why it is not.
+/// Returns the reason why it is not proved.
 pub fn proved_of_itself<'a>(floats: Floats, kernel: impl Into<Kernel<'a>>) -> Result<(), String> {
     let kernel = kernel.into();
     let declared = kernel.function().and_then(|function| function.wave_size);
@@ -187,22 +193,22 @@ pub fn proved_of_itself<'a>(floats: Floats, kernel: impl Into<Kernel<'a>>) -> Re
     }
 }
 
-/// What a kernel did.
+/// What a run of a kernel did.
 pub(crate) struct Trace {
     writes: Vec<Write>,
-    /// Loops that were not seen to end.
+    /// Loops that are not proved to end.
     pub unended: Rc<FxHashSet<(Symbol, Value)>>,
     /// Those of them that may wait for other groups.
     pub waits_for_others: Rc<FxHashSet<(Symbol, Value)>>,
-    /// A resource of several is chosen by an index that differs between threads, and is not marked as such.
+    /// An index that differs between threads selects a resource, without `NonUniformResourceIndex`.
     pub has_unmarked_index: bool,
-    /// What was found in device memory that can be written.
+    /// What the kernel reads from writable device memory.
     observed: Observed,
-    /// Other groups may see what was written.
+    /// Other groups may see its writes.
     is_published: bool,
-    /// Barriers and fences.
+    /// Its barriers and fences.
     events: Rc<Vec<Event>>,
-    /// Atomics on groupshared memory.
+    /// Its atomics on groupshared memory.
     steps: Rc<Vec<Steps>>,
     pub presumes: bool,
 }
@@ -226,7 +232,8 @@ fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Pa
         Err(outcome) => return run(outcome, expected.presumes),
     };
     let presumes = expected.presumes || got.presumes;
-    // If the first ends, so does a loop that is entered in the same way with the same values. The first is taken to end.
+    // We assume that the first kernel ends. Then a loop of the second ends too if it is entered in the same way
+    // with the same values.
     if !got.unended.is_subset(&expected.unended) {
         let why = "a loop that was not seen to end".to_owned();
         return run(Outcome::NotProved(why), presumes);
@@ -235,7 +242,8 @@ fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Pa
     run(outcome, presumes)
 }
 
-/// What `precise` and `snorm` do not promise of equal results is not proved. `values` are those that are left.
+/// Downgrades an outcome where `precise` or `snorm` may make equal terms differ. `values` are those that the
+/// kernels leave.
 fn as_written<'v>(
     terms: &Terms,
     shaders: [&Shader; 2],
@@ -254,7 +262,7 @@ fn as_written<'v>(
         {
             "floats are combined in another order, where `precise` is written"
         }
-        // Elsewhere the compiler may make one operation of two.
+        // Elsewhere, the compiler may fuse two operations.
         Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)
             if words.precise != other_words.precise
                 && (!matches!(outcome, Outcome::Equal) || combines_floats()) =>
@@ -269,13 +277,13 @@ fn as_written<'v>(
     Outcome::NotProved(why.to_owned())
 }
 
-/// Words in the text of a shader that change what floats mean.
+/// Words in a shader's text that change the meaning of floats or resources.
 struct Words {
-    /// What stands behind each `precise`, for whichever variable, to the end of its statement.
+    /// The text after each `precise`, to the end of its statement, whatever variable it declares.
     precise: Vec<Vec<u8>>,
-    /// `unorm` or `snorm` is written somewhere.
+    /// The text contains `unorm` or `snorm`.
     has_norm: bool,
-    /// `globallycoherent` is, or may be what a macro stands for.
+    /// The text contains `globallycoherent`, or a macro that may stand for it.
     is_coherent: bool,
 }
 
@@ -299,7 +307,7 @@ impl Words {
                         words.precise.push(letters.copied().collect());
                     }
                     b"unorm" | b"snorm" => words.has_norm = true,
-                    // Of a parameter or a variable, too.
+                    // Also on a parameter or a variable.
                     b"globallycoherent" => words.is_coherent = true,
                     _ => {}
                 }
@@ -324,7 +332,7 @@ fn trace(kernel: Kernel<'_>, terms: &mut Terms, packing: Packing) -> Result<Trac
     finished(kernel.shader, &mut machine, stopped)
 }
 
-/// What a run did that has come to its end, or stopped.
+/// The trace of a run that has ended or stopped.
 pub(crate) fn finished(
     shader: &Shader,
     machine: &mut Machine<'_, Detectors>,
@@ -364,7 +372,7 @@ pub(crate) fn finished(
                 .to_owned(),
         ));
     }
-    // Who waits at a barrier that others never reach waits for ever, or does not: HLSL leaves it undefined.
+    // A thread at a barrier that others never reach may wait forever or not: HLSL leaves it undefined.
     let presumes = machine.state.presumes
         || machine.state.assumed != Value::TRUE
         || !machine.report.divergences.is_empty();
@@ -390,8 +398,8 @@ pub(crate) fn finished(
     })
 }
 
-/// In byte-address buffers a word is told by its address, whichever part of a store it was. What is stored of other types
-/// is no component of its own ([`crate::facts::layout::is_of_words`]).
+/// In byte-address buffers, identifies each word by its address, whichever part of a store it was. Values of
+/// other types are not split into components ([`crate::facts::layout::is_of_words`]).
 pub(crate) fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
     let bytes: Vec<Symbol> = (shader.globals.iter())
         .filter(|global| is_by_address(&global.ty))
@@ -418,14 +426,15 @@ fn is_by_address(ty: &Type) -> bool {
     }
 }
 
-/// Whether threads of one group may store different components of one texel. A "store on typed uav must write to all four
-/// components of the UAV" (DXIL.rst, validation rules), so a compiler loads the texel and stores all of it, and one thread may
-/// undo what another one stored. The writes that are compared are those of components.
+/// Whether threads of one group may store different components of one texel. A "store on typed uav must write
+/// to all four components of the UAV" (DXIL.rst, validation rules). So a compiler loads the texel and stores
+/// all of it, and one thread may undo another one's store. The comparison, however, is of component writes.
 fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
     by_resource(writes).iter().any(|(resource, writes)| {
         let name = terms.name(*resource);
         let width = texel_width(shader, name);
-        // Of what comes from a descriptor heap the type is not at hand. A call that is not understood has no index.
+        // The type of a resource from a descriptor heap is unknown here. A call that is not understood has no
+        // index.
         if width.is_none() && declared_type(shader, name).is_some() {
             return false;
         }
@@ -438,7 +447,7 @@ fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
                 )
             })
             .collect();
-        // By those indices that are followed in all writes, and by thread.
+        // Grouped by the indices that are known in all writes, and by thread.
         let is_known = |position: usize| {
             let mut all = indexed.iter().map(|(index, _)| index.get(position));
             all.all(|one| one.is_some_and(Option::is_some))
@@ -457,7 +466,7 @@ fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
         }
         let is_whole =
             |components: &BTreeSet<u32>| width.is_some_and(|width| components.len() == usize::from(width));
-        // Which resource of a heap it is need not be followed.
+        // It need not be known which resource of the heap this is.
         let is_followed = indexed.iter().all(|(index, _)| {
             let own = if width.is_some() {
                 &index[..]
@@ -473,7 +482,7 @@ fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
     })
 }
 
-/// The writes to each resource, in their order.
+/// The writes to each resource, in order.
 fn by_resource(writes: &[Write]) -> BTreeMap<Symbol, Vec<&Write>> {
     let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
     for write in writes {
@@ -482,7 +491,7 @@ fn by_resource(writes: &[Write]) -> BTreeMap<Symbol, Vec<&Write>> {
     of_resources
 }
 
-/// How many components a texel has of a resource of this name, if each has several and they are stored together.
+/// The number of components of a resource's texels, if there are several and a store writes them together.
 fn texel_width(shader: &Shader, name: &str) -> Option<u8> {
     let mut ty = declared_type(shader, name)?;
     while let Type::Array(element, _) = ty {
@@ -502,7 +511,7 @@ fn declared_type<'s>(shader: &'s Shader, name: &str) -> Option<&'s Type> {
     Some(&global.ty)
 }
 
-/// Whether a component of a resource's elements is a float.
+/// Whether the written component of the resource's elements is a float.
 fn is_float(shader: &Shader, terms: &Terms, write: &Write) -> bool {
     let mut ty = declared_type(shader, terms.name(write.resource));
     while let Some(Type::Array(element, _) | Type::Resource(_, Some(element))) = ty {
@@ -517,7 +526,7 @@ fn is_float(shader: &Shader, terms: &Terms, write: &Write) -> bool {
     scalars[write.component as usize].is_float()
 }
 
-/// The types of a type's components, in order. Not of very many.
+/// The scalar types of a type's components, in order; cut off if there are very many.
 fn scalars_of(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) {
     const MOST: usize = 4096;
     match ty {
@@ -542,7 +551,7 @@ fn scalars_of(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) {
     }
 }
 
-/// Whether two kernels write the same. Both leave these values besides.
+/// Whether two kernels write the same. Both also leave the values `left`.
 pub(crate) fn compare_traces(
     terms: &mut Terms,
     shaders: [&Shader; 2],
@@ -572,12 +581,12 @@ pub(crate) fn compare_traces(
 }
 
 fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left: &[Value]) -> Outcome {
-    // Program order of each thread; writes of one statement are stored thread by thread.
+    // The program order of each thread. A run records the writes of one statement thread by thread.
     let per_thread = |trace: &Trace| {
         let mut writes: Vec<Write> = trace.writes.clone();
         writes.sort_by_key(|write| write.thread);
         for write in &mut writes {
-            // Of a zero the sign is not known.
+            // The sign of a zero is unknown.
             if let Some(word) = terms.known_float(&write.value).filter(|word| word << 1 != 0) {
                 write.value = Value::Known(word);
             }
@@ -605,13 +614,15 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left:
     }
 }
 
-/// Whether equal writes are equal bit for bit, or up to the order of float operations and what these flush. Not where that
-/// may show in more than the value of a float: whether something is written, where, and what bits that are no float's.
+/// Whether equal writes are equal bit for bit, or up to the order of float operations and what these flush.
+/// Neither, if the doubt may show in more than the value of a float: in whether or where something is written,
+/// or in bits that are not a float's.
 ///
-/// Which of two floats that compare equal a minimum gives is no matter to a float: `docs/proved.md` says so of zeros and NaNs.
+/// Which of two floats that compare equal a minimum returns does not matter to a float: `docs/proved.md` states
+/// this for zeros and NaNs.
 ///
-/// What is stored in a resource may come back, and a load says nothing of how that was made: it is taken for such a value.
-/// What becomes of values that are `left` besides is not seen.
+/// A value stored in a resource may be loaded again. A load does not record how the value was made, so it
+/// counts as doubted too. The uses of the values `left` are not visible here.
 fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> Outcome {
     let mut inexact = false;
     let left_out = terms.left_out();
@@ -637,7 +648,7 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> 
         if is_shown || looked_at.any(|value| search.finds(value)) {
             return Outcome::RoundsBeyond(doubt);
         }
-        // Not what was looked at before.
+        // A new search, as the first one skips values it has seen.
         let again = terms.doubted(doubt).filter(|_| doubt != Doubt::Pick);
         inexact |= again.is_some_and(|mut search| writes.iter().any(|write| search.finds(&write.value)));
     }
@@ -648,16 +659,17 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> 
     }
 }
 
-/// Whether the second of two kernels orders equal writes as the first does, as far as anybody can tell.
+/// Whether the second kernel orders equal writes as the first does, as far as anyone can observe.
 ///
-/// - Where something is read that can be written, each write has to come after the same barriers: with the history of each
-///   load (see [`crate::terms::history`]) that is the order of all accesses.
-/// - What other groups may see has to be ordered as much as in the first ([`crate::exec::device_order`]).
-/// - Else the order shows only where several threads write to one place: either the writes to a resource are ordered as
-///   much, or each of its places is written by one thread.
+/// - If a kernel reads writable memory, each write must come after the same barriers. Together with the history
+///   of each load (see [`crate::terms::history`]), that fixes the order of all accesses.
+/// - Writes that other groups may see must be ordered at least as strongly as in the first kernel
+///   ([`crate::exec::device_order`]).
+/// - Otherwise the order shows only where several threads write to one place. So the writes to each resource
+///   must be ordered as strongly, or each of its places must have only one writing thread.
 fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&Write, &Write)]) -> bool {
     let are_observed = traces.iter().any(|trace| !trace.observed.is_none());
-    // Nobody reads what another thread writes there.
+    // Neither kernel reads there what another thread writes.
     let is_moved = |(a, b): &(&Write, &Write)| a.thread != b.thread;
     let kept = || pairs.iter().filter(|pair| !is_moved(pair));
     if are_observed && kept().any(|(a, b)| a.ordered.passed != b.ordered.passed) {
@@ -689,13 +701,14 @@ fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&Write, &Writ
     })
 }
 
-/// The writes of two kernels, each with its equal; `None` if they are not the same ones. Those of each thread are in its order,
-/// and the threads one after the other.
+/// Pairs each write of the first kernel with the equal write of the second; `None` if the writes differ. Each
+/// thread's writes are in program order, one thread after the other.
 ///
-/// Which thread writes to a place is the same in both, but where nobody can tell: if neither kernel finds anything in the
-/// resource, nor lets other groups know that it was written to, what is left in it at their ends is all that there is of it.
-/// That is told by what is written to each of its places, where no place is written twice by a group: then there is no order of
-/// its writes, whoever makes them. Of two groups that write to one place either may be the last, in both kernels.
+/// The writing thread must be the same in both, unless no one can observe it. That is so if neither kernel
+/// reads the resource nor lets other groups know about its writes: then only the final contents matter. They
+/// follow from what is written to each place, provided that a group writes no place twice: then the writes have
+/// no order, whichever threads make them. If two groups write to one place, either may be the last, in both
+/// kernels.
 fn pairs<'w>(
     terms: &Terms,
     traces: [&Trace; 2],
@@ -737,11 +750,12 @@ fn pairs<'w>(
     Some(pairs)
 }
 
-/// A place in a resource by component and index, where each index is one unknown and a number.
+/// A place in a resource: the component, and the constant part of each index, whose unknown part is the same in
+/// all writes.
 type Numbers = (u32, Vec<u32>);
 
-/// The places in a resource that are written to, told by the number in each index: `None` if they are not all one unknown and
-/// a number.
+/// The places that the writes go to, by the constant part of each index. `None` unless all writes have the same
+/// unknown part in each index.
 fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<Numbers>> {
     let mut unknown: Option<Vec<Option<(u8, u32)>>> = None;
     let place = |write: &&Write| {
@@ -759,8 +773,8 @@ fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<Numbers>> {
 }
 
 impl Terms {
-    /// Whether the value is a float sum or product of several parts, or made of one. Not looked at again is what was
-    /// `seen` to be none.
+    /// Whether the value is a float sum or product of several parts, or derives from one. Skips the atoms in
+    /// `seen`, which do not.
     fn combines_floats(&self, value: &Value, seen: &mut FxHashSet<u32>) -> bool {
         let mut waiting = vec![value];
         while let Some(value) = waiting.pop() {

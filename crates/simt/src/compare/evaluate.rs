@@ -1,4 +1,4 @@
-//! What a kernel's groups leave in their buffers for given inputs: the engine as an interpreter, to compare with devices.
+//! Interprets a kernel: what its groups leave in their buffers for given inputs, for comparison with devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,24 +15,25 @@ use crate::waves::{LaneMap, Waves};
 /// Resource, index and component.
 pub type Place = (String, Vec<u32>, u32);
 
-/// What a group leaves in its buffers.
+/// The words that a group leaves in its buffers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The word left in each place.
+    /// The final word of each place.
     pub words: BTreeMap<Place, u32>,
-    /// The places whose word comes of a float that the kernel may round in another way than is done here: as a float it is
-    /// near the kernel's, and as anything else it says nothing.
+    /// The places whose word derives from a float that the kernel may round differently. As a float it is near
+    /// the kernel's; otherwise it carries no information.
     pub rounded: BTreeSet<Place>,
 }
 
-/// By thread: the barriers passed, the word it leaves then, and whether that is rounded ([`Written::rounded`]).
+/// By thread: the number of barriers before its last write, the word, and whether it is rounded
+/// ([`Written::rounded`]).
 type OfThreads = BTreeMap<u16, (u32, u32, bool)>;
 
 /// Runs the first group of a kernel at a wave size. `given` is the word of a resource or uniform, by name, index and
 /// component.
 ///
-/// `None` where the run was not followed to its end, threads that no barrier orders leave unlike words in one place, or
-/// something is not computed exactly here.
+/// `None` if the run was not followed to its end, if threads that no barrier orders leave different words in
+/// one place, or if some value cannot be computed exactly here.
 #[must_use]
 pub fn evaluate(
     shader: &Shader,
@@ -44,8 +45,8 @@ pub fn evaluate(
     evaluate_groups(shader, entry, wave_size, map, &[([0; 3], given)])?.pop()?
 }
 
-/// Whether a kernel was seen to end at a wave size, and to stay within its arrays and without races, whatever it is given:
-/// what was run holds for any inputs, and no loop was left out of it.
+/// Whether a kernel, for every input, ends at this wave size, stays within its arrays, and does not race. The
+/// run must hold for any input, and contain no loop that is not proved to end.
 #[must_use]
 pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) -> bool {
     let kernel = Kernel::new(shader, entry);
@@ -69,9 +70,9 @@ fn is_followed(machine: &mut Machine<'_, Detectors>) -> bool {
         && report.out_of_bounds.is_empty()
 }
 
-/// As [`evaluate`], of these groups, each by its `SV_GroupID` and with what it is given. The kernel is run once: what
-/// threads do is a function of the group and the inputs. `None` for the groups for which it is not known what they leave, and
-/// for all if that is so for any.
+/// Like [`evaluate`], for several groups, each given by its `SV_GroupID` and its inputs. The kernel runs once:
+/// what threads do is a function of the group and the inputs. A group is `None` if its results are unknown; the
+/// whole result is `None` if that holds for all groups.
 #[must_use]
 pub fn evaluate_groups(
     shader: &Shader,
@@ -94,8 +95,8 @@ pub fn evaluate_groups(
     Some(left.into_iter().map(of_group).collect())
 }
 
-/// The places in which threads of these groups that no barrier orders leave unlike words: whichever comes last decides what
-/// stays there. Of groups for which it is not known what they leave there are none.
+/// The places where threads of these groups that no barrier orders leave different words, so the last one
+/// decides. Groups with unknown results contribute none.
 #[must_use]
 pub fn contested(
     shader: &Shader,
@@ -113,13 +114,14 @@ pub fn contested(
     all.into_keys().collect()
 }
 
-/// The only one of these words.
+/// The word, if all are the same.
 fn one_of(words: &BTreeSet<(u32, bool)>) -> Option<u32> {
     let (first, _) = words.first()?;
     words.iter().all(|(word, _)| word == first).then_some(*first)
 }
 
-/// By place, what may stay there: the words of the threads that write after the most barriers, and whether each is rounded.
+/// By place: the words that may remain there, written by threads after the most barriers, each with whether it
+/// is rounded.
 type Words = BTreeMap<Place, BTreeSet<(u32, bool)>>;
 
 fn words_of_groups(
@@ -148,13 +150,14 @@ fn words_of_groups(
         let mut sample = Sample::new(&terms, 0);
         sample.given = Some(*given);
         sample.group = *group;
-        // By place, what each thread leaves there, and after how many barriers.
+        // By place: the word that each thread leaves, and after how many barriers.
         let mut places: BTreeMap<(Symbol, Vec<u32>, u32), OfThreads> = BTreeMap::new();
         for write in &writes {
             if sample.value(&write.guard) != 0 {
                 let index = write.index.iter().map(|index| sample.value(index)).collect();
                 let component = write.component.wrapping_add(sample.value(&write.part));
-                // Which place it is, and whether it is written, hangs on no float that is only near the kernel's.
+                // Neither the place nor the condition of a write may depend on a float that only approximates
+                // the kernel's.
                 sample.guessed |= std::mem::take(&mut sample.error) > 0.0;
                 let word = sample.value(&write.value);
                 let left = (

@@ -1,4 +1,4 @@
-//! Runs compared with each other: two kernels, one kernel in waves of several sizes, a run on names with one on numbers.
+//! Comparisons of runs: two kernels, one kernel at several wave sizes, and a symbolic run with one on numbers.
 
 pub(crate) mod counterexample;
 pub(crate) mod equivalence;

@@ -1,37 +1,42 @@
-//! Two kernels whose texts are one but for a stretch of statements: is the stretch the same?
+//! Two kernels that differ only in a stretch of statements: is the stretch equivalent?
 //!
-//! A kernel may hold much that is not followed, such as a loop whose passes are not counted around a ladder. Where
-//! two kernels differ in a few statements of one block alone, it is enough to compare these. They are run by themselves, from
-//! a state in which all that they find is free and the same in both runs: each groupshared cell, each `static` and each variable
-//! that may be another one each time, device memory, and the group. What they leave is compared: all that is read afterwards.
+//! A kernel may contain much that a run cannot follow, such as a loop around a ladder whose iterations it
+//! cannot count. If two kernels differ only in a few statements of one block, it suffices to compare these.
+//! They run alone, from a state in which everything that they find is free and the same in both runs: each
+//! groupshared cell, each `static`, each variable whose value may differ between executions, device memory, and
+//! the group. The comparison covers everything that they leave and later code reads.
 //!
 //! # Why that is enough
 //!
-//! Call the text before the stretch P, the two stretches L and L', and the text after them S. A run of a kernel goes through P,
-//! comes to the stretch any number of times, and goes through S. Take a run of the first kernel, which is taken to be free of
-//! undefined behaviour, as for all proofs. By induction over the times that it comes to the stretch the second kernel has a run
-//! that agrees with it there, and after it, in all but the *dead* cells and variables, those that no statement outside of the
-//! stretch reads any more:
+//! Call the text before the stretch P, the two stretches L and L', and the text after them S. A run of a kernel
+//! goes through P, reaches the stretch any number of times, and goes through S. Take a run of the first kernel,
+//! which every proof assumes to be free of undefined behaviour. By induction over the executions of the
+//! stretch, the second kernel has a run that agrees with it before and after each of them, in all but the
+//! *dead* cells and variables: those that no statement outside the stretch reads any more.
 //!
-//! - *The same state at its beginning.* P is the same text, declarations included ([`crate::facts::differing_statements::are_one_text`]), and reads nothing dead
-//!   ([`crate::facts::later_reads::Afterwards`]). Of what it leaves nothing is used but what it must leave: the inputs of a function that nothing writes,
-//!   and variables that are given one value where they are declared, made of these ([`Stable`]).
-//! - *The same threads.* The stretch follows a barrier of its block, or the kernel's beginning: HLSL leaves undefined what a
-//!   barrier does that not all threads of a group reach, so all are there. Where some may not be, which devices take in their own
-//!   ways, the proof says so ([`WaveRun::presumes`]). None leaves in the stretch, in either run.
-//! - *The same state at its end.* For every input equal terms are equal values ([`crate::terms::value`]). In a loop, what is
-//!   dead is not the same at the next beginning: there each cell that the stretch writes has a value of its own in each of the
-//!   runs, so that what they leave is not made of it.
-//! - *No race that was none.* Accesses of P's last interval meet what the stretch does before its first barrier, and those of S's
-//!   first interval what it does behind its last. The stretch begins behind a barrier, or with the same statements up to
-//!   one. It ends with one, or touches then no cell that L does not touch in the same way ([`Shared::touches_no_more`]), so
-//!   that a fix may end races. [`compare`] does not know which kernel is right, so there L touches no more than the other stretch
-//!   either. It passes a barrier wherever L does, which parts P's accesses from S's.
-//! - *The same order of accesses to device memory.* Neither stretch makes any, and either both order those of P and S or neither
-//!   does.
+//! - *The same state at the start.* P is the same text, declarations included
+//!   ([`crate::facts::differing_statements::are_one_text`]), and reads nothing dead
+//!   ([`crate::facts::later_reads::Afterwards`]). The comparison uses nothing that P leaves except what P must
+//!   leave: function inputs that nothing writes, and variables that get their only value where they are
+//!   declared, computed from these ([`Stable`]).
+//! - *The same threads.* The stretch follows a barrier of its block, or the start of the kernel. HLSL leaves a
+//!   barrier undefined that not all threads of a group reach, so all threads are there. If some may be missing,
+//!   which devices handle in different ways, the proof says so ([`WaveRun::presumes`]). No thread leaves within
+//!   the stretch, in either run.
+//! - *The same state at the end.* Equal terms are equal values for every input ([`crate::terms::value`]). In a
+//!   loop, dead cells may differ when the stretch starts again. So each cell that the stretch writes starts
+//!   with a different atom in each of the two runs, and equal results cannot derive from it.
+//! - *No new race.* Accesses in P's last interval can race with accesses in the stretch before its first
+//!   barrier, and accesses in S's first interval with those after its last one. The stretch begins after a
+//!   barrier, or with the same statements up to one. L' ends with a barrier, or after its last one touches no
+//!   cell that L does not touch there in the same way ([`Shared::touches_no_more`]). So a fix may remove races.
+//!   [`compare`] does not know which kernel is right, so there L must not touch more than L' either. L' passes
+//!   a barrier wherever L does, which separates P's accesses from S's.
+//! - *The same order of accesses to device memory.* Neither stretch accesses it, and either both order the
+//!   accesses of P and S or neither does.
 //!
-//! Whatever is not understood outside of the stretch may be anything, also a macro that reads what is dead: then nothing
-//! is proved.
+//! Code outside the stretch that is not understood may be anything, even a macro that reads dead state. Then
+//! nothing is proved.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,11 +61,11 @@ use crate::terms::value::Value;
 use crate::terms::{Floats, Terms};
 use crate::waves::{LaneMap, Packing};
 
-/// Components of variables that may be free.
+/// The maximum number of free variable components.
 const MAX_FREE: usize = 256;
 
-/// Compares two kernels as [`compare_with`] does, for any floats; and where nothing is proved of the whole kernels, as
-/// [`compare_stretch`] does.
+/// Compares two kernels like [`compare_with`], for any floats. Where that proves nothing, compares them like
+/// [`compare_stretch`].
 pub fn compare<'a>(
     first: impl Into<Kernel<'a>>,
     second: impl Into<Kernel<'a>>,
@@ -69,7 +74,7 @@ pub fn compare<'a>(
     let (first, second) = (first.into(), second.into());
     let pair = LazyCell::new(move || {
         let pair = Pair::of(first, second)?;
-        // Which of the two is the right one is not known.
+        // It is unknown which of the two is right.
         Some(Pair {
             is_mutual: true,
             ..pair
@@ -86,10 +91,11 @@ pub fn compare<'a>(
     })
 }
 
-/// Compares two kernels that are one text but for a stretch of statements by these alone, under each of `maps`, at every wave
-/// size. That includes sizes that `[WaveSize]` excludes. `None` where the texts are not one, or are too unlike.
+/// Compares two kernels whose texts differ only in a stretch of statements by that stretch alone, under each of
+/// `maps`, at every wave size, including those that `[WaveSize]` excludes. `None` if the texts differ elsewhere
+/// or too much.
 ///
-/// Both have to be read whole: what is blank in one text is not the same.
+/// Both must be read in full: text that a configuration leaves out is not compared.
 pub fn compare_stretch<'a>(
     floats: Floats,
     first: impl Into<Kernel<'a>>,
@@ -109,7 +115,8 @@ pub fn compare_stretch<'a>(
 }
 
 impl Pair<'_> {
-    /// What the two do; where a difference is seen, it need not be one of the kernels: they may never come there so.
+    /// The outcome of both stretches. A difference here need not be one of the kernels, which may never reach
+    /// this state.
     fn run_at(&self, floats: Floats, packing: Packing) -> Result<WaveRun, String> {
         match self.compare(floats, packing)? {
             Outcome::Differs(_) => Err(NOT_SEEN_TO_DIFFER.to_owned()),
@@ -150,7 +157,8 @@ impl Pair<'_> {
         ))
     }
 
-    /// Variables that are read behind the stretch, or in the stretch when it is run again, have to be left the same.
+    /// Variables that are read after the stretch, or in the stretch when it runs again, must hold the same
+    /// values.
     fn compare_variables(&self, expected: &Left, got: &Left, left: &mut Vec<Value>) -> Result<(), String> {
         let [old, _] = &self.sides;
         let mut read = [0, 1].map(|side| {
@@ -181,8 +189,8 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// Cells that are not left the same must not be read any more, and what the second stretch touches behind its last
-    /// barrier no more than the first one.
+    /// Cells with different final values must not be read any more. After its last barrier, the second stretch
+    /// must touch no more than the first one.
     fn compare_cells(&self, expected: &Left, got: &Left, left: &mut Vec<Value>) -> Result<(), String> {
         for (name, (was, was_in)) in &expected.shared {
             let Some((is, is_in)) = got
@@ -225,22 +233,22 @@ fn values(column: &Column) -> Vec<Value> {
     }
 }
 
-/// What one of the two leaves.
+/// What one of the two stretches leaves.
 struct Left {
     trace: Trace,
-    /// Of the function at hand, by number.
+    /// The variables of the current function, by number.
     locals: Vec<Vec<Column>>,
     /// By name.
     statics: BTreeMap<String, Vec<Column>>,
-    /// Arrays by name, each with the interval that the stretch ends in.
+    /// Arrays by name, each with the barrier interval in which the stretch ends.
     shared: BTreeMap<String, (Shared, u32)>,
-    /// The cells of each array that may be read behind the stretch; `None` if that may be any.
+    /// The cells of each array that may be read after the stretch; `None` if any cell may be.
     read_afterwards: BTreeMap<String, Option<BTreeSet<u32>>>,
-    /// The threads that go on.
+    /// The threads that go on after the stretch.
     active: Mask,
-    /// It passes a barrier at which all threads wait.
+    /// The stretch passes a barrier at which all threads wait.
     waits: bool,
-    /// It orders accesses to device memory.
+    /// The stretch orders accesses to device memory.
     orders_device: bool,
 }
 
@@ -325,7 +333,7 @@ impl<'a> Pair<'a> {
         Ok(left)
     }
 
-    /// The cells that may be read behind the stretch of each array that one of the two writes in it.
+    /// For each array that one of the two stretches writes: its cells that may be read after the stretch.
     fn read_afterwards_by(
         &self,
         side: &Side<'a>,
@@ -336,7 +344,7 @@ impl<'a> Pair<'a> {
         let stable = side
             .function()
             .map(|function| Stable::of(shader, function, &mut effects));
-        // Each is one value, whenever it is evaluated: the one that it has now.
+        // Each of these expressions has one value, whenever it is evaluated: the current one.
         let mut elements = |conditions: &[&'a Expr], index: &'a Expr| {
             let stable = stable.as_ref()?;
             let mut threads = all;
@@ -367,7 +375,8 @@ impl<'a> Pair<'a> {
         read.collect()
     }
 
-    /// Makes all free that the stretch may find: the same in both runs, but for cells that it may find as it left them.
+    /// Makes everything free that the stretch may find. Both runs share the atoms, except for cells that the
+    /// stretch may find as it left them.
     fn free(&self, machine: &mut Machine<'_, Detectors>, number: usize) -> Result<(), String> {
         let (shader, lanes) = (machine.shader, machine.lanes);
         let function = machine.function();
@@ -413,7 +422,7 @@ impl<'a> Pair<'a> {
                 .free_columns(&format!("static {name}"), count, lanes);
             machine.state.statics.insert(global, value);
         }
-        // Where the stretch is run again, what it wrote may not be the same: each run has values of its own there.
+        // If the stretch runs again, its earlier writes may differ: each run has atoms of its own there.
         for index in 0..machine.state.shared.len() {
             let name = name_of(shader, machine.state.shared[index].global).unwrap_or_default();
             let place = if self.own.contains(&name) {
@@ -432,7 +441,7 @@ impl<'a> Pair<'a> {
 }
 
 impl Side<'_> {
-    /// Calls the functions by which the entry point comes to the stretch.
+    /// Enters the functions by which the entry point reaches the stretch.
     fn come_to_stretch(&self, machine: &mut Machine<'_, Detectors>) -> Result<(), String> {
         let unknown = || "how the kernel comes to the statements that differ is not followed".to_owned();
         let (shader, lanes) = (machine.shader, machine.lanes);
@@ -485,7 +494,7 @@ impl Side<'_> {
     }
 }
 
-/// Runs a statement that none of the threads leaves.
+/// Runs a statement that no thread may leave.
 fn followed<'a>(machine: &mut Machine<'a, Detectors>, statement: &'a Stmt) -> Result<(), String> {
     let active = machine.state.active;
     machine.statement(statement).map_err(reason_of)?;
@@ -503,7 +512,7 @@ fn reason_of(halt: Halt) -> String {
     }
 }
 
-/// Gives variables the one value that they have.
+/// Gives stable variables their only value.
 fn declare<'a>(machine: &mut Machine<'a, Detectors>, stable: &Stable<'a>) -> Result<(), String> {
     for declaration in &stable.declarations {
         machine

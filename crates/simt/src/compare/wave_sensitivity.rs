@@ -1,13 +1,13 @@
-//! What a kernel with wave intrinsics makes of other wave sizes and other ways to pack threads into waves.
+//! How a kernel with wave intrinsics depends on the wave size and on how threads are packed into waves.
 //!
-//! The group is run at every size that HLSL and the kernel's `[WaveSize]` allow, on the same free atoms. A 1-D group is
-//! packed linearly, as every implementation seen packs it; for groups of more rows nothing is promised
-//! (`HLSL_SM_6_6_Derivatives.md`), and they are run row by row and in quads too.
+//! The group runs at every size that HLSL and the kernel's `[WaveSize]` allow, on the same free atoms. A 1-D
+//! group is packed linearly, as by every known implementation. For groups with more rows nothing is promised
+//! (`HLSL_SM_6_6_Derivatives.md`), so they also run packed row by row and in quads.
 //!
-//! Only what is certain counts: an access outside an array or a race that some of these runs have and others have not;
-//! or a word written to one place by all of them whose terms differ and, on random inputs, were seen to differ. Results
-//! that differ in *where* they are written may be meant to, and so may those of a kernel without a barrier, which does
-//! not put its waves' results together.
+//! Only certain effects count: an out-of-bounds access or a race that some of these runs have and others do
+//! not; or a word that all runs write to one place, if its terms differ and differed on random inputs. A
+//! difference in *where* results are written may be intended. So may differing results of a kernel without a
+//! barrier, which does not combine its waves' results.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -29,16 +29,16 @@ use crate::waves::{LaneMap, Waves, maps};
 struct Run {
     map: LaneMap,
     waves: Waves,
-    /// It came to its end.
+    /// The run reached its end.
     whole: bool,
     report: Rc<Report>,
-    /// What is left in each place, with the thread that wrote it; of a proved run only.
+    /// The final content of each place and the thread that wrote it; only for a proved run.
     results: Option<Rc<Results>>,
 }
 
 /// Resource, component and index, in the first group.
 type Place = (Symbol, u32, Vec<u32>);
-/// The value in each place, with the thread that wrote it.
+/// The final value of each place, and the thread that wrote it.
 type Results = BTreeMap<Place, (Value, u16)>;
 
 /// The first way in which the kernel depends on its waves, if it does.
@@ -49,7 +49,7 @@ pub(crate) fn dependence(kernel: Kernel<'_>, has_barrier: bool, budget: &mut u64
     for map in maps(group) {
         for size in kernel.wave_sizes() {
             let waves = Waves::new(group, size, *map);
-            // Two maps that make the same waves are one run: it depends on nothing else.
+            // A run depends on its waves alone, so two maps with the same waves share one run.
             if let Some(same) = runs.iter().find(|run| run.waves == waves) {
                 let same = same.clone();
                 runs.push(Run { map: *map, ..same });
@@ -80,7 +80,7 @@ pub(crate) fn dependence(kernel: Kernel<'_>, has_barrier: bool, budget: &mut u64
     found
 }
 
-/// Says of which sizes under the map of the first of these runs the same holds.
+/// The dependence, with the wave sizes that show the effect under the map of the first breaking run.
 fn of_runs(runs: &[Run], breaking: &[&Run], sound: &Run, effect: WaveEffect) -> Option<WaveDependence> {
     let map = breaking.first()?.map;
     let is_breaking = |run: &Run| breaking.iter().any(|one| std::ptr::eq(*one, run));
@@ -119,9 +119,9 @@ fn outside(runs: &[Run]) -> Option<WaveDependence> {
     })
 }
 
-/// A race that runs on numbers bear out at the sizes that are named.
+/// A race that replays on numbers confirm at the sizes it names.
 fn race(kernel: Kernel<'_>, terms: &mut Terms, runs: &[Run]) -> Option<WaveDependence> {
-    // What is said of waves is said of all inputs.
+    // A wave dependence must hold for all inputs.
     let is_sure = |race: &&Race| race.given.is_empty() && race.condition.is_none();
     let mut all = runs.iter().flat_map(|run| &run.report.races).filter(is_sure);
     all.find_map(|race| {
@@ -151,7 +151,7 @@ fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDepend
     if proved.len() < runs.len() {
         return None;
     }
-    // Compared with the run that most others agree with; of several the one with the largest waves.
+    // The reference is the run that most others agree with; among several, the one with the largest waves.
     let agreeing = |results: &Results| {
         let same = |others: &Results| {
             results.len() == others.len()
@@ -197,8 +197,8 @@ fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDepend
     of_runs(runs, &breaking, sound, effect)
 }
 
-/// What a run leaves in each place; `None` where that is not certain: a write under a condition that is not known, or
-/// two threads that write unlike values to one place.
+/// The final content of each place. `None` if it is not certain: a write has an unknown condition, or two
+/// threads write different values to one place.
 fn results(terms: &Terms, writes: &[Write]) -> Option<Results> {
     let mut results = Results::new();
     for write in writes {
