@@ -1,17 +1,17 @@
-//! Where a construct leaves its result, and the partial results besides.
+//! Where a construct leaves its result and its partial results.
 
 use shaderlint_hlsl::{GlobalId, LocalId, Span};
 
-/// Places that a construct leaves something in.
+/// Places that hold something that a construct leaves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
-    /// Groupshared variables and their words.
+    /// Groupshared arrays and their cells.
     pub cells: Vec<(GlobalId, u32)>,
     /// Variables, their components and threads.
     pub registers: Vec<(LocalId, u32, u32)>,
 }
 
-/// One of them.
+/// One place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place {
     Cell(GlobalId, u32),
@@ -41,8 +41,9 @@ impl Places {
 pub(crate) struct Leftovers {
     /// The last statement of the construct.
     pub last: Span,
-    /// Of a reduction: where partial results are.
+    /// For a reduction: the places of partial results.
     pub parts: Places,
-    /// Where the result is, and what is made of it by then; none where the last statement may have used it itself.
+    /// The places of the result and of what the construct derives from it. Empty if the last statement may
+    /// itself use the result.
     pub result: Places,
 }

@@ -1,4 +1,4 @@
-//! What a run found out, in terms a rule can report.
+//! The findings of a run, as a rule can report them.
 
 pub(crate) mod leftovers;
 
@@ -16,44 +16,46 @@ use crate::terms::packed16::Half;
 use crate::terms::sample::Inputs;
 use crate::waves::LaneMap;
 
-/// What one entry point's run showed.
+/// The findings of the runs of one entry point.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
     /// `numthreads`.
     pub group_size: [u32; 3],
     pub collectives: Vec<Collective>,
     pub races: Vec<Race>,
-    /// Pairs of places, each in text order, at which two threads may access one cell between two barriers, at least one of
-    /// them writing. It holds the pairs of `races`, and pairs whose cells, values or conditions the run does not know. An
-    /// access at an unknown index of an array that others write stands twice in its pair.
+    /// Pairs of source positions, each in text order, where two threads may access one cell between two
+    /// barriers, at least one of them writing. Contains the pairs of `races`, and pairs whose cells, values or
+    /// conditions the run does not know. An access at an unknown index of an array that others write is paired
+    /// with itself.
     pub unsettled: FxHashSet<(Span, Span)>,
-    /// Barriers that some threads reach and others do not; one a barrier.
+    /// Barriers that some threads reach and others do not, at most one finding per barrier.
     pub divergences: Vec<Divergence>,
-    /// Accesses of groupshared arrays at an index they do not have; one a place.
+    /// Accesses of groupshared arrays out of bounds, at most one per source position.
     pub out_of_bounds: Vec<OutOfBounds>,
-    /// Reads of groupshared memory that nothing was written to; one a place.
+    /// Reads of groupshared memory that was never written, at most one per source position.
     pub uninitialised: Vec<Uninitialised>,
-    /// What other wave sizes or packings change.
+    /// How the kernel depends on the wave size or packing.
     pub wave_dependence: Option<WaveDependence>,
     pub claims: Vec<Claim>,
-    /// Scans and reductions of a wave's registers by reads of other lanes.
+    /// Scans and reductions of a wave's registers through reads of other lanes.
     pub wave_ladders: Vec<WaveLadder>,
-    /// Not all accesses to groupshared memory were followed: ladders and races there may be missing.
+    /// The run did not follow all accesses to groupshared memory, so ladders and races there may be missing.
     pub has_gaps: bool,
-    /// What the first run took, in statements times threads.
+    /// The cost of the first run, in statements times threads.
     pub steps: u64,
-    /// What the runs took: values made and looked at.
+    /// The cost of the runs, in values made and looked at.
     pub work: u64,
-    /// Where the run had to stop early, and why. What was found before then still holds.
+    /// Where and why the run stopped early. Earlier findings still hold.
     pub stopped: Option<Stop>,
-    /// The same of the run for claims.
+    /// Where and why the run for contended atomics stopped early.
     pub claims_stopped: Option<Stop>,
-    /// The same of the runs that take bounds which only the host knows for likely numbers, where none of them found anything.
+    /// Where and why the runs with assumed loop bounds stopped early, if none of them found anything.
     pub passes_stopped: Option<Stop>,
 }
 
 impl Analysis {
-    /// Nothing races, leaves an array, or parts the threads at a barrier, as far as the kernel was followed.
+    /// Whether the kernel, as far as the run followed it, has no race, no access out of bounds, and no
+    /// divergent barrier.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.races.is_empty() && self.out_of_bounds.is_empty() && self.divergences.is_empty()
@@ -64,7 +66,7 @@ impl Analysis {
 pub struct Stop {
     pub reason: String,
     pub span: Span,
-    /// What a run may leave out used up at least half of its steps or atoms.
+    /// Work that a run may skip used up at least half of its steps or atoms.
     pub(crate) by_asides: bool,
 }
 
@@ -77,100 +79,100 @@ impl Stop {
         }
     }
 
-    /// Where the steps or atoms were used up.
+    /// A stop because the steps or atoms were used up.
     pub(crate) fn ran_out(span: Span) -> Stop {
         Stop::new("the run takes too many steps", span)
     }
 }
 
-/// What no barrier is known to order with all steps of a construct.
+/// An action that no barrier is known to order with all steps of a construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amid {
-    /// A read of one of its arrays, which was taken to find anything.
+    /// A read of one of its arrays; the run assumes that it may return anything.
     Read(Span),
-    /// What comes after this barrier, which only some inputs lead to.
+    /// Whatever follows this barrier, which only some inputs lead to.
     Barrier(Span),
 }
 
-/// A computation the threads of a group do together, proved for every input.
+/// A computation that the threads of a group perform together, proved for every input.
 #[derive(Clone, Debug)]
 pub struct Collective {
     pub kind: Kind,
     pub operator: Operator,
     pub element: Scalar,
-    /// Components of an element, where it is a vector of which each is combined in the same way; then the places are of
-    /// whole vectors.
+    /// The number of components of an element, if it is a vector whose components are all combined in the same
+    /// way. The places are then those of whole vectors.
     pub vector: Option<u8>,
-    /// Set where the elements are halves of words, and so are the results: sums modulo 2^16.
+    /// Set if elements and results are halves of words: sums modulo 2^16.
     pub half: Option<Half>,
-    /// Where the elements are at the start, and where the result is at the end.
+    /// The places of the elements at the start and of the result at the end.
     pub input: Elements,
     pub output: Elements,
-    /// Number of elements.
+    /// The number of elements.
     pub count: u32,
-    /// Elements after which a scan starts anew; `count` where it does not.
+    /// The number of elements after which a scan starts anew; `count` if it never does.
     pub segment: u32,
     /// The scan runs from the last element to the first.
     pub reversed: bool,
     pub shape: Shape,
-    /// Steps in which partial results were combined across threads, counted in the run.
+    /// The number of steps that combine partial results across threads, counted in the run.
     pub rounds: u32,
-    /// Group barriers passed, counted in the run.
+    /// The number of group barriers passed, counted in the run.
     pub barriers: u32,
-    /// Each barrier in the text of the construct, once.
+    /// Each barrier in the construct's text, once.
     pub barrier_spans: Vec<Span>,
     /// A barrier or fence of its statements orders device memory.
     pub orders_device: bool,
-    /// The groupshared arrays, and the resources, through which elements went.
+    /// The groupshared arrays and resources that the elements pass through.
     pub arrays: Vec<GlobalId>,
-    /// What the same statements make of other elements, or by another operator.
+    /// Further results of the same statements, of other elements or by another operator.
     pub beside: Vec<Beside>,
-    /// Of an extremum: what is chosen with it.
+    /// For an extremum: the data that is chosen with it.
     pub companions: Option<Companions>,
     /// From the first to the last statement of the construct.
     pub span: Span,
     /// The function whose text holds `span`.
     pub function: FunctionId,
-    /// The bounds it was proved for, where some are not known when compiling.
+    /// The loop bounds for which it was proved, if some are unknown at compile time.
     pub instances: Vec<Instance>,
-    /// Those of `arrays` that are resources. What is said of them holds of a group whose elements there no other group
-    /// writes meanwhile.
+    /// Those of `arrays` that are resources. The finding assumes that no other group writes the group's
+    /// elements meanwhile.
     pub windows: Vec<Extent>,
-    /// That is so for inputs for which all threads reach its barriers.
+    /// It holds for inputs for which all threads reach its barriers.
     pub presumes: bool,
-    /// What it needs of floats.
+    /// What it requires of floats.
     pub needs: Needs,
-    /// What may come meanwhile, as far as the run knows.
+    /// What may happen meanwhile, as far as the run knows.
     pub amid: Option<Amid>,
-    /// What code in its place has to know, or why there can be none.
+    /// What code in its place needs to know, or why none is possible.
     pub rewrite: Result<Rewrite, Obstacle>,
-    /// Of a reduction: the partial results that it leaves besides the total.
+    /// For a reduction: the partial results that it leaves besides the total.
     pub(crate) leftovers: Leftovers,
 }
 
-/// What belongs to the least or greatest element, and is carried along with it.
+/// Data that belongs to the least or greatest element and is carried along with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Companions {
-    /// Arrays, and the number of a component of their elements. The chosen element's is left in the element that the extremum is
-    /// left in.
+    /// Arrays, each with a component of its elements. The chosen element's component ends in the element that
+    /// holds the extremum.
     pub components: Vec<(GlobalId, usize)>,
     pub order: Order,
 }
 
-/// The order of elements in which the first of equal ones is kept.
+/// The order of elements that decides which of several equal ones is kept: the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Ascending,
-    /// By their numbers with the bits reversed, as a ladder of halves compares them: 0, 4, 2, 6, 1, 5, 3, 7.
+    /// By element number with the bits reversed, as a ladder of halves compares them: 0, 4, 2, 6, 1, 5, 3, 7.
     BitReversed,
 }
 
-/// A further result of the statements that a collective is, over as many elements.
+/// A further result of a collective's statements, over the same number of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
     pub operator: Operator,
     pub output: Elements,
-    /// Other places of the same result.
+    /// Other places that hold the same result.
     pub(crate) also: Vec<Elements>,
 }
 
@@ -184,7 +186,7 @@ impl Collective {
         }
     }
 
-    /// The same, ending before its last step where that stays in the text; else unchanged.
+    /// The collective without its last step, if that stays in the text; otherwise unchanged.
     #[must_use]
     pub fn without_last_step(&self) -> Collective {
         let mut replaced = self.clone();
@@ -199,7 +201,8 @@ impl Collective {
         replaced
     }
 
-    /// The same of a further result of its statements, if its elements, of type `element`, begin where it is left.
+    /// The collective for a further result of its statements, if its elements, of type `element`, start where
+    /// the result ends.
     #[must_use]
     pub fn further(&self, result: &Beside, element: Scalar) -> Collective {
         Collective {
@@ -218,20 +221,20 @@ impl Collective {
         std::iter::once(self.operator).chain(self.beside.iter().map(|beside| beside.operator))
     }
 
-    /// Whether regrouping what it combines never changes any of its results.
+    /// Whether regrouping the operands never changes any of its results.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.operators().all(Operator::is_exact)
     }
 
-    /// Whether its statements may have sorted several arrays, of each of which the least is in the first element.
+    /// Whether its statements may sort several arrays, each with its least element first.
     #[must_use]
     pub fn may_be_of_sorted(&self) -> bool {
         let is_alike = |beside: &Beside| beside.operator == self.operator;
         self.operator.is_extremum() && self.beside.iter().any(is_alike)
     }
 
-    /// The name that HLSL gives that type.
+    /// The HLSL name of the element type.
     #[must_use]
     pub fn element_name(&self) -> String {
         let count = self.vector.map(|count| count.to_string());
@@ -239,10 +242,10 @@ impl Collective {
     }
 }
 
-/// A bound that is the same for all threads, taken for a number.
+/// A value that is the same for all threads and assumed to be a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// As the source calls it.
+    /// Its name in the source.
     pub bound: String,
     pub value: u32,
 }
@@ -258,20 +261,20 @@ impl Instance {
         }
     }
 
-    /// Whether it is the number of the group, and no bound of a loop.
+    /// Whether it is the group's number rather than a loop bound.
     #[must_use]
     pub fn is_of_group(&self) -> bool {
         self.bound == Instance::GROUP
     }
 }
 
-/// Where the elements of a resource that a collective works on begin.
+/// Where a collective's elements in a resource begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub resource: GlobalId,
-    /// The index (of byte-address buffers the address) of element 0, as HLSL writes it; empty for 0.
+    /// The index of element 0 (in byte-address buffers, its address), as HLSL text; empty for 0.
     pub start: String,
-    /// Indices from one element to the next: 4 in byte-address buffers.
+    /// The distance between consecutive elements in indices: 4 in byte-address buffers.
     pub stride: u32,
 }
 
@@ -283,16 +286,16 @@ pub enum Kind {
     Reduction,
 }
 
-/// The shape of the computation, told from the partial results at its barriers.
+/// The shape of the computation, inferred from the partial results at its barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Hillis–Steele (Kogge–Stone): windows whose width doubles.
     Doubling,
-    /// Blelloch, Brent–Kung: the total is there before the scan is.
+    /// Blelloch, Brent–Kung: the total exists before the scan does.
     Sweeps,
     /// Partial results whose width doubles in another way: Sklansky's scan, a reduction by halves.
     Tree,
-    /// Everything combined between two barriers.
+    /// All elements combined between two barriers.
     Serial,
     Other,
 }
@@ -300,16 +303,16 @@ pub enum Shape {
 /// Where the elements of a collective lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Element `i` is `array[offset + i]`, or a component of it: the number of a scalar among those that an element is
-    /// made of. Of an array of arrays the elements are counted along the `axis`th dimension from the innermost first.
+    /// Element `i` is `array[offset + i]`, or a component of it, numbered among the scalars of an element. In
+    /// an array of arrays, elements are counted along dimension `axis`, starting from the innermost.
     Array {
         global: GlobalId,
         offset: u32,
         component: Option<u8>,
         axis: u8,
     },
-    /// In ascending places of an array that has others between them, such as padding against bank conflicts. With a `shift`,
-    /// element `i` is `array[i + (i >> shift)]`.
+    /// Elements in ascending positions of an array with gaps between them, such as padding against bank
+    /// conflicts. With a `shift`, element `i` is `array[i + (i >> shift)]`.
     Spread { global: GlobalId, shift: Option<u32> },
     /// One element of an array, or a component of it, counted as for [`Elements::Array`].
     Cell {
@@ -318,7 +321,8 @@ pub enum Elements {
         component: Option<u8>,
         axis: u8,
     },
-    /// Thread `i`'s element is its own variable, or a component of it; of a reduction, all threads' hold the result.
+    /// Thread `i`'s element is its own variable, or a component of it. For a reduction, every thread's variable
+    /// holds the result.
     Register { local: LocalId, component: Option<u8> },
     /// One thread's variable.
     OneRegister {
@@ -326,7 +330,7 @@ pub enum Elements {
         component: Option<u8>,
         thread: u32,
     },
-    /// What one thread works out, or a component of it.
+    /// The value of an expression in one thread, or a component of it.
     Expression {
         span: Span,
         component: Option<u8>,
@@ -335,7 +339,7 @@ pub enum Elements {
 }
 
 impl Elements {
-    /// The component that is meant, where it is one of several.
+    /// The component, if the place is one of several.
     pub(crate) fn component(&self) -> Option<u8> {
         match self {
             Elements::Array { component, .. }
@@ -347,7 +351,7 @@ impl Elements {
         }
     }
 
-    /// The same of another component, or of all.
+    /// The same place with another component, or with all.
     pub(crate) fn with_component(&self, other: Option<u8>) -> Elements {
         let mut place = self.clone();
         match &mut place {
@@ -362,22 +366,22 @@ impl Elements {
     }
 }
 
-/// A last step that stays in the text, because its statement also does something else, such as storing the total.
+/// A last step that stays in the text because its statement does something else too, such as storing the total.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastStep {
     /// The statements before it, which leave partial results.
     pub before: Span,
-    /// What becomes of the text of the step if the total is in the cell already.
+    /// The edits of the step's text, given that the cell already holds the total.
     pub edits: Vec<StepEdit>,
-    /// Where the statements before would have to leave it: the first of the elements.
+    /// The cell in which the statements before must leave the total: that of the first element.
     pub cell: Elements,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepEdit {
-    /// The expression is the total, and reads it from the cell.
+    /// The expression computes the total, and now reads it from the cell.
     ReadTotal(Span),
-    /// The statement is not needed any more.
+    /// The statement is no longer needed.
     Remove(Span),
 }
 
@@ -390,25 +394,27 @@ impl StepEdit {
     }
 }
 
-/// What a replacement in place has to know of the construct's surroundings.
+/// What a replacement needs to know about the construct's surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewrite {
-    /// The last step, if it stays in the text, and the rest is replaced.
+    /// The last step, if it stays in the text and only the rest is replaced.
     pub last_step: Option<LastStep>,
     /// An expression in scope whose value is the thread's element index, e.g. `gi` or `tid.x`.
     pub lane: String,
-    /// Where no variable holds that index, `lane` is the thread's place in its row of the group, and this is the row.
+    /// If no variable holds that index, `lane` is the thread's place in its row of the group, and this is the
+    /// row.
     pub row: Option<String>,
-    /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
+    /// Variables that are live after the construct, with the values that it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
-    /// Variables whose last value no compiled statement reads.
+    /// Variables whose final value no compiled statement reads.
     pub unread: Vec<(LocalId, Left)>,
-    /// Variables that hold a further result of a reduction, by its number.
+    /// Variables that hold a further result of a reduction, with its number.
     pub further: Vec<(LocalId, usize)>,
-    /// Other places in which the construct leaves the same result. What else it leaves in its arrays, or a reduction in
-    /// the variables of the other threads, is for the replacement's proof to rule out.
+    /// Other places where the construct leaves the same result. The replacement's proof must rule out that
+    /// anything uses what else the construct leaves in its arrays, or a reduction in the variables of other
+    /// threads.
     pub also: Vec<Elements>,
-    /// Where it stores the total of its elements on its way, as a scan of one block of many does.
+    /// Stores of the elements' total within the construct, as in a scan of one block of many.
     pub stored: Vec<Stored>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,
@@ -417,57 +423,57 @@ pub struct Rewrite {
 /// What a construct leaves in a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// One number in all threads, as HLSL text.
+    /// The same number in all threads, as HLSL text.
     Number(String),
-    /// Its result, or the further one of this number.
+    /// Its result, or the further result with this number.
     Result(Option<usize>),
     Other,
 }
 
-/// An assignment, or a call of `Store`, in a construct's text.
+/// An assignment or a call of `Store` in a construct's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub whole: Span,
-    /// What is stored.
+    /// The stored value.
     pub value: Span,
 }
 
-/// Why other code cannot take the place of a construct.
+/// Why other code cannot replace a construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Of a scan: it starts anew after so many elements.
+    /// A scan that starts anew after this many elements.
     Segmented(u32),
     /// Its elements are halves of words.
     Halves,
-    /// Of an extremum: what belongs to the least or greatest element is chosen with it, such as where that was, and not by the order
-    /// of the elements alone.
+    /// An extremum that also chooses data of the least or greatest element, such as its position, by more than
+    /// the order of the elements.
     Companions,
-    /// Of a scan: it has neither one nor two elements for each thread.
+    /// A scan with neither one nor two elements per thread.
     ElementsPerThread,
-    /// A variable that it declares is named outside of it.
+    /// A variable that it declares is used outside of it.
     Declares(LocalId),
-    /// Its result is a part of an expression, or in a variable of its own.
+    /// Its result is part of an expression, or in a variable that it declares.
     NoPlace,
-    /// What it leaves in this variable is read later, and is not one number for all threads.
+    /// Later code reads what it leaves in this variable, and that is not one number for all threads.
     Leaves(LocalId),
     /// No variable in scope holds the thread's index in its group.
     NoIndex,
     /// Threads may return inside it, or leave a loop around it.
     MayLeave,
-    /// It writes a resource, or a static variable.
+    /// It writes a resource or a static variable.
     Writes(GlobalId),
-    /// It writes a resource that a variable or a parameter stands for.
+    /// It writes a resource through a variable or parameter.
     WritesHandle,
-    /// It has an atomic, or reads a resource that can be written.
+    /// It contains an atomic, or reads a writable resource.
     SharesMemory,
-    /// It has a statement that cannot be followed.
+    /// It contains a statement that the run cannot follow.
     Unfollowed,
-    /// It was proved of some of the kernel's runs, not of all.
+    /// It was proved for some of the kernel's runs, but not for all.
     SomeRuns,
 }
 
-/// A scan or a reduction that the lanes of each wave make of their registers by `WaveReadLaneAt`, proved for every input
-/// and at every wave size that the kernel allows.
+/// A scan or reduction that the lanes of each wave compute from their registers by `WaveReadLaneAt`, proved for
+/// every input and at every wave size that the kernel allows.
 #[derive(Clone, Debug)]
 pub struct WaveLadder {
     pub kind: Kind,
@@ -475,17 +481,17 @@ pub struct WaveLadder {
     pub element: Scalar,
     /// The scan runs from the last lane to the first.
     pub reversed: bool,
-    /// The variables that hold the elements at the start and the result at the end. Element `i` is that of the `i`-th
-    /// active lane of the wave.
+    /// The variables that hold the elements at the start and the result at the end. Element `i` belongs to the
+    /// `i`-th active lane of the wave.
     pub input: Elements,
     pub output: Elements,
-    /// Which lanes are left with the result: all, of a scan.
+    /// The lanes that hold the result: for a scan, all.
     pub holders: Holders,
     /// The wave sizes at which it runs.
     pub sizes: Vec<u32>,
-    /// The fewest and the most reads of other lanes that it takes at any of them, counted in the run.
+    /// The fewest and the most reads of other lanes at any of these sizes, counted in the run.
     pub reads: (u32, u32),
-    /// It holds where `?:` evaluates both of its arms, as before HLSL 2021: lanes are read in an arm.
+    /// It requires that `?:` evaluates both arms, as before HLSL 2021, because an arm reads lanes.
     pub needs_both_arms: bool,
     /// From the first to the last statement of the construct.
     pub span: Span,
@@ -493,45 +499,46 @@ pub struct WaveLadder {
     pub function: FunctionId,
 }
 
-/// Lanes of a wave, of those that are active.
+/// A set of a wave's active lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holders {
     AllLanes,
     FirstLane,
 }
 
-/// Two threads, one cell, one barrier interval, at least one write.
+/// Two threads access one cell in one barrier interval, at least one of them writing.
 #[derive(Clone, Debug)]
 pub struct Race {
     pub array: GlobalId,
-    /// Element of the array that both touch.
+    /// The element of the array that both access.
     pub index: u32,
     pub first: Access,
     pub second: Access,
-    /// Number of group barriers passed before.
+    /// The number of group barriers passed before.
     pub interval: u32,
-    /// The last of them, as in [`Divergence`]: the same for both accesses.
+    /// The last barrier before, as in [`Divergence`]: the same for both accesses.
     pub since: Option<Point>,
-    /// The memory barriers that the run passed between the two accesses, at which no thread waits for another.
+    /// The memory barriers that the run passed between the two accesses. No thread waits for another at them.
     pub fences: Vec<Span>,
-    /// A condition on inputs under which one of the two accesses happens; `None` where both do for any inputs, or for those
-    /// for which one statement leads to both.
+    /// A condition on inputs under which one of the two accesses happens. `None` if both happen for any inputs,
+    /// or for the inputs for which one statement leads to both.
     pub condition: Option<Under>,
-    /// Bounds of loops for which this happens; none where it happens whatever they are.
+    /// Loop bounds for which the race happens; empty if it happens for all.
     pub given: Vec<Instance>,
-    /// The thread that data lead to the element, if any: for others it meets another thread, at another element.
+    /// The thread whose index depends on data, if any. With other data, it races with another thread on another
+    /// element.
     pub data_dependent: Option<u32>,
-    /// Waves have this many lanes where it is met like that, and it is met otherwise where they have others; `None` where
-    /// it is met like that at every wave size.
+    /// The wave size at which the race happens as described, if other wave sizes change its details; `None` if
+    /// it is the same at every wave size.
     pub wave_size: Option<u32>,
-    /// At another wave size, other threads meet, at another element or in other passes.
+    /// At another wave size, other threads race, or on another element, or in other iterations.
     pub(crate) is_met_otherwise: bool,
-    /// Inputs for which it is met.
+    /// Inputs for which the race happens.
     pub(crate) inputs: Inputs,
 }
 
 impl Race {
-    /// Whether the same threads meet on the same element at the same time in another run.
+    /// Whether the same threads race on the same element at the same time in another run.
     pub(crate) fn is_met_like(&self, other: &Race) -> bool {
         (self.index, &self.first, &self.second, &self.since, &self.fences)
             == (
@@ -543,7 +550,8 @@ impl Race {
             )
     }
 
-    /// Whether one of its two accesses is within the construct: before its first barrier or after its last one, that is.
+    /// Whether one of its two accesses is within the construct, which means before its first barrier or after
+    /// its last one.
     #[must_use]
     pub fn has_part(&self, found: &Collective) -> bool {
         let is_within =
@@ -552,19 +560,19 @@ impl Race {
     }
 }
 
-/// What has to hold for a thread.
+/// A condition of a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Under {
     pub condition: Span,
-    /// It has to, or must not.
+    /// Whether the condition must hold or must not.
     pub holds: bool,
     pub thread: u32,
 }
 
-/// A variable, or a number that the host sets, and its value.
+/// A variable, or a number that the host sets, with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedValue {
-    /// As one would write it: `Size.x`.
+    /// As it is written in source, e.g. `Size.x`.
     pub name: String,
     pub scalar: Scalar,
     pub word: u32,
@@ -582,8 +590,8 @@ impl fmt::Display for NamedValue {
     }
 }
 
-/// An array's element as one would write it, `Row[1][2]`; of arrays in arrays, all elements are counted in order. A variable
-/// that is no array has no index.
+/// An element of an array as it is written in source, `Row[1][2]`. `index` counts all elements of nested arrays
+/// in order. A variable that is no array has no index.
 pub fn element_text(shader: &Shader, array: GlobalId, index: i64) -> String {
     let Some(global) = shader.globals.get(array.0 as usize) else {
         return "groupshared memory".to_owned();
@@ -613,50 +621,50 @@ pub struct Divergence {
     pub here: u32,
     /// A thread that does not.
     pub away: u32,
-    /// The condition by which the other went elsewhere, or the statement by which it left, if that is known.
+    /// The condition by which the other thread diverged, or the statement by which it left, if known.
     pub parted: Option<Span>,
-    /// Values of the host for which this happens; none where it happens for all.
+    /// Values set by the host for which this happens; empty if it happens for all.
     pub given: Vec<NamedValue>,
-    /// The last barrier passed before, or the statement that may hold it where that is not followed; `None` where there
-    /// was none.
+    /// The last barrier passed before, or the unfollowed statement that may contain it. `None` if there was
+    /// none.
     pub since: Option<Point>,
     /// As in [`Point`].
     pub around: Vec<Around>,
 }
 
-/// A thread accesses an element that a groupshared array does not have.
+/// A thread accesses a groupshared array out of bounds.
 #[derive(Clone, Debug)]
 pub struct OutOfBounds {
     pub array: GlobalId,
     pub index: i32,
-    /// A read's value goes to a resource.
+    /// The value of a read flows into a resource.
     pub access: Access,
     /// As in [`Divergence`].
     pub since: Option<Point>,
 }
 
-/// A thread reads what no thread has written, and what it reads goes to a resource.
+/// A thread reads a cell that no thread has written, and the value flows into a resource.
 #[derive(Clone, Debug)]
 pub struct Uninitialised {
     pub array: GlobalId,
     pub index: u32,
     pub read: Access,
-    /// Where it is stored.
+    /// Where the value is stored.
     pub used: Span,
     /// As in [`Divergence`].
     pub since: Option<Point>,
     pub(crate) interval: u32,
 }
 
-/// At some wave sizes or packings a kernel is wrong that is right at others.
+/// A kernel is wrong at some wave sizes or packings and right at others.
 #[derive(Clone, Debug)]
 pub struct WaveDependence {
-    /// Where it is wrong, smallest first.
+    /// The wave sizes at which it is wrong, ascending.
     pub sizes: Vec<u32>,
     pub map: LaneMap,
-    /// A size and a packing at which it is not, as far as is known.
+    /// A wave size and packing at which it is right, as far as known.
     pub sound: (u32, LaneMap),
-    /// Nothing is known of some of the others.
+    /// For some other wave sizes, nothing is known.
     pub is_in_part: bool,
     pub effect: WaveEffect,
 }
@@ -665,7 +673,7 @@ pub struct WaveDependence {
 pub enum WaveEffect {
     OutOfBounds(OutOfBounds),
     Races(Race),
-    /// Another value is written to a place, which is named for the first group.
+    /// A place, named for the first group, gets another value.
     Differs {
         place: String,
         thread: u32,
@@ -685,14 +693,14 @@ pub struct Access {
     pub around: Vec<Around>,
 }
 
-/// A place in the text as a run comes to it: in which calls and passes of loops, from the outermost on.
+/// A source position as a run reaches it: within these calls and loop iterations, outermost first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     pub span: Span,
     pub around: Vec<Around>,
 }
 
-/// What a place is run in.
+/// What surrounds a source position in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Around {
     /// The call of a function.
@@ -704,46 +712,48 @@ pub enum Around {
     },
 }
 
-/// One pass through a loop.
+/// One iteration of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
     /// From 0.
     pub number: u32,
-    /// The loop's variable and its value in that pass, where it has one.
+    /// The loop's variable, if it has one, and its value in that iteration.
     pub variable: Option<NamedValue>,
 }
 
-/// An atomic that many threads of a wave may make on one cell, or on few, in the same step.
+/// A contended atomic: many threads of a wave may make it on one cell, or on few, in the same step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub operation: Atomic,
     pub cells: Cells,
-    /// In a run in which no two threads race.
+    /// The amount, in a run without races.
     pub amount: Amount,
     pub quantity: Quantity,
     pub found: Found,
-    /// The text reads what it leaves its old value in. Where a run loses sight of that it may be unused nevertheless.
+    /// The code reads the variable that receives the old value. If a run loses track of it, it may be unused
+    /// nevertheless.
     pub is_old_value_read: bool,
-    /// The cells are groupshared; else they are on the device.
+    /// The cells are groupshared; otherwise in device memory.
     pub is_shared: bool,
-    /// Threads of the group that may take part.
+    /// The number of threads of the group that may take part.
     pub lanes: u32,
-    /// They all do, whatever the inputs are.
+    /// All of them take part, for all inputs.
     pub is_certain: bool,
-    /// The number of its cell is known each time that it runs, and hangs on nothing that is read.
+    /// The cell's index is known at every execution, and depends on nothing that is read.
     pub has_known_cell: bool,
     /// What happens to any cell of its groupshared array between the same barriers.
     pub meanwhile: Meanwhile,
-    /// What names the cell.
+    /// The expression that names the cell.
     pub place: Span,
     /// The whole call.
     pub span: Span,
     /// The function whose text holds `span`.
     pub function: FunctionId,
-    /// Names that no file declares, and that the address is the same by only if each is the same thing in all threads.
+    /// Undeclared names in the address. The address is the same for all threads only if each name has the same
+    /// value in all of them.
     pub supposed: BTreeSet<String>,
-    /// Its parts, where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement
-    /// by itself.
+    /// Its parts, if one thread of a wave can make it for all, in place; for one of few cells, if it is a
+    /// statement of its own.
     pub parts: Result<Parts, NotCombined>,
 }
 
@@ -752,90 +762,92 @@ pub struct Claim {
 pub enum Meanwhile {
     /// Atomics alone.
     Atomics,
-    /// A plain access, be it to another cell; its place, where it was run.
+    /// A plain access, possibly of another cell, with its position if it ran.
     Plain(Option<Span>),
-    /// It may be on either side of this barrier, which perhaps not all inputs lead to, or of those of this statement.
+    /// The atomic may be on either side of this barrier, which perhaps not all inputs reach, or of the barriers
+    /// of this statement.
     Unreached(Span),
-    /// Which barriers it stands between is not known: not all of the kernel was seen, or not all inputs lead to a barrier, or
-    /// there are barriers in a loop or a branch around it that is not followed.
+    /// The barriers around it are unknown: the run did not see all of the kernel, not all inputs reach a
+    /// barrier, or an unfollowed loop or branch around it contains barriers.
     Unknown,
 }
 
-/// Why no thread of a wave could make an atomic for all, in place.
+/// Why one thread of a wave cannot make an atomic for all, in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotCombined {
-    /// Not all that makes it was seen: a run was not followed to its end, or its address hangs on what is not declared.
+    /// The run did not see every execution of it: it was not followed to its end, or the address depends on an
+    /// undeclared name.
     Unfollowed,
-    /// It is a part of another statement, or the head of a loop.
+    /// It is part of another statement, or in the head of a loop.
     NotAStatement,
-    /// The cell or the amount is no `int` or `uint`, or they differ.
+    /// The cell or the amount is not `int` or `uint`, or their types differ.
     Type,
-    /// No wave intrinsic combines as it does.
+    /// No wave intrinsic combines with this operator.
     Operator,
-    /// The old value is used otherwise than as the place of a slot.
+    /// The old value is used other than as the index of a slot.
     OldValue,
-    /// What names the cell has effects, reads memory, or may change between passes or calls.
+    /// The expression that names the cell has effects, reads memory, or may change between iterations or calls.
     Cell,
-    /// What the cell is in is a variable that may stand for what others use under another name.
+    /// The cell belongs to a variable that may alias what others use under another name.
     Alias,
-    /// By this memory barrier a thread could tell when its atomic is made.
+    /// This memory barrier lets a thread observe when its atomic is made.
     MemoryBarrier(Span),
-    /// By this other use of what the cell is in a thread could tell.
+    /// This other use of the same memory lets a thread observe it.
     OtherUse(Span),
-    /// Another kind of atomic is made on it.
+    /// Another kind of atomic accesses it.
     OtherAtomic(Span),
-    /// The old value is asked for of another atomic on it.
+    /// Another atomic on it uses its old value.
     OtherResult(Span),
 }
 
-/// The parts of an atomic's call, which is a statement by itself.
+/// The parts of an atomic's call that is a statement of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// The call with its semicolon.
     pub statement: Span,
-    /// Nothing else stands in its block.
+    /// It is the only statement in its block.
     pub is_alone: bool,
-    /// As in `InterlockedAdd`.
+    /// The name, e.g. `InterlockedAdd`.
     pub name: &'static str,
     pub operator: Operator,
-    /// The resource whose method it is.
+    /// The resource, if the call is its method.
     pub object: Option<Span>,
-    /// The first argument: the cell, or of a method its address.
+    /// The first argument: the cell, or a method's address.
     pub place: Span,
     pub amount: Span,
     pub quantity: Quantity,
-    /// Where the old value goes, if it is asked for and used.
+    /// The target of the old value, if there is one and it is used.
     pub old: Option<Span>,
-    /// The variable that it goes to where nobody uses it: what is left in there is no matter.
+    /// The variable that receives an unused old value; its content does not matter.
     pub unused: Option<LocalId>,
-    /// Of one of few cells: the index, or the address, that tells which.
+    /// For one of few cells: the index or address that selects it.
     pub index: Option<Span>,
     /// The cell's type.
     pub cell: Scalar,
-    /// The groupshared variable that the cell is, or is in.
+    /// The groupshared variable that contains the cell.
     pub array: Option<GlobalId>,
 }
 
 /// How an amount is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// As a number, such as `1` or `-1`.
+    /// A literal such as `1` or `-1`.
     Figures,
-    /// As a variable, or a part of one.
+    /// A variable, or a part of one.
     Variable,
     Expression,
 }
 
-/// Where the atomics of one step go.
+/// Which cells the atomics of one step access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cells {
     /// The address is the same for all active threads.
     One,
-    /// To no more than so many different addresses.
+    /// At most this many different addresses.
     Few(u32),
 }
 
-/// What each thread puts in.
+/// The amount that each thread contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     Known(i32),
@@ -844,14 +856,14 @@ pub enum Amount {
     Varying,
 }
 
-/// What becomes of the value that the atomic found.
+/// What happens to the atomic's old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Nothing depends on it.
     Unused,
-    /// It is made into an address, or kept.
+    /// It becomes an address, or is kept.
     Slot,
-    /// It decides something, or is used in a way that is not followed.
+    /// It decides something, or the run does not follow its use.
     Otherwise,
 }
 
@@ -860,7 +872,7 @@ impl Quantity {
     pub(crate) fn of(expr: &Expr) -> Quantity {
         match &expr.kind {
             ExprKind::Literal(_) => Quantity::Figures,
-            // A conversion that nobody wrote.
+            // An implicit conversion.
             ExprKind::Cast(inner) if inner.span == expr.span => Quantity::of(inner),
             ExprKind::Unary(UnaryOp::Negate, operand) if Quantity::of(operand) == Quantity::Figures => {
                 Quantity::Figures
