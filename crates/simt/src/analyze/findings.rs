@@ -1,4 +1,4 @@
-//! Findings of several runs put together.
+//! Merges the findings of several runs.
 
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 
@@ -9,13 +9,13 @@ pub(super) fn has_defects(analysis: &Analysis) -> bool {
         && analysis.uninitialised.is_empty())
 }
 
-/// Adds the races that are not known.
+/// Adds the races that are not yet known.
 pub(super) fn add_races(known: &mut Vec<Race>, mut news: Vec<Race>) {
     news.retain(|race| known.iter().all(|known| !is_same_race(known, race)));
     known.append(&mut news);
 }
 
-/// Adds the collectives that share no statement with one that is known.
+/// Adds the collectives that share no statement with a known one.
 pub(super) fn add_collectives(known: &mut Vec<Collective>, mut news: Vec<Collective>) {
     news.retain(|found| known.iter().all(|known| !overlap(known, found)));
     known.append(&mut news);
@@ -29,13 +29,13 @@ pub(super) fn is_same_race(a: &Race, b: &Race) -> bool {
     a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
 }
 
-/// Whether two runs found one collective.
+/// Whether two runs found the same collective.
 pub(super) fn is_same_collective(a: &Collective, b: &Collective) -> bool {
     (a.span, a.function, a.kind, a.operator, a.half) == (b.span, b.function, b.kind, b.operator, b.half)
         && (&a.input, &a.output, a.count, a.shape) == (&b.input, &b.output, b.count, b.shape)
 }
 
-/// Keeps the defects that `other`, a run at another wave size, has as well.
+/// Keeps the defects that `other`, a run at another wave size, has too.
 pub(super) fn keep_common_defects(known: &mut Analysis, other: &Analysis) {
     known.races.retain_mut(|race| {
         let Some(other) = other.races.iter().find(|other| is_same_race(race, other)) else {

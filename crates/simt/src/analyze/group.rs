@@ -1,15 +1,16 @@
-//! The runs of a thread group under the same assumptions.
+//! The runs of a thread group under one set of assumptions.
 //!
 //! 1. A first run, in waves of four lanes, finds collectives and defects.
-//! 2. Where it met bounds of loops that only the host or a buffer knows, runs that take these for numbers find more
-//!    ([`host_bounds`]). Otherwise, in a kernel with wave intrinsics, a run at each other wave size confirms what was
-//!    found, or takes it back.
-//! 3. A run in which results are marked withdraws collectives whose results nothing uses
-//!    ([`withdraw_unused`]).
-//! 4. Where the group's number tells which elements a thread accesses, the same runs of the first group add what they find.
+//! 2. If it met loop bounds that only the host or a buffer knows, further runs assume numbers for them and find
+//!    more ([`host_bounds`]). Otherwise, in a kernel with wave intrinsics, a run at each other wave size
+//!    confirms the findings or withdraws them.
+//! 3. A run that marks results withdraws collectives whose results nothing uses ([`withdraw_unused`]).
+//! 4. If the group's number selects the elements that a thread accesses, the same runs for the first group add
+//!    their findings.
 //! 5. Runs at every wave size and lane map find what depends on these ([`wave_sensitivity`]).
 //!
-//! A kernel that takes too many steps is run once more, from the start without what takes most of them.
+//! A kernel that takes too many steps runs once more, and that run skips from the start what takes most of
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -30,15 +31,15 @@ use crate::finding::{Analysis, Collective, Instance, Obstacle, Race};
 use crate::terms::{Floats, Terms};
 use crate::waves::{LaneMap, Waves};
 
-/// What the runs of a group found.
+/// The findings of a group's runs.
 #[derive(Default)]
 pub(super) struct Found {
     pub analysis: Analysis,
-    /// Reads that nothing orders with a write.
+    /// Reads that no barrier orders with some write.
     pub unordered: BTreeSet<Read>,
 }
 
-/// Runs a group; and once more without each thread's own long loops, if these used up the steps.
+/// Runs a group. If each thread's own long loops used up the steps, runs it once more without them.
 pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Found {
     let mut found = run_in_full(kernel, effects, assuming);
     let stopped = found.analysis.stopped.as_ref();
@@ -54,7 +55,7 @@ pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'
     if skimmed.analysis.stopped.is_some() {
         return found;
     }
-    // What was found before the stop holds.
+    // Findings from before the stop hold.
     let Analysis {
         mut collectives,
         mut races,
@@ -101,18 +102,19 @@ fn run_in_full(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>)
     }
 }
 
-/// The runs so far.
+/// The state between runs.
 struct Runs<'s> {
     kernel: Kernel<'s>,
     group: [u32; 3],
     assuming: Assumptions<'s>,
     terms: Terms,
-    /// The steps left. All runs share those that one may take: what they do not suffice to confirm is not reported.
+    /// The remaining steps. All runs share the steps of one run; findings that no step is left to confirm are
+    /// not reported.
     budget: u64,
     found: Analysis,
     unordered: BTreeSet<Read>,
     uses_waves: bool,
-    /// The group's number tells which element of groupshared memory a thread accesses.
+    /// The group's number determines which groupshared element a thread accesses.
     counts_by_group: bool,
 }
 
@@ -139,13 +141,13 @@ impl<'s> Runs<'s> {
         Waves::new(self.group, size, LaneMap::Linear)
     }
 
-    /// The races of a run at a wave size that a run on numbers bears out.
+    /// The races of a run at a wave size that a replay on numbers confirms.
     fn borne_out(&mut self, wave_size: u32, races: Vec<Race>) -> Vec<Race> {
         let waves = self.waves(wave_size);
         borne_out(self.kernel, &mut self.terms, &waves, self.assuming, races)
     }
 
-    /// The first run: notes what it finds, and gives the bounds of loops that it does not know, and the races that it met.
+    /// The first run: records its findings, and returns the unknown loop bounds and the races.
     fn first(&mut self) -> (HostBounds, Vec<Race>) {
         let waves = self.waves(WAVE_SIZES[0]);
         let machine = self
@@ -155,7 +157,7 @@ impl<'s> Runs<'s> {
             return (HostBounds::default(), Vec::new());
         };
         machine.observer.prober.enabled = !self.assuming.defects_alone;
-        // A run that sees tiles of buffers has to come to its end.
+        // A run with buffer tiles must reach its end.
         if self.assuming.windows.is_empty() {
             machine.limits.max_work = FIRST_WORK;
             machine.limits.may_skim = true;
@@ -182,7 +184,7 @@ impl<'s> Runs<'s> {
         (HostBounds::met_by(&mut machine), report.races)
     }
 
-    /// Adds what runs find that take the bounds of loops for numbers.
+    /// Adds the findings of runs that assume numbers for loop bounds.
     fn take_bounds_for_numbers(&mut self, bounds: HostBounds, races: Vec<Race>) {
         self.budget = self.budget.min(BUDGET / 4);
         let met = bounds.bounds.clone();
@@ -205,8 +207,8 @@ impl<'s> Runs<'s> {
         withdraw_unused(self.kernel, terms, self.assuming, None, found, budget);
     }
 
-    /// Keeps what is found at every other wave size as well. A kernel may choose by the wave size which way to go: a run
-    /// says nothing of constructs that it does not come to.
+    /// Keeps the findings that occur at every other wave size too. A kernel may branch on the wave size, so a
+    /// run does not affect constructs that it does not reach.
     fn confirm_at_other_wave_sizes(&mut self) {
         if !self.uses_waves {
             return;
@@ -230,7 +232,7 @@ impl<'s> Runs<'s> {
         let is_for_others = |found: &Collective| is_for_other_waves(self.kernel, found, wave_size);
         let is_faulty = has_defects(&self.found);
         if !is_faulty && self.found.collectives.iter().all(is_for_others) {
-            // This run would come to none of them, and confirms nothing else.
+            // This run would reach none of them, and there is nothing else to confirm.
             return;
         }
         self.terms.clear();
@@ -277,8 +279,8 @@ impl<'s> Runs<'s> {
         keep_common_defects(&mut self.found, &other);
     }
 
-    /// Waves can differ in what they do with groupshared memory alone. Where one run that leaves nothing out takes too long,
-    /// those that would be compared do so, too.
+    /// Waves can only differ in what they do with groupshared memory. If a run without omissions takes too
+    /// long, so do the runs to compare.
     fn look_for_wave_dependence(&mut self, effects: &Effects) {
         let assuming = self.assuming;
         let is_looked_for = self.uses_waves && !assuming.defects_alone && assuming.is_of_kernel_itself();
@@ -289,7 +291,7 @@ impl<'s> Runs<'s> {
     }
 }
 
-/// What is found of the first group alone, where other groups would access no element of the array.
+/// Findings for the first group alone, if other groups would access no element of the array.
 fn in_first_group(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Analysis {
     let assuming = Assumptions {
         is_first_group: true,

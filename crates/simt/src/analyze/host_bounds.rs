@@ -1,4 +1,4 @@
-//! Runs in which the bounds of loops that only the host or a buffer knows are taken for numbers.
+//! Runs that assume numbers for loop bounds that only the host or a buffer knows.
 
 use crate::analyze::findings::is_same_race;
 use crate::detect::Detectors;
@@ -13,7 +13,7 @@ use crate::finding::{Collective, Obstacle, Race, Stop};
 use crate::terms::Terms;
 use crate::waves::{LaneMap, Waves};
 
-/// The bounds that a run met and does not know.
+/// The unknown loop bounds that a run met.
 #[derive(Default)]
 pub(super) struct HostBounds {
     pub bounds: Vec<Bound>,
@@ -29,9 +29,9 @@ impl HostBounds {
         }
     }
 
-    /// The collectives of a run in which the bounds are the first of the likely numbers for which there are any. Such a run
-    /// reports no races: the bound may never be that number. If there are none, and no run came to
-    /// the kernel's end, where and why the first of them stopped.
+    /// The collectives of the run with the first likely number that gives any. Such a run reports no races: the
+    /// bound may never be that number. If no number gives collectives and no run reached the kernel's end, also
+    /// returns where and why the first run stopped.
     pub fn collectives(
         self,
         kernel: Kernel<'_>,
@@ -40,20 +40,20 @@ impl HostBounds {
         budget: &mut u64,
     ) -> (Vec<Collective>, Option<Stop>) {
         let HostBounds { mut bounds, likely } = self;
-        // Of long loops one instance may take all there is, and say no more than a shorter run would.
+        // In a long loop, one instance may use up the budget and find no more than a shorter run.
         let max_work = terms.work().saturating_add(MAX_WORK / 4).min(MAX_WORK);
-        // What the next pass of a loop races with is right in a pass that is the only one.
+        // A collective that races with the next iteration is correct in a loop with only one.
         let mut is_raced_with = false;
         let (mut first_stop, mut has_ended) = (None, false);
         for number in likely.into_iter().chain([1]) {
             if number == 1 && !is_raced_with {
                 break;
             }
-            // A few passes are cheap: they are tried even where the others have used up what there was.
+            // Runs with a few iterations are cheap: they are made even if the others used up the budget.
             let is_cheap = number <= loop_bounds::FEW;
             let mut left = (*budget).max(if is_cheap { BUDGET / 16 } else { 0 });
             let max_work = max_work.max(if is_cheap { terms.work() + MAX_WORK / 16 } else { 0 });
-            // A bound that is known now may lead to others.
+            // Assuming a number for a bound may lead to further bounds.
             for _ in 0..2 {
                 let taken = TakenBounds {
                     bounds: &bounds,
@@ -79,12 +79,12 @@ impl HostBounds {
     }
 }
 
-/// What a run found in which bounds were taken for a number.
+/// The findings of a run with assumed bounds.
 struct Ran {
     collectives: Vec<Collective>,
-    /// A race took part in a collective, which is therefore left out.
+    /// A collective was dropped because its array has a race.
     is_raced_with: bool,
-    /// The bounds that it met and does not know.
+    /// The unknown bounds that it met.
     bounds: Vec<Bound>,
     stopped: Option<Stop>,
 }
@@ -106,7 +106,7 @@ fn run_with(
     let stopped = machine.run();
     *budget = machine.limits.budget;
     let mut collectives = machine.collectives(stopped.is_some().then_some(kernel.entry));
-    // Other passes of the loop are part of this run; what they do to the array is not reported.
+    // Other iterations of the loop belong to this run; what they do to the array is not reported.
     let races = &machine.report.races;
     let number_found = collectives.len();
     collectives.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));
@@ -129,10 +129,11 @@ fn run_with(
     })
 }
 
-/// The races in which a later pass of a loop takes part. A bound that the host or a buffer gives may be any number, so
-/// a number for which a run meets a race is enough. But a bound may be meant to be the number of threads, and no other:
-/// so a race has to be there for two passes and for three, and for as many as there are threads, if a run gets so far; or
-/// for two and three times the number of threads, where a pass is for as many elements, and two elements make no second pass.
+/// The races in which a later iteration of a loop takes part. A bound that the host or a buffer gives may be
+/// any number, so one number with a race is enough. But a bound may be meant to be the number of threads and
+/// nothing else. So the race must occur for two iterations, for three, and for as many as there are threads, if
+/// that run gets so far. If one iteration covers as many elements as there are threads, two elements make no
+/// second iteration. So the race may instead occur for two and three times the number of threads.
 pub(super) fn races_in_passes(
     kernel: Kernel<'_>,
     terms: &mut Terms,
@@ -169,7 +170,8 @@ pub(super) fn races_in_passes(
     let numbers = if bounds.iter().any(|bound| bound.has_barrier) {
         &of_several[..]
     } else {
-        // All passes of a loop without a barrier are in one interval: one pass is enough to race.
+        // All iterations of a loop without a barrier are in one interval, so one iteration is enough for a
+        // race.
         &[(1, &[][..])]
     };
     for (number, others) in numbers.iter().copied() {

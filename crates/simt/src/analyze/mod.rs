@@ -1,11 +1,11 @@
-//! What is found of an entry point, and the runs that find it.
+//! The analysis of an entry point, and the runs that it consists of.
 //!
 //! | runs | find | when |
 //! |---|---|---|
 //! | [`atomics::claims`] | contended atomics | the kernel has atomics |
-//! | [`ladders::of_entry`] | scans and reductions by reads of other lanes | it reads other lanes |
+//! | [`ladders::of_entry`] | scans and reductions through reads of other lanes | it reads other lanes |
 //! | [`group::run`] | scans, reductions, races and other defects in groupshared memory | it synchronises |
-//! | [`amid_unordered_reads`] | confirms these collectives, and adds others | a read is in no order with a write |
+//! | [`amid_unordered_reads`] | confirms these collectives, and adds others | no barrier orders some read with a write |
 //! | [`in_buffer_tiles`] | adds collectives in device memory | a barrier orders device memory |
 
 mod findings;
@@ -28,10 +28,10 @@ use crate::facts::kernel::Kernel;
 use crate::facts::reachable_globals::Beginning;
 use crate::finding::{Amid, Analysis, Collective, Obstacle};
 
-/// Runs an entry point's thread group, and gives what the group computes together and where it races.
+/// Runs an entry point's thread group, and returns what the group computes together and where it races.
 ///
-/// Code with wave intrinsics is run at every wave size under the linear map; a race is one only if it is there in all
-/// of these runs.
+/// Code with wave intrinsics runs at every wave size under the linear map. A race counts only if all of these
+/// runs have it.
 #[must_use]
 pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     let kernel = Kernel::new(shader, entry);
@@ -69,7 +69,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     analysis
 }
 
-/// The defects of a kernel, and nothing else: as it is, or with barriers that it does not have.
+/// The defects of a kernel and nothing else: as it is, or with barriers inserted.
 #[must_use]
 pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Supposed>) -> Analysis {
     let kernel = Kernel::new(shader, entry);
@@ -85,7 +85,7 @@ pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Su
     group::run(kernel, &effects, assuming).analysis
 }
 
-/// Nothing is found of a function without a group that D3D allows.
+/// The empty analysis of a function without a group size that D3D allows.
 fn of_no_group(kernel: Kernel<'_>) -> Analysis {
     let declared = kernel.function().and_then(|function| function.group_size);
     Analysis {
@@ -94,12 +94,12 @@ fn of_no_group(kernel: Kernel<'_>) -> Analysis {
     }
 }
 
-/// The collectives that a run finds if reads that nothing orders with a write may find anything.
+/// The collectives that a run finds if it assumes that unordered reads may return anything.
 ///
-/// A kernel may read a total while it stores the next ladder's elements. The read races; what is stored,
-/// and what the ladder makes of it, is the same whatever the read finds: no write meets another, no other read meets a
-/// write, and so for each choice of what these reads find the argument of [`crate::exec::memory`] holds. Values made
-/// of such a read are unknown, and what they decide is an unknown condition.
+/// A kernel may read a total while it stores the elements of the next ladder. The read races, but the stored
+/// elements and the ladder's results are the same whatever the read returns: no two writes conflict, and no
+/// other read conflicts with a write. So the argument of [`crate::exec::memory`] holds for each choice of what
+/// these reads return. Values derived from such a read are unknown, and so is a condition that depends on them.
 fn amid_unordered_reads(kernel: Kernel<'_>, effects: &Effects, reads: &BTreeSet<Read>) -> Vec<Collective> {
     let assuming = Assumptions {
         finds_anything: Some(reads),
@@ -108,8 +108,8 @@ fn amid_unordered_reads(kernel: Kernel<'_>, effects: &Effects, reads: &BTreeSet<
     group::run(kernel, effects, assuming).analysis.collectives
 }
 
-/// Keeps the collectives that hold whatever unordered reads find, and those that have a part in a reported race, which
-/// their findings name. Adds those that only the run `amid` such reads found.
+/// Keeps the collectives that hold whatever unordered reads return, and those that take part in a reported
+/// race, as its finding names them. Adds those that only the run `amid` such reads found.
 fn take_confirmed(analysis: &mut Analysis, mut amid: Vec<Collective>, unordered: &BTreeSet<Read>) {
     let races = &analysis.races;
     let has_part = |collective: &Collective| races.iter().any(|race| race.has_part(collective));
@@ -128,7 +128,7 @@ fn take_confirmed(analysis: &mut Analysis, mut amid: Vec<Collective>, unordered:
     analysis.collectives.append(&mut amid);
 }
 
-/// The collectives that a run finds if it sees a group's tiles of buffers as arrays.
+/// The collectives that a run finds if it treats a group's tiles of buffers as arrays.
 fn in_buffer_tiles(kernel: Kernel<'_>) -> Vec<Collective> {
     let Some(View { shader, resources }) = View::new(kernel) else {
         return Vec::new();
