@@ -1,4 +1,4 @@
-//! Symbolic execution of one thread group in lock-step: races, divergence, and what the group computes
+//! Symbolic execution of one thread group in lock-step. Finds races, divergence, and what the group computes
 //! together.
 //!
 //! **Invariants.** No I/O and no panics. A step budget bounds every run. This crate knows no lint rule.

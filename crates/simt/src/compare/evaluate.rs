@@ -72,7 +72,7 @@ fn is_followed(machine: &mut Machine<'_, Detectors>) -> bool {
 
 /// Like [`evaluate`], for several groups, each given by its `SV_GroupID` and its inputs. The kernel runs once:
 /// what threads do is a function of the group and the inputs. A group is `None` if its results are unknown; the
-/// whole result is `None` if that holds for all groups.
+/// whole result is `None` if the results of all groups are, because the run was not followed.
 #[must_use]
 pub fn evaluate_groups(
     shader: &Shader,

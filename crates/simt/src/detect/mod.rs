@@ -1,6 +1,6 @@
-//! The detectors that observe a run: [`collectives`] finds scans and reductions over groupshared memory, [`shuffles`] those
-//! between the lanes of a wave, and [`atomics`] contended atomics. The machine reports races and other defects itself
-//! ([`crate::exec`]); [`witness`] replays the races.
+//! The detectors that observe a run. [`collectives`] finds scans and reductions over groupshared memory,
+//! [`shuffles`] finds those between the lanes of a wave, and [`atomics`] finds contended atomics. The machine
+//! reports races and other defects itself ([`crate::exec`]); [`witness`] replays the races.
 
 pub(crate) mod atomics;
 pub(crate) mod collectives;

@@ -160,7 +160,7 @@ mod tests {
     use crate::terms::Terms;
     use crate::waves::{LaneMap, Waves};
 
-    /// A race whose read is in pass 2 of a loop and whose write is in pass 3.
+    /// A race whose read is in iteration 2 of a loop and whose write is in iteration 3.
     const KERNEL: &str = "RWStructuredBuffer<uint> Out; StructuredBuffer<uint> Src; groupshared uint g[64];\n\
         [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { for (uint i = 0; i < 4; ++i) { if (i == 2) g[gi] = Src[gi];\n\
         GroupMemoryBarrierWithGroupSync(); if (i == 1) Out[gi] = g[63 - gi]; } }";

@@ -189,8 +189,8 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
 
 /// The result on two known words, where HLSL defines it exactly.
 ///
-/// It does not define float `+ - * /` exactly: see [`crate::terms::known_floats`]. Nor NaNs, which a compiler
-/// may assume absent, nor denormal operands, which may be flushed.
+/// It does not define the exact result of float `+ - * /` (see [`crate::terms::known_floats`]), of operations on
+/// NaNs, which a compiler may assume absent, or of those on denormals, which may be flushed.
 pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
     match scalar {
         Scalar::Uint | Scalar::Bool => Some(match op {

@@ -10,8 +10,8 @@
 //! which do.
 //!
 //! Of a store, the history contains only its kind, resource and threads. The stored values and addresses are
-//! compared separately: each thread must make the same writes in the same order, so equal numbers of writes are
-//! equal writes.
+//! compared separately: each thread must make the same writes in the same order, so after equally many writes,
+//! these are the same ones.
 
 use crate::terms::column::Mask;
 use crate::terms::{Symbol, Terms};

@@ -482,8 +482,8 @@ impl Terms {
         }
     }
 
-    /// Whether the value depends only on the group's number and members of `cbuffer`s. Such a value is an
-    /// address that tells threads apart, not the data that they work on.
+    /// Whether the value depends only on the group's number and members of `cbuffer`s. Such values tell threads
+    /// apart; they are not the data that threads work on.
     pub fn is_place(&self, value: &Value) -> bool {
         value.atoms().all(|atom| match self.term(atom) {
             Some(Term::Apply(Op::GroupId(_), _)) => true,

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::Scalar;
 
-/// An associative, commutative operator. Those of floats are so only up to rounding.
+/// An associative, commutative operator; on floats, only up to rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Operator {
     Add,
@@ -95,7 +95,7 @@ impl Operator {
         }
     }
 
-    /// How often an atom counts that occurs `a` and `b` times in two operands.
+    /// The factor of an atom that occurs `a` times in one operand and `b` times in the other.
     pub(crate) fn add_factors(self, a: u32, b: u32) -> u32 {
         match self {
             Operator::Add => a.wrapping_add(b),
@@ -105,7 +105,7 @@ impl Operator {
         }
     }
 
-    /// A word that makes the result known whatever the other operand.
+    /// Whether this word determines the result, whatever the other operand is.
     pub(crate) fn absorbs(self, a: u32) -> bool {
         match self {
             Operator::Mul | Operator::And | Operator::MinUint => a == 0,
@@ -116,8 +116,8 @@ impl Operator {
         }
     }
 
-    /// Whether a word changes nothing. For float addition both zeros count: the sign of a zero sum is
-    /// part of what reassociation may change.
+    /// Whether this word changes nothing. For float addition both zeros count: reassociation may change the
+    /// sign of a zero sum.
     pub(crate) fn is_identity(self, a: u32) -> bool {
         a == self.identity() || (self == Operator::FloatAdd && a == (-0.0f32).to_bits())
     }

@@ -49,7 +49,7 @@ pub(crate) struct Sample<'t> {
     /// Values that are not guessed are what kernels compute on possible inputs: every float that is read is a
     /// small whole number.
     strict: bool,
-    /// A value that varies with the iterations of a loop in an unknown way is less than 64.
+    /// Unknown values, such as those of an arbitrary loop iteration, are less than 64.
     pub has_few_passes: bool,
     /// Small inputs are as likely as large ones.
     pub has_all_magnitudes: bool,
@@ -341,7 +341,7 @@ impl<'t> Sample<'t> {
             return 0;
         }
         self.depth += 1;
-        // An operand that is not chosen decides nothing: it may be guessed, or guard an access out of range.
+        // An operand that is not chosen does not matter: it may be guessed, or read out of range.
         let chosen = match (op, arguments) {
             (Op::Select, [condition, a, b]) => {
                 let is_first = self.value(condition) != 0;
@@ -423,7 +423,7 @@ impl<'t> Sample<'t> {
                 // One word, whichever load contains it.
                 *address = address.wrapping_add(4 * std::mem::take(component));
             }
-            // A value that is no word, or one in an array of buffers.
+            // A load of something other than a word, or from one of several buffers.
             (Words::Bytes, Op::Load { .. }, _) => self.guessed = true,
             _ => {}
         }

@@ -207,11 +207,11 @@ mod tests {
         let mut terms = Terms::default();
         let first = terms.inputs(2);
         let (a, b) = (chain(&mut terms, first), chain(&mut terms, first + 1));
-        // From the outermost operation it is too deep a story, and not from the one within.
+        // From the outermost operation the value is too deep, but not from the one within.
         assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
         assert!(terms.shape(&a[MAX_DEPTH]).is_some());
         assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
-        // Of other data in the same way, whichever is asked for first.
+        // Made from other data in the same way: the same shape, whichever comes first.
         assert_eq!(terms.shape(&b[3]), terms.shape(&a[3]));
         assert_ne!(terms.shape(&b[3]), terms.shape(&a[2]));
         let sum = |terms: &mut Terms, x: &Value, y: &Value| {
@@ -226,7 +226,7 @@ mod tests {
         let mut terms = Terms::default();
         let input = terms.inputs(2);
         let op = Op::Binary(BinaryOp::Div, Scalar::Float);
-        // Each names the one before twice.
+        // Each value uses the previous one twice.
         let long = |terms: &mut Terms, input| {
             (0..MAX_DEPTH).fold(Value::atom(input), |last, _| {
                 terms.apply(op, &[last.clone(), last])

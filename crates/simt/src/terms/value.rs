@@ -66,8 +66,8 @@ pub(crate) struct Part {
 pub(crate) enum Op {
     /// The argument itself, as an atom in another operator's form.
     Same,
-    /// The component offset of an array element. Arguments: the components before the array, the index, the
-    /// components of an element, the components before the accessed one within it, and the number of elements.
+    /// The component offset of an array element. Arguments: the base of the enclosing place, the index, the
+    /// components of an element, the components before the array in that place, and the number of elements.
     /// Past the end, any value.
     Offset,
     Unary(UnaryOp, Scalar),

@@ -143,8 +143,8 @@ impl Terms {
             return None;
         };
         match (op, arguments) {
-            // The offset of an array element: the array's base, the index, the element size, and the offset
-            // within the element.
+            // An array element: the base of the enclosing place, the index, the components of an element, and
+            // those before the array in that place.
             (Op::Offset, [base, index, Value::Known(size), Value::Known(start), _]) => {
                 let bases = self.bins(base, depth)?;
                 let offsets: Bins = self

@@ -17,8 +17,7 @@ use crate::terms::Terms;
 use crate::terms::column::Mask;
 use crate::waves::{LaneMap, Waves};
 
-/// The number of threads in a chunk: whole waves of every size but the largest, for which the analysis requires
-/// nothing more.
+/// The number of threads in a chunk: whole waves of every size but the largest, which adds no requirements.
 const PART: usize = 64;
 /// The maximum number of atoms of all chunks together.
 const ALL_WORK: usize = MAX_WORK * 4;
