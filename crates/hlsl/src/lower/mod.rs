@@ -1,4 +1,8 @@
-//! Concrete syntax to typed tree, one top-level item at a time.
+//! Lowers concrete syntax to the typed tree, one top-level item at a time.
+//!
+//! What is known of types and expressions builds up in this order: [`relations`] between types, [`signatures`] of intrinsics and
+//! [`operands`]; [`literals`] and [`constants`]; [`wide`] for what compilers evaluate in 64 bits; [`conversions`]; [`intrinsics`]. The
+//! modules that read syntax are above these.
 
 mod calls;
 mod constants;
@@ -46,7 +50,7 @@ use scoping::{Doubt, Meaning};
 use syntax::{parser, syntax};
 use templates::Templates;
 
-/// Statements and expressions nested deeper than this are not understood.
+/// How deep statements and expressions nest. Deeper ones are opaque.
 const MAX_DEPTH: u32 = 192;
 
 type Name<'a> = Cow<'a, [u8]>;
@@ -55,16 +59,16 @@ type Name<'a> = Cow<'a, [u8]>;
 struct Lowering<'a> {
     text: &'a [u8],
     lexed: &'a Lexed,
-    /// What to add to an offset of the parse at hand to have one of the text.
+    /// What turns an offset of the current parse into an offset of the text.
     base: i64,
     shader: Shader,
     problems: Vec<TextProblem>,
     unknown: FxHashSet<&'a [u8]>,
-    /// Where it was told, or needs not be, why an expression is opaque.
+    /// Places where the reason for an opaque expression is reported, or need not be.
     told: FxHashSet<Span>,
-    /// Operations on values of known types whose own type is not settled: HLSL has one, and nothing may be taken for it.
+    /// Operations on values of known types whose own type is not known. HLSL has one, so no other type may stand for it.
     unsettled: FxHashSet<Span>,
-    /// What operations on float literals come to that compilers work out in 64 bits, and that are rounded otherwise in 32.
+    /// The values of operations on float literals that compilers evaluate in 64 bits, where 32 bits round differently.
     wide_floats: FxHashMap<Span, f64>,
     types: FxHashMap<Name<'a>, Type>,
     globals: FxHashMap<Name<'a>, GlobalId>,
@@ -75,7 +79,7 @@ struct Lowering<'a> {
     enumerations: u32,
     /// Those that are an `enum class`.
     scoped_enumerations: FxHashSet<EnumId>,
-    /// By [`GlobalId`]: the value of a constant, where it is one.
+    /// By [`GlobalId`]: the value of a constant.
     global_values: Vec<Option<Constant>>,
     methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,
     with_methods: FxHashSet<StructId>,
@@ -83,24 +87,24 @@ struct Lowering<'a> {
     static_methods: FxHashSet<FunctionId>,
     /// The fields of a struct that hold its bases.
     bases: FxHashMap<StructId, Vec<u32>>,
-    /// The scopes of the structs whose members are being read, and their bases.
+    /// The scopes of the structs whose members are being read, with their bases.
     open_structs: Vec<(Name<'a>, Vec<StructId>)>,
     /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
     struct_sizes: Vec<(u32, u32)>,
     /// By [`StructId`]: the scope its static members and types are in.
     scopes: Vec<Name<'a>>,
-    /// The scope at hand: a namespace or a struct, with a trailing `::`.
+    /// The current scope: a namespace or a struct, with a trailing `::`.
     namespace: Name<'a>,
     /// `using namespace`: the scope it stands in, and the namespace.
     used: Vec<(Name<'a>, Name<'a>)>,
     body: Body<'a>,
-    /// How many variables of functions became globals, by the functions' names.
+    /// How many `static` variables became globals, by the name of their function.
     hidden: FxHashMap<String, u32>,
-    /// The global that says which of two meanings a name has, once there is such a name.
+    /// The global that selects one of two meanings of a name, once there is such a name.
     flag: Option<GlobalId>,
     depth: u32,
     too_deep: bool,
-    /// Of the declaration at hand not all could be read.
+    /// Not all of the current declaration could be read.
     is_broken: bool,
 }
 
@@ -113,33 +117,33 @@ struct Body<'a> {
     scope: FxHashMap<&'a [u8], Meaning>,
     /// What each name meant before it was declared again.
     undo: Vec<(&'a [u8], Option<Meaning>)>,
-    /// What is being declared, in its initialiser: there its name means the new variable, which has no value yet (C++,
-    /// `[basic.scope.pdecl]`, as DXC has it).
+    /// The name of the variable whose initialiser is being read. There it means the new variable, which has no value yet (C++,
+    /// `[basic.scope.pdecl]`, as in DXC).
     initialised: Option<&'a [u8]>,
-    /// The same of types, each with the length of `undo` when it was declared.
+    /// The same for types, each with the length of `undo` when it was declared.
     undo_types: Vec<(usize, Name<'a>, Option<Type>)>,
     values: FxHashMap<LocalId, Constant>,
     /// The globals that `static` variables stand for.
     statics: FxHashMap<LocalId, GlobalId>,
     this: Option<(LocalId, StructId)>,
     this_written: bool,
-    /// The struct whose method it is, be it a static one.
+    /// The struct whose method it is, static or not.
     owner: Option<StructId>,
     returns: Option<Type>,
     doubt: Doubt,
 }
 
-/// Expanded text to typed tree. Fills every field of [`Shader`] except `origins`, `sources`, `gaps`,
-/// `defined`, `matrix_orders`, `is_refused` and `given`.
+/// Reads expanded text into a typed tree. Fills every field of [`Shader`] except `origins`, `sources`, `gaps`, `defined`,
+/// `matrix_orders`, `is_refused` and `given`.
 ///
-/// Never fails: what could not be read is [`StmtKind::Opaque`] or [`crate::ExprKind::Opaque`] in the tree, and a
-/// problem with its place.
+/// It never fails: a part that could not be read is [`StmtKind::Opaque`] or [`crate::ExprKind::Opaque`] in the tree, and a problem
+/// with its place.
 #[must_use]
 pub fn parse(text: Vec<u8>) -> (Shader, Vec<TextProblem>) {
     parse_wanted(text, None, None)
 }
 
-/// As [`parse`], without what [`leave_out_unnamed`] leaves out. Nothing is read where none of the wanted words is left.
+/// As [`parse`], without what [`leave_out_unnamed`] leaves out. It reads nothing if none of the wanted words is left.
 pub(crate) fn parse_wanted(
     text: Vec<u8>,
     wanted: Option<&WantedText<'_>>,
@@ -159,7 +163,7 @@ pub(crate) fn parse_wanted(
         version,
         ..Shader::default()
     };
-    // What is asked for has none of no words.
+    // Without words nothing is wanted.
     if wanted.is_some_and(|wanted| wanted.words.is_empty()) {
         shader.text = text;
         return (shader, Vec::new());
@@ -168,7 +172,7 @@ pub(crate) fn parse_wanted(
     if let Some(wanted) = wanted {
         let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
         shader.unread = left_out.functions;
-        // Asked first, and of each text: what is left has its likeness also where it is not read.
+        // This asks about every text, because it also takes the likeness of a text that is not read.
         if (wanted.is_known)(&text, &lexed) || left_out.is_all {
             shader.text = text;
             return (shader, Vec::new());
@@ -179,7 +183,7 @@ pub(crate) fn parse_wanted(
     (shader, problems)
 }
 
-/// What the pass left of a text, as a tree; `shader` has what is known before.
+/// Lowers the text that the lexical pass left; `shader` has what is known before.
 pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<TextProblem>) {
     let mut lowering = Lowering {
         text,
@@ -272,7 +276,7 @@ impl<'a> Lowering<'a> {
         tokens.get(first..end).unwrap_or_default()
     }
 
-    /// Of an item that is not read, which may declare types with `typedef` behind what they stand for: these are unknown.
+    /// Makes the types unknown that an unread item declares with `typedef`. Their names stand behind what they stand for.
     fn forget_types(&mut self, item: &Item) {
         let tokens = self.tokens_of(item);
         if !tokens.iter().any(|token| token.word(self.text) == b"typedef") {
@@ -289,7 +293,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// An item with an error, or without a parse: as much of it as can be told.
+    /// Reads as much as possible of an item with an error, or without a parse.
     fn broken_item(&mut self, parser: &mut Parser, item: &'a Item, root: Option<Node>) {
         self.namespace = self.namespace_of(item);
         let message = match (item.too_deep, root, item.kind) {
@@ -364,7 +368,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some((name, name_span)) = self.header_name(item) {
             let (group_size, group_size_span, wave_size) = self.attributes(parser, item);
-            // Not callable by name: its parameters are unknown.
+            // It is not callable by name, because its parameters are unknown.
             self.shader.functions.push(Function {
                 name: String::from_utf8_lossy(name).into_owned(),
                 name_span,
@@ -492,7 +496,7 @@ impl<'a> Lowering<'a> {
             start: place(node.start_byte()),
             end: place(node.end_byte()),
         };
-        // Parentheses that the lexical pass took out belong to what begins or ends with them, and is more than stands in them.
+        // Parentheses that the lexical pass removed belong to a node that begins or ends with them, and has more than their content.
         let parentheses = &self.lexed.parentheses;
         while let Some((open, _)) = parentheses
             .get(&span.start)
@@ -523,13 +527,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn tell(&mut self, problem: TextProblem) {
-        // A hostile text must not turn into a list longer than itself.
+        // A hostile text must not make a list that is longer than itself.
         if self.problems.len() < 1000 {
             self.problems.push(problem);
         }
     }
 
-    /// Goes one level down; `false` beyond the limit, and then nothing was entered.
+    /// Goes one level down. `false` beyond the limit: then it enters nothing.
     fn enter(&mut self) -> bool {
         if self.depth >= MAX_DEPTH {
             self.too_deep = true;
