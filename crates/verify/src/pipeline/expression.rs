@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use super::PipelineError;
 
-/// Deepest expression that is read.
+/// Reads no deeper expression.
 const DEPTH: u32 = 64;
 
-/// Sums and products of an expression: each is as deep as there are before it.
+/// Most sums and products of an expression. Each nests those before it.
 const OPERATIONS: u32 = 1000;
 
 /// An expression; places are in the text of the whole `pipeline.toml`.
@@ -57,14 +57,14 @@ enum Function {
     Max,
     /// Rounded down.
     Log2,
-    /// Rounded up: how often 1 has to be doubled.
+    /// The number of doublings that take 1 to the argument or beyond.
     Log2Up,
-    /// How often 1 has to be multiplied by the second to reach the first.
+    /// The number of multiplications by the second that take 1 to the first or beyond.
     LogUp,
     Pow,
 }
 
-/// Names, arguments.
+/// Each function with its name and its number of arguments.
 const FUNCTIONS: [(&str, Function, usize); 8] = [
     ("ceil_div", Function::CeilDiv, 2),
     ("round_up", Function::RoundUp, 2),
@@ -76,7 +76,18 @@ const FUNCTIONS: [(&str, Function, usize); 8] = [
     ("pow", Function::Pow, 2),
 ];
 
-/// What names stand for. Later definitions hide earlier ones.
+/// The number of elements. Every expression may name it.
+pub(super) const N: &str = "n";
+/// The buffer's index in its array. The `length` of an array of buffers may name it.
+pub(super) const INDEX: &str = "index";
+/// The number of groups of a dispatch. `set` may name it.
+pub(super) const GROUPS: &str = "groups";
+/// The number of groups of a dispatch in x. `set` may name it.
+pub(super) const ROW: &str = "row";
+/// A pipeline cannot define these names.
+pub(super) const RESERVED: [&str; 4] = [N, INDEX, GROUPS, ROW];
+
+/// The values of names. Later definitions hide earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope(Vec<(String, u64)>);
 
@@ -112,7 +123,7 @@ impl Expression {
         }
     }
 
-    /// Whether each name is one of `known`.
+    /// Refuses names that are not in `known`.
     pub fn check(&self, known: &[&str]) -> Result<(), PipelineError> {
         match &self.kind {
             Kind::Number(_) => Ok(()),
@@ -130,7 +141,7 @@ impl Expression {
         }
     }
 
-    /// The same expression, all of it at one place.
+    /// The expression with one place for all its parts.
     pub fn placed(self, place: &Range<usize>) -> Expression {
         let kind = match self.kind {
             Kind::Number(_) | Kind::Name(_) => self.kind,
@@ -210,7 +221,7 @@ fn call(function: Function, first: u64, second: u64) -> Option<u64> {
         Function::Log2 => first.checked_ilog2().map(u64::from),
         Function::Log2Up => power_reaching(first, 2),
         Function::LogUp => power_reaching(first, second),
-        // These are as they are, however often.
+        // 0 and 1 are their own powers, however large the exponent.
         Function::Pow if first < 2 && second > 0 => Some(first),
         Function::Pow => first.checked_pow(u32::try_from(second).ok()?),
     }

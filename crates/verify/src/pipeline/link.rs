@@ -1,10 +1,11 @@
-//! Whether the kernels of a pipeline take what they are given.
+//! Checks that each pass gives its kernel what the kernel uses.
 
 use std::ops::Range;
 
-use super::{Name, Pass, Pipeline, PipelineError};
-use crate::{Binding, BindingKind, Lowered};
 use shaderlint_hlsl::Scalar;
+
+use super::{Buffer, Name, Pass, Pipeline, PipelineError};
+use crate::{Binding, BindingKind, Lowered, UniformMember};
 
 /// A pipeline with its kernels.
 #[derive(Clone, Debug)]
@@ -18,145 +19,179 @@ impl Pipeline {
     /// Puts the kernels in; one for each of [`Pipeline::kernels`], in that order.
     ///
     /// # Errors
-    /// At the place of a name that a kernel does not have, at the pass where a name that it has is not given, and at a
-    /// buffer that it is given twice.
+    /// At a name that the kernel does not use, at a pass that does not give what its kernel uses, and at a buffer that a
+    /// pass gives twice.
     pub fn link(self, kernels: Vec<Lowered>) -> Result<Linked, PipelineError> {
         for pass in &self.passes {
             let Some(kernel) = kernels.get(pass.kernel) else {
                 return Err(PipelineError::new("there is no such kernel", pass.place.clone()));
             };
-            self.check(pass, kernel)?;
+            let check = Check {
+                buffers: &self.buffers,
+                pass,
+                kernel,
+            };
+            check.uses_are_given()?;
+            check.names_are_used()?;
         }
         Ok(Linked {
             pipeline: self,
             kernels,
         })
     }
+}
 
-    fn check(&self, pass: &Pass, kernel: &Lowered) -> Result<(), PipelineError> {
-        let entry = &kernel.entry;
-        let missing = |message: String| Err(PipelineError::new(message, pass.place.clone()));
-        if let Some(what) = kernel.replaced.first() {
-            return missing(format!("`{entry}` uses {what}, which a pipeline cannot give it"));
+/// Compares what a pass gives its kernel with what the kernel uses.
+struct Check<'p> {
+    buffers: &'p [Buffer],
+    pass: &'p Pass,
+    kernel: &'p Lowered,
+}
+
+impl<'p> Check<'p> {
+    /// Whether the pass gives everything that the kernel uses.
+    fn uses_are_given(&self) -> Result<(), PipelineError> {
+        let entry = &self.kernel.entry;
+        if let Some(what) = self.kernel.replaced.first() {
+            return Err(self.error(format!("`{entry}` uses {what}, which a pipeline cannot give it")));
         }
         let mut bound = Vec::new();
-        for binding in &kernel.bindings {
+        for binding in &self.kernel.bindings {
+            let name = &binding.name;
             match &binding.kind {
                 BindingKind::Counter => {
-                    return missing(format!(
-                        "`{entry}` uses `{}`, which has no form here",
-                        binding.name
-                    ));
+                    return Err(self.error(format!("`{entry}` uses `{name}`, which has no form here")));
                 }
-                BindingKind::Uniform { members } => {
-                    for member in members {
-                        let is_whole_number = member.words.len() == 1
-                            && (member.words.iter())
-                                .all(|word| matches!(word.scalar, Scalar::Int | Scalar::Uint));
-                        if !is_whole_number {
-                            return missing(format!(
-                                "`{}` of `{entry}` is not one int or uint; a `cbuffer` of those is what `set` fills",
-                                member.name
-                            ));
-                        }
-                        if !pass.set.iter().any(|(name, _)| name.name == member.name) {
-                            return missing(format!(
-                                "`{entry}` uses `{}`: say what it is in `set`",
-                                member.name
-                            ));
-                        }
-                    }
-                }
+                BindingKind::Uniform { members } => self.constants_are_set(members)?,
                 BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage
                     if binding.dimensions.is_some() =>
                 {
-                    return missing(format!(
-                        "`{entry}` uses the texture `{}`; pipelines have buffers only",
-                        binding.name
-                    ));
+                    return Err(self.error(format!(
+                        "`{entry}` uses the texture `{name}`; pipelines have buffers only"
+                    )));
                 }
                 BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage => {
-                    let given = pass.bind.iter().find(|(name, _)| name.name == binding.name);
-                    // Words of the pipeline's buffers are words of HLSL's elements, which lie side by side. WGSL puts
-                    // some of them further apart, as vectors of three.
-                    let bytes = 4 * binding.element.words.len();
-                    if bytes != binding.element.stride as usize {
-                        let message = format!(
-                            "`{}` of `{entry}` has elements of {bytes} bytes, which in WGSL are {}; elements of a word, or of two \
-                             or four, can be given it",
-                            binding.name, binding.element.stride
-                        );
-                        let place = given.map_or(&pass.place, |(_, reference)| &reference.place);
-                        return Err(PipelineError::new(message, place.clone()));
-                    }
-                    if let Some((_, reference)) = given {
-                        bound.push((binding, reference.written.as_str(), Some(&reference.place)));
-                        continue;
-                    }
-                    let named_alike = self.buffers.iter().find(|buffer| buffer.name == binding.name);
-                    match named_alike {
-                        None => {
-                            return missing(format!(
-                                "`{entry}` uses `{}`: say which buffer that is in `bind`",
-                                binding.name
-                            ));
-                        }
-                        Some(buffer) if buffer.count.is_some() => {
-                            return missing(format!(
-                                "`{entry}` uses `{}`: say which of those it is in `bind`",
-                                binding.name
-                            ));
-                        }
-                        Some(buffer) => bound.push((binding, buffer.name.as_str(), None)),
-                    }
+                    bound.push(self.bound(binding)?);
                 }
             }
         }
-        is_bound_once(entry, &bound, pass)?;
+        is_bound_once(entry, &bound, self.pass)
+    }
+
+    fn constants_are_set(&self, members: &[UniformMember]) -> Result<(), PipelineError> {
+        let entry = &self.kernel.entry;
+        for UniformMember { name, words, .. } in members {
+            let is_whole_number = words.len() == 1
+                && (words.iter()).all(|word| matches!(word.scalar, Scalar::Int | Scalar::Uint));
+            if !is_whole_number {
+                return Err(self.error(format!(
+                    "`{name}` of `{entry}` is not one int or uint; a `cbuffer` of those is what `set` fills"
+                )));
+            }
+            if !self.pass.set.iter().any(|(set, _)| set.name == *name) {
+                return Err(self.error(format!("`{entry}` uses `{name}`: say what it is in `set`")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The buffer that the pass gives for a binding.
+    fn bound(&self, binding: &'p Binding) -> Result<Bound<'p, &'p str>, PipelineError> {
+        let (entry, name) = (&self.kernel.entry, &binding.name);
+        let given = self.pass.bind.iter().find(|(given, _)| given.name == *name);
+        // Words of the pipeline's buffers are words of HLSL's elements, which lie side by side. WGSL puts some of them
+        // further apart, as vectors of three.
+        let bytes = 4 * binding.element.words.len();
+        if bytes != binding.element.stride as usize {
+            let message = format!(
+                "`{name}` of `{entry}` has elements of {bytes} bytes, which in WGSL are {}; elements of a word, or of two \
+                 or four, can be given it",
+                binding.element.stride
+            );
+            let place = given.map_or(&self.pass.place, |(_, reference)| &reference.place);
+            return Err(PipelineError::new(message, place.clone()));
+        }
+        if let Some((_, reference)) = given {
+            return Ok(Bound {
+                binding,
+                buffer: &reference.written,
+                place: Some(&reference.place),
+            });
+        }
+        match self.buffers.iter().find(|buffer| buffer.name == *name) {
+            None => Err(self.error(format!(
+                "`{entry}` uses `{name}`: say which buffer that is in `bind`"
+            ))),
+            Some(buffer) if buffer.count.is_some() => Err(self.error(format!(
+                "`{entry}` uses `{name}`: say which of those it is in `bind`"
+            ))),
+            Some(buffer) => Ok(Bound {
+                binding,
+                buffer: &buffer.name,
+                place: None,
+            }),
+        }
+    }
+
+    /// Whether the kernel uses every name that the pass gives it.
+    fn names_are_used(&self) -> Result<(), PipelineError> {
         let unknown = |Name { name, place }: &Name, what: &str| {
-            Err(PipelineError::new(
-                format!("`{entry}` uses no {what} `{name}`"),
-                place.clone(),
-            ))
+            let message = format!("`{}` uses no {what} `{name}`", self.kernel.entry);
+            Err(PipelineError::new(message, place.clone()))
         };
-        for (name, _) in &pass.bind {
+        for (name, _) in &self.pass.bind {
             let is_there = |binding: &Binding| {
                 binding.name == name.name && !matches!(binding.kind, BindingKind::Uniform { .. })
             };
-            if !kernel.bindings.iter().any(is_there) {
+            if !self.kernel.bindings.iter().any(is_there) {
                 return unknown(name, "buffer");
             }
         }
-        for (name, _) in &pass.set {
+        for (name, _) in &self.pass.set {
             let is_there = |binding: &Binding| match &binding.kind {
                 BindingKind::Uniform { members } => members.iter().any(|member| member.name == name.name),
                 _ => false,
             };
-            if !kernel.bindings.iter().any(is_there) {
+            if !self.kernel.bindings.iter().any(is_there) {
                 return unknown(name, "constant");
             }
         }
         Ok(())
     }
+
+    /// An error of the pass as a whole.
+    fn error(&self, message: String) -> PipelineError {
+        PipelineError::new(message, self.pass.place.clone())
+    }
 }
 
-/// Whether no buffer that the kernel writes to is bound twice, which no device takes. Each has the place in `bind`, if it
-/// is there; of two that are equal the second one's is told, or the first one's.
+/// A buffer that a pass gives for a binding of its kernel.
+pub(super) struct Bound<'p, B> {
+    pub binding: &'p Binding,
+    /// What tells buffers apart.
+    pub buffer: B,
+    /// Its place in `bind`, if it is there.
+    pub place: Option<&'p Range<usize>>,
+}
+
+/// Whether the pass binds no buffer twice that the kernel writes to: no device takes that. The error is at the place of the
+/// second binding in `bind`, or else of the first.
 pub(super) fn is_bound_once<B: PartialEq>(
     entry: &str,
-    bound: &[(&Binding, B, Option<&Range<usize>>)],
+    bound: &[Bound<'_, B>],
     pass: &Pass,
 ) -> Result<(), PipelineError> {
-    for (at, (binding, buffer, place)) in bound.iter().enumerate() {
-        let same = bound.iter().take(at).find(|(other, other_buffer, _)| {
-            other_buffer == buffer && (binding.kind.is_writable() || other.kind.is_writable())
+    for (at, second) in bound.iter().enumerate() {
+        let same = bound.iter().take(at).find(|first| {
+            let is_written = second.binding.kind.is_writable() || first.binding.kind.is_writable();
+            first.buffer == second.buffer && is_written
         });
-        if let Some((other, _, other_place)) = same {
+        if let Some(first) = same {
             let message = format!(
                 "`{entry}` is given one buffer as `{}` and as `{}`, and writes to it",
-                other.name, binding.name
+                first.binding.name, second.binding.name
             );
-            let place = place.or(*other_place).unwrap_or(&pass.place);
+            let place = second.place.or(first.place).unwrap_or(&pass.place);
             return Err(PipelineError::new(message, place.clone()));
         }
     }

@@ -1,8 +1,7 @@
-//! Kernels that work together: a `pipeline.toml` and what it asks of a device for n elements.
+//! Kernels that work together: a `pipeline.toml`, and the buffers and dispatches it asks for with n elements.
 //!
-//! [`Pipeline::parse`] reads the text, [`Pipeline::link`] looks whether its kernels take what they are given, and
-//! [`Linked::plan`] says for one n which buffers there are and what is dispatched. What is wrong is told at its place in
-//! the text. Nothing here reads a file or needs a device.
+//! [`Pipeline::parse`] reads the text, [`Pipeline::link`] checks it against its kernels, and [`Linked::plan`] computes the
+//! buffers and dispatches for one n. Errors carry their place in the text. Nothing here reads a file or needs a device.
 
 mod expression;
 mod link;
@@ -16,7 +15,10 @@ pub use link::Linked;
 pub use plan::{Dispatch, Plan, PlannedBuffer};
 use serde::Deserialize;
 
-/// What is wrong in a `pipeline.toml`.
+/// A pipeline has at most this many buffers.
+const BUFFERS: usize = 256;
+
+/// An error in a `pipeline.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PipelineError {
@@ -34,7 +36,7 @@ impl PipelineError {
     }
 }
 
-/// What a pipeline leaves of n words.
+/// The output of a pipeline over n words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Computes {
@@ -46,7 +48,7 @@ pub enum Computes {
     Sum,
     /// The elements themselves.
     Copy,
-    /// The array is read, and nothing has to come of it.
+    /// The pipeline reads the array. Its output does not matter.
     Read,
 }
 
@@ -56,9 +58,9 @@ pub struct KernelName {
     /// The file, from the folder of the `pipeline.toml`.
     pub file: String,
     pub entry: String,
-    /// Where the entry point is said.
+    /// Where the text names the entry point.
     pub place: Range<usize>,
-    /// Where the file is.
+    /// Where the text names the file.
     pub file_place: Range<usize>,
 }
 
@@ -68,11 +70,11 @@ pub struct Pipeline {
     /// One line for people.
     pub about: String,
     pub computes: Computes,
-    /// Why it is known to go wrong: it is run and looked at, not timed.
+    /// Its known defect. Such a pipeline is run and checked, not timed.
     pub defect: Option<String>,
     /// Each of them once.
     pub kernels: Vec<KernelName>,
-    /// The largest n that it takes.
+    /// The largest n it takes.
     at_most: Option<Expression>,
     /// In order.
     lets: Vec<(String, Expression)>,
@@ -87,7 +89,7 @@ struct Buffer {
     name: String,
     /// Words.
     length: Expression,
-    /// How many there are of it; `None` for a buffer that is no array.
+    /// The number of buffers in an array of them; `None` for a single buffer.
     count: Option<Expression>,
 }
 
@@ -96,7 +98,7 @@ struct Buffer {
 struct Reference {
     buffer: usize,
     index: Option<Expression>,
-    /// Without blanks: what is written alike is the same buffer.
+    /// Its text without blanks. Equal texts name the same buffer.
     written: String,
     place: Range<usize>,
 }
@@ -109,7 +111,7 @@ struct Pass {
     /// The kernel's name for a buffer, and the buffer.
     bind: Vec<(Name, Reference)>,
     set: Vec<(Name, Expression)>,
-    /// Two buffers that change places after each dispatch.
+    /// Two buffers that swap after each dispatch.
     swap: Option<(usize, usize)>,
     place: Range<usize>,
 }

@@ -4,29 +4,26 @@ use std::ops::Range;
 
 use shaderlint_hlsl::Scalar;
 
-use super::expression::{Expression, Scope};
-use super::link::is_bound_once;
-use super::schema::{GROUPS, ROW};
-use super::{Computes, Linked, Pass, PipelineError, Reference};
-use crate::{Binding, BindingKind};
+use super::expression::{Expression, GROUPS, INDEX, N, ROW, Scope};
+use super::link::{Bound, is_bound_once};
+use super::{BUFFERS, Computes, Linked, Pass, PipelineError, Reference};
+use crate::{Binding, BindingKind, UniformMember};
 
 /// Most dispatches of a pipeline.
 const DISPATCHES: usize = 4096;
-/// Most buffers of a pipeline.
-pub(super) const BUFFERS: usize = 256;
-/// Most words of all buffers: so many an element, and so many beside that. A scan that keeps the array of each step takes
-/// fewer; what asks for more would take all of a machine's memory.
+/// Most words of all buffers: so many for each element, and so many besides. A scan that keeps the array of each step takes
+/// fewer. A pipeline that asks for more would take all of a machine's memory.
 const WORDS_AN_ELEMENT: u64 = 64;
 const WORDS_BESIDE: u64 = 1 << 22;
 
-/// What a device is asked to do for n elements.
+/// The buffers and dispatches for n elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub n: u64,
     pub buffers: Vec<PlannedBuffer>,
-    /// Of [`Plan::buffers`]: holds n words of input in the beginning.
+    /// Index into [`Plan::buffers`] of the buffer that starts with n words of input.
     pub input: usize,
-    /// Of [`Plan::buffers`]: holds the result in the end.
+    /// Index into [`Plan::buffers`] of the buffer that ends with the result.
     pub output: usize,
     /// Words of the result.
     pub output_words: u64,
@@ -42,12 +39,12 @@ pub struct PlannedBuffer {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch {
-    /// Of [`Linked::kernels`].
+    /// Index into [`Linked::kernels`].
     pub kernel: usize,
     pub groups: [u32; 3],
-    /// For each binding of the kernel, which of [`Plan::buffers`]; `None` for its constants.
+    /// For each binding of the kernel, an index into [`Plan::buffers`]; `None` for its constants.
     pub buffers: Vec<Option<usize>>,
-    /// The kernel's constants, laid out.
+    /// The bytes of the kernel's constants.
     pub constants: Vec<u8>,
 }
 
@@ -66,10 +63,10 @@ impl Plan {
 }
 
 impl Linked {
-    /// What is done for `n` elements on a device that dispatches at most `max_groups` groups in each dimension.
+    /// The plan for `n` elements on a device that dispatches at most `max_groups` groups in each dimension.
     ///
     /// # Errors
-    /// At the place of a number that is out of its range, and where the pipeline does not take so many elements.
+    /// At a number that is out of its range, and where the pipeline does not take so many elements.
     pub fn plan(&self, n: u64, max_groups: u32) -> Result<Plan, PipelineError> {
         let pipeline = &self.pipeline;
         if let Some(most) = self.at_most()?
@@ -81,7 +78,7 @@ impl Linked {
                 place,
             ));
         }
-        let mut scope = Scope::default().with("n", n);
+        let mut scope = Scope::default().with(N, n);
         for (name, expression) in &pipeline.lets {
             let value = expression.value(&scope)?;
             scope = scope.with(name, value);
@@ -128,10 +125,10 @@ impl Linked {
         })
     }
 
-    /// The most elements that the pipeline takes, if there is such a number.
+    /// The most elements that the pipeline takes, if it sets a limit.
     ///
     /// # Errors
-    /// Where that number is none.
+    /// Where the limit has no value.
     pub fn at_most(&self) -> Result<Option<u64>, PipelineError> {
         let most = self.pipeline.at_most.as_ref();
         most.map(|most| most.value(&Scope::default())).transpose()
@@ -142,13 +139,13 @@ struct Planning<'p> {
     linked: &'p Linked,
     max_groups: u32,
     buffers: Vec<PlannedBuffer>,
-    /// For each buffer of the pipeline the first of `buffers` that it is: buffers change places.
+    /// For each buffer of the pipeline, the index of its first in `buffers`. Swaps change it.
     first: Vec<usize>,
-    /// For each buffer of the pipeline, how many it is.
+    /// For each buffer of the pipeline, the number of its buffers.
     counts: Vec<u64>,
-    /// For each of `buffers` the length that is asked for, which may be 0.
+    /// For each of `buffers`, the length that the pipeline asks for, which may be 0.
     lengths: Vec<u64>,
-    /// Dispatches, and those without groups too: nothing else may follow them.
+    /// The number of dispatches, with those of no groups: a loop may make nothing else.
     rounds: usize,
     dispatches: Vec<Dispatch>,
 }
@@ -173,7 +170,7 @@ impl Planning<'_> {
                 let (name, length) = match &buffer.count {
                     Some(_) => (
                         format!("{}[{index}]", buffer.name),
-                        buffer.length.value(&scope.clone().with("index", index))?,
+                        buffer.length.value(&scope.clone().with(INDEX, index))?,
                     ),
                     None => (buffer.name.clone(), buffer.length.value(scope)?),
                 };
@@ -241,48 +238,31 @@ impl Planning<'_> {
             buffers: Vec::new(),
             constants: Vec::new(),
         };
-        let of_set = scope.clone().with(GROUPS, groups).with(ROW, u64::from(row));
         let kernel = self.linked.kernels.get(pass.kernel);
         let mut bound = Vec::new();
         for binding in kernel.into_iter().flat_map(|kernel| &kernel.bindings) {
             if let BindingKind::Uniform { members } = &binding.kind {
-                dispatch.constants = vec![0; binding.element.stride as usize];
-                for member in members {
-                    let set = pass.set.iter().find(|(name, _)| name.name == member.name);
-                    let Some((_, expression)) = set else { continue };
-                    let value = expression.value(&of_set)?;
-                    let is_int = member.words.iter().any(|word| word.scalar == Scalar::Int);
-                    let (most, kind) = if is_int {
-                        (i32::MAX.unsigned_abs(), "an int")
-                    } else {
-                        (u32::MAX, "32 bits")
-                    };
-                    let word = u32::try_from(value).ok().filter(|word| *word <= most);
-                    let Some(word) = word else {
-                        let message = format!("{value} does not fit into {kind}");
-                        return Err(PipelineError::new(message, expression.place()));
-                    };
-                    for offset in member.words.iter().map(|word| word.offset as usize) {
-                        if let Some(bytes) = dispatch.constants.get_mut(offset..offset + 4) {
-                            bytes.copy_from_slice(&word.to_le_bytes());
-                        }
-                    }
-                }
+                let scope = scope.clone().with(GROUPS, groups).with(ROW, u64::from(row));
+                dispatch.constants = constants(pass, binding, members, &scope)?;
                 dispatch.buffers.push(None);
                 continue;
             }
             let given = pass.bind.iter().find(|(name, _)| name.name == binding.name);
-            let (at, place) = if let Some((_, reference)) = given {
+            let (buffer, place) = if let Some((_, reference)) = given {
                 (self.buffer(reference, scope)?, Some(&reference.place))
             } else {
                 let buffers = &self.linked.pipeline.buffers;
                 let alike = buffers.iter().position(|buffer| buffer.name == binding.name);
-                let at = alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0);
-                (at, None)
+                let buffer = alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0);
+                (buffer, None)
             };
-            self.holds_whole_elements(at, binding, place.unwrap_or(&pass.place))?;
-            dispatch.buffers.push(Some(at));
-            bound.push((binding, at, place));
+            self.holds_whole_elements(buffer, binding, place.unwrap_or(&pass.place))?;
+            dispatch.buffers.push(Some(buffer));
+            bound.push(Bound {
+                binding,
+                buffer,
+                place,
+            });
         }
         let entry = kernel.map_or("", |kernel| kernel.entry.as_str());
         is_bound_once(entry, &bound, pass)?;
@@ -290,7 +270,7 @@ impl Planning<'_> {
             return Ok(());
         }
         self.dispatches.push(dispatch);
-        // What was not written has nothing to change places with.
+        // A dispatch of no groups wrote nothing, so its buffers do not swap.
         if let Some((a, b)) = pass.swap {
             self.first.swap(a, b);
         }
@@ -318,7 +298,7 @@ impl Planning<'_> {
         ))
     }
 
-    /// A line of groups as rows of equal length; the last ones may be too many.
+    /// A line of groups as rows of equal length. The last row may hold groups too many.
     fn fold(&self, groups: u64, pass: &Pass) -> Result<[u32; 2], PipelineError> {
         let rows = groups.div_ceil(u64::from(self.max_groups));
         let row = groups.div_ceil(rows.max(1));
@@ -330,4 +310,36 @@ impl Planning<'_> {
             )),
         }
     }
+}
+
+/// The kernel's constants as the pass sets them, in the layout of the binding.
+fn constants(
+    pass: &Pass,
+    binding: &Binding,
+    members: &[UniformMember],
+    scope: &Scope,
+) -> Result<Vec<u8>, PipelineError> {
+    let mut constants = vec![0; binding.element.stride as usize];
+    for member in members {
+        let set = pass.set.iter().find(|(name, _)| name.name == member.name);
+        let Some((_, expression)) = set else { continue };
+        let value = expression.value(scope)?;
+        let is_int = member.words.iter().any(|word| word.scalar == Scalar::Int);
+        let (most, kind) = if is_int {
+            (i32::MAX.unsigned_abs(), "an int")
+        } else {
+            (u32::MAX, "32 bits")
+        };
+        let word = u32::try_from(value).ok().filter(|word| *word <= most);
+        let Some(word) = word else {
+            let message = format!("{value} does not fit into {kind}");
+            return Err(PipelineError::new(message, expression.place()));
+        };
+        for offset in member.words.iter().map(|word| word.offset as usize) {
+            if let Some(bytes) = constants.get_mut(offset..offset + 4) {
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }
+        }
+    }
+    Ok(constants)
 }

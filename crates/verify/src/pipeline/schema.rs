@@ -6,9 +6,8 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::expression::Expression;
-use super::plan::BUFFERS;
-use super::{Buffer, Computes, KernelName, Name, Pass, Pipeline, PipelineError, Reference, Repeat};
+use super::expression::{Expression, GROUPS, INDEX, N, RESERVED, ROW};
+use super::{BUFFERS, Buffer, Computes, KernelName, Name, Pass, Pipeline, PipelineError, Reference, Repeat};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -59,22 +58,14 @@ struct RepeatTable {
     next: Spanned<String>,
 }
 
-/// Most names of a pipeline: each of them is looked for among those before it.
+/// Most names of a pipeline. Reading takes a time that is quadratic in their number.
 const LETS: usize = 64;
-
-/// What each `length` of an array of buffers may name: which of them it is.
-const INDEX: &str = "index";
-/// What `set` may name of its dispatch: how many groups there are, and how many of them in x.
-pub(super) const GROUPS: &str = "groups";
-pub(super) const ROW: &str = "row";
-/// Names with a meaning of their own.
-const RESERVED: [&str; 4] = ["n", INDEX, GROUPS, ROW];
 
 impl Pipeline {
     /// Reads the text of a `pipeline.toml`.
     ///
     /// # Errors
-    /// At the place of what is not understood.
+    /// At the first error of the text.
     pub fn parse(text: &str) -> Result<Pipeline, PipelineError> {
         let file: File = toml::from_str(text)
             .map_err(|error| PipelineError::new(error.message(), error.span().unwrap_or(0..0)))?;
@@ -86,7 +77,7 @@ struct Reading<'t> {
     text: &'t str,
 }
 
-/// In the order of the text.
+/// The entries of a table in the order of the text.
 fn in_order<V>(table: BTreeMap<Spanned<String>, V>) -> Vec<(Name, V)> {
     let mut entries: Vec<(Name, V)> = table
         .into_iter()
@@ -101,7 +92,7 @@ fn in_order<V>(table: BTreeMap<Spanned<String>, V>) -> Vec<(Name, V)> {
 }
 
 impl Reading<'_> {
-    /// Where the value's own text begins; `None` where an escape moves what follows it.
+    /// Where the value's own text begins; `None` where an escape shifts the text after it.
     fn start(&self, written: &Spanned<String>) -> Option<usize> {
         let place = written.span();
         let raw = self.text.get(place.clone())?;
@@ -109,20 +100,20 @@ impl Reading<'_> {
         let quote = quotes.find(|quote| raw.starts_with(quote))?;
         let mut inner = raw.get(quote.len()..)?.strip_suffix(quote)?;
         if quote.len() == 3 {
-            // A line that ends here is none of the value's.
+            // TOML drops a line end right after the quotes.
             let line_end = ["\r\n", "\n"].into_iter().find_map(|end| inner.strip_prefix(end));
             inner = line_end.unwrap_or(inner);
         }
         (inner == written.get_ref()).then(|| place.end - quote.len() - inner.len())
     }
 
-    /// An expression whose names are among these.
+    /// Reads an expression that may use the known names.
     fn expression(&self, written: &Spanned<String>, known: &[&str]) -> Result<Expression, PipelineError> {
         self.part(written, 0, written.get_ref(), known)
     }
 
-    /// An expression that is a part of a value, so many bytes from its beginning. Where places within the value are not
-    /// known, the place of everything is the whole value.
+    /// Reads an expression that begins `from` bytes into a value. Where the value hides the places within it, every error is at
+    /// the whole value.
     fn part(
         &self,
         written: &Spanned<String>,
@@ -148,7 +139,7 @@ impl Reading<'_> {
             let message = format!("these are more than {LETS} names");
             return Err(PipelineError::new(message, place.clone()));
         }
-        let mut known = vec!["n".to_owned()];
+        let mut known = vec![N.to_owned()];
         let mut lets = Vec::new();
         for (name, written) in of_file {
             is_free(&name, &known)?;
@@ -286,7 +277,7 @@ impl Reading<'_> {
         buffers: &[Buffer],
     ) -> Result<(usize, usize), PipelineError> {
         let one = |written: &Spanned<String>| {
-            // Some of an array of buffers, or all of it.
+            // It names an array of buffers, or one of them.
             let (name, _) = written
                 .get_ref()
                 .split_once('[')
