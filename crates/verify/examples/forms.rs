@@ -1,8 +1,8 @@
-//! Ladders against wave forms on every adapter, by group size: what the rules' choice of a form rests on.
+//! Times ladders against wave forms on every adapter, by group size. The rules choose their forms by these times.
 //!
-//! `forms FOLDER [--sizes=32,64] [--passes=64] [--define=NAME=VALUE]` takes the kernels of a folder of `fixtures/forms`: every `wave-….hlsl` is
-//! compared with the folder's first `ladder-….hlsl`, and timed beside each of them. The construct is repeated inside the
-//! kernel, so that it is timed and not the memory that its elements come from.
+//! `forms FOLDER [--sizes=32,64] [--passes=64] [--define=NAME=VALUE]` takes the kernels of a folder of `fixtures/forms`. It
+//! compares and times every `wave-….hlsl` beside every `ladder-….hlsl`. The kernel repeats the construct, so that the time is
+//! that of the construct and not of the memory.
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn main() -> Result<(), Failure> {
                         passes,
                         defines: &defines,
                     };
-                    row(&adapter, (ladder, form), build);
+                    row(&adapter, Pair { ladder, form }, build);
                 }
             }
         }
@@ -53,7 +53,14 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the kernels are compiled with.
+/// The files of two kernels that compute the same.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    ladder: &'a Path,
+    form: &'a Path,
+}
+
+/// The constants that the kernels are compiled with.
 #[derive(Clone, Copy)]
 struct Build<'a> {
     size: u32,
@@ -61,7 +68,7 @@ struct Build<'a> {
     defines: &'a [(String, String)],
 }
 
-/// The kernels of the folder whose names begin so, in order.
+/// The kernels of the folder whose names begin with `stem`, in order.
 fn kernels(folder: &Path, stem: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -81,10 +88,10 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-/// One line of the table; where there are no times, why not.
-fn row(adapter: &Adapter, (ladder, form): (&Path, &Path), build: Build<'_>) {
-    let names = format!("| {} | {} | {} |", build.size, name(form), name(ladder));
-    match timed(adapter, (ladder, form), build) {
+/// One line of the table: times, or the reason why there are none.
+fn row(adapter: &Adapter, pair: Pair<'_>, build: Build<'_>) {
+    let names = format!("| {} | {} | {} |", build.size, name(pair.form), name(pair.ladder));
+    match timed(adapter, pair, build) {
         Ok(Some(timing)) => {
             let (least, most) = (
                 timing.flagged.min_ms / timing.fixed.max_ms,
@@ -103,16 +110,12 @@ fn row(adapter: &Adapter, (ladder, form): (&Path, &Path), build: Build<'_>) {
     }
 }
 
-fn timed(
-    adapter: &Adapter,
-    (ladder, form): (&Path, &Path),
-    build: Build<'_>,
-) -> Result<Option<Timing>, Failure> {
+fn timed(adapter: &Adapter, pair: Pair<'_>, build: Build<'_>) -> Result<Option<Timing>, Failure> {
     let device = adapter.open()?;
     let one_pass = Build { passes: 1, ..build };
-    let once = [kernel(ladder, one_pass)?, kernel(form, one_pass)?];
+    let once = [kernel(pair.ladder, one_pass)?, kernel(pair.form, one_pass)?];
     same(&device, [&once[0], &once[1]])?;
-    let repeated = [kernel(ladder, build)?, kernel(form, build)?];
+    let repeated = [kernel(pair.ladder, build)?, kernel(pair.form, build)?];
     let plan = TimingPlan::for_adapter(&adapter.info, repeated[0].group_size);
     let inputs = InputPlan::default();
     Ok(time(&device, &repeated[0], &repeated[1], &inputs, plan)?)
@@ -131,7 +134,7 @@ fn kernel(path: &Path, build: Build<'_>) -> Result<Lowered, Failure> {
     Ok(lower(&shader, entry).map_err(|error| error.message)?)
 }
 
-/// That both leave the same.
+/// Fails where the kernels' outputs differ.
 fn same(device: &Device, kernels: [&Lowered; 2]) -> Result<(), Failure> {
     let groups = [3, 1, 1];
     let inputs = make_inputs(&kernels, groups, &InputPlan::default());

@@ -1,5 +1,5 @@
-//! Two kernels in the engine's interpreter, on the inputs that devices get: wave sizes that no device here has, and
-//! no driver between.
+//! Two kernels in the engine's interpreter, on the inputs that devices get: at wave sizes that no device here has, and without
+//! a driver.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,16 +8,16 @@ use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 use shaderlint_simt::{BUFFER_END, LaneMap, Place, WAVE_SIZES, Written, ends, evaluate_groups};
 
 use crate::run::{
-    Case, Inputs, Random, Tolerance, Trial,
+    Case, Inputs, Random, Reached, Tolerance, Trial,
     compare::{equal, largest_float},
     inputs::{AMPLE, threads},
 };
 use crate::{Binding, Lowered};
 
-/// Groups of each case that are interpreted.
+/// The interpreter runs at most this many groups of a case along each dimension.
 const GROUPS: u32 = 2;
 
-/// What the interpreter showed at one wave size under one lane map.
+/// The interpreter's outcome at one wave size under one lane map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpreted {
     pub wave_size: u32,
@@ -27,24 +27,24 @@ pub struct Interpreted {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Interpretation {
-    /// As many words were written, and all alike.
+    /// The kernels wrote this many words, all alike.
     Equal { words: u64 },
     Differs {
-        /// Which case of the trial.
+        /// The index of the trial's case.
         case: usize,
-        /// For instance `Out[64]`, of which this is the word.
+        /// For instance `Out[64]`.
         place: String,
         component: u32,
         scalar: Scalar,
-        /// Bit patterns; `None` where nothing is written.
+        /// Bit patterns; `None` where the kernel writes nothing.
         expected: Option<u32>,
         got: Option<u32>,
     },
-    /// One of the kernels does what is not computed here.
+    /// The interpreter could not follow one of the kernels.
     NotFollowed,
 }
 
-/// Whether both kernels were seen to end, within their arrays, whatever they are given, at every wave size that they allow.
+/// Whether both kernels end and stay within their arrays with any inputs, at every wave size that they allow.
 #[must_use]
 pub fn end(kernels: [(&Shader, FunctionId); 2]) -> bool {
     let sizes = WAVE_SIZES.into_iter();
@@ -54,15 +54,14 @@ pub fn end(kernels: [(&Shader, FunctionId); 2]) -> bool {
     })
 }
 
-/// Whether a kernel may be run in waves of this size.
+/// Whether a kernel allows waves of this size.
 fn allows((shader, entry): (&Shader, FunctionId), size: u32) -> bool {
     let function = shader.functions.get(entry.0 as usize);
     let allowed = function.and_then(|function| function.wave_size);
     allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
 }
 
-/// Runs the first and the last group of each case of the trial through both kernels, at every wave size that both allow, under these
-/// maps.
+/// Runs both kernels on the first and the last group of each case, at every wave size that both allow, under these maps.
 #[must_use]
 pub fn interpret(
     flagged: (&Shader, FunctionId),
@@ -71,7 +70,7 @@ pub fn interpret(
     maps: &[LaneMap],
 ) -> Vec<Interpreted> {
     let inputs: Vec<Inputs> = trial.cases.iter().map(|case| trial.inputs(case)).collect();
-    // What there is no memory for is not read as zeros.
+    // Inputs without memory do not count as zeros.
     let is_whole = inputs.iter().all(|inputs| inputs.no_room.is_empty());
     let mut interpreted = Vec::new();
     for map in maps {
@@ -96,20 +95,19 @@ pub fn interpret(
     interpreted
 }
 
-/// How many elements of each buffer the kernels reach for each thread of a dispatch, by name; and whether that is known of all.
+/// How far into their buffers the kernels reach.
 ///
-/// The kernels are followed through the first and the last group of each case, which reach what comes first and last in a buffer
-/// that is cut into a part for each group. An element that lies far beyond the threads is one that some input word points at:
-/// no length follows from it.
+/// The interpreter runs the first and the last group of each case: in a buffer with a part for each group, these reach its
+/// first and last elements. An element far beyond the threads is one that an input word points at. It tells no length.
 #[must_use]
 pub fn elements_reached(
     flagged: (&Shader, FunctionId),
     fixed: (&Shader, FunctionId),
     trial: &Trial,
-) -> (BTreeMap<String, u32>, bool) {
+) -> Reached {
     let Some(size) = (WAVE_SIZES.into_iter()).find(|size| allows(flagged, *size) && allows(fixed, *size))
     else {
-        return (BTreeMap::new(), false);
+        return Reached::default();
     };
     let cases = || trial.cases.iter().filter(|case| !case.is_extra);
     let inputs: Vec<Inputs> = cases().map(|case| trial.inputs(case)).collect();
@@ -157,12 +155,14 @@ pub fn elements_reached(
             }
         }
     }
-    let is_known = is_known.get();
-    (reached.into_inner(), is_known)
+    Reached {
+        is_complete: is_known.get(),
+        elements: reached.into_inner(),
+    }
 }
 
-/// The places to which threads or groups of a case write unlike words, as far as the kernel is followed: whichever comes
-/// last decides what is left there, on the same device in one run and another.
+/// The places to which threads or groups of a case write different words, as far as the interpreter follows the kernel. The last
+/// writer decides, and may be another in the next run on the same device.
 #[must_use]
 pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> BTreeSet<Place> {
     let Some(size) = WAVE_SIZES.into_iter().find(|size| allows(kernel, *size)) else {
@@ -176,7 +176,7 @@ pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> B
     shaderlint_simt::contested(kernel.0, kernel.1, size, LaneMap::Linear, &groups)
 }
 
-/// By case, what each of its groups writes; `None` where that is not followed.
+/// By case, the words that each of its groups writes; `None` where the interpreter could not follow.
 type Left = Vec<Option<Vec<Written>>>;
 
 fn written(
@@ -203,15 +203,15 @@ fn written(
         return None;
     }
     let of_case = |count| {
-        // All of them first: the groups of the next case come behind.
+        // Take all of the case's groups: those of the next case follow.
         let groups: Vec<Option<Written>> = written.by_ref().take(count).collect();
         groups.into_iter().collect()
     };
     Some(counts.into_iter().map(of_case).collect())
 }
 
-/// What a kernel reads in a case. `is_unlike` is set where one kernel reads what the other does not, or
-/// what is not known here.
+/// The words that a kernel reads in a case. Sets `is_unlike` where one kernel reads what the other does not, or words that are
+/// unknown here.
 fn given<'a>(
     shader: &'a Shader,
     kernel: &'a Lowered,
@@ -222,23 +222,23 @@ fn given<'a>(
     move |name: &str, index: &[u32], component: u32| {
         let is_array = kernel.bindings.iter().any(|binding| binding.name == name);
         if let Some(scalar) = texel(shader, name).filter(|_| !is_array) {
-            // One kernel reads what the other does not, or the same in another way.
+            // One kernel reads what the other does not, or reads it in another way.
             is_unlike.set(is_unlike.get() || trial.flagged.replaced != trial.fixed.replaced);
             return hashed(name, index, component, scalar);
         }
-        // What is no word of it is not worked out, such as a struct with halves at an address.
+        // Other reads than of words are unknown here, such as a struct with halves at an address.
         let mut bindings = kernel.bindings.iter();
         let is_part =
             |binding: &Binding| binding.name == name && binding.dimensions.is_none() && index.len() != 1;
         if bindings.any(is_part) {
             is_unlike.set(true);
         }
-        // Nothing is read beyond the end, as in HLSL.
+        // Beyond the end HLSL reads 0.
         given_word(kernel, inputs, name, index, component).unwrap_or(0)
     }
 }
 
-/// The groups of a case that are run: the last one is where a count ends that does not divide the group.
+/// The groups of a case that the interpreter runs. A count that does not divide the group ends in the last one.
 fn groups(case: &Case) -> impl Iterator<Item = [u32; 3]> {
     let [x, y, z] = case.groups.map(|count| {
         let most = count.min(GROUPS);
@@ -250,9 +250,9 @@ fn groups(case: &Case) -> impl Iterator<Item = [u32; 3]> {
     })
 }
 
-/// Which group writes an element is no matter: what all groups write is compared. Not all of a large dispatch are run:
-/// what is not written by those that are may be written by another. Of cases that are extra those that are not followed are
-/// left out; of others not one may be, unless a difference was seen in another. Writes outside of what a kernel is given are none
+/// Compares the words that all groups of a case write, whichever group writes an element. Of a large dispatch only some groups
+/// run, so a word that they do not write may come from another. An extra case that could not be followed is left out. Any other
+/// leaves the outcome open, unless another case shows a difference. Writes outside of the inputs do not count
 /// ([`is_outside`]).
 fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Interpretation {
     let mut words = 0;
@@ -270,7 +270,7 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
             let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
             let binding = bindings.find(|binding| binding.name == *name);
             let is_fixed = case.inputs.lengths.contains_key(name);
-            binding.is_none_or(|binding| !is_outside(binding, inputs, (index, *component), is_fixed))
+            binding.is_none_or(|binding| !is_outside(binding, inputs, index, *component, is_fixed))
         };
         for (expected, got) in expected.iter().zip(got) {
             let written: BTreeSet<&Place> = expected.words.keys().chain(got.words.keys()).collect();
@@ -300,7 +300,7 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
             if expected.iter().any(alike) {
                 continue;
             }
-            // What is only near what the kernel makes differs only as a float, by more than that.
+            // A rounded word differs only as a float, and only by more than the tolerance.
             let is_near =
                 rounded.contains(place) && (scalar != Scalar::Float || tolerance == Tolerance::Exact);
             if is_near || !is_whole && (expected.is_empty() || got.is_empty()) {
@@ -325,12 +325,12 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
     }
 }
 
-/// Whether what has this index and component lies outside of a resource, where nothing is written in HLSL.
+/// Whether this index and component lie outside of a resource, where HLSL writes nothing.
 ///
-/// A texture is as large as the kernel is told, a buffer as long as it is set to be. Any other buffer could have been longer:
-/// it goes on with zeros, as far as any does, so that what is written there, and read as 0, is what a host can see. No kernel
-/// that is followed asks for a length.
-fn is_outside(binding: &Binding, inputs: &Inputs, (index, component): (&[u32], u32), is_fixed: bool) -> bool {
+/// A texture ends at the size that the kernel reads, and a buffer at its fixed length. Any other buffer could have been longer. It
+/// goes on with zeros as far as any buffer does: a host can see what a kernel writes there. The interpreter follows no kernel that
+/// asks for a length.
+fn is_outside(binding: &Binding, inputs: &Inputs, index: &[u32], component: u32, is_fixed: bool) -> bool {
     if binding.dimensions.is_some() {
         return inputs.texel(binding, index).is_none();
     }
@@ -342,7 +342,7 @@ fn is_outside(binding: &Binding, inputs: &Inputs, (index, component): (&[u32], u
     !word_index(binding, inputs, index, component).is_none_or(is_within)
 }
 
-/// What a texture's components are.
+/// The type of a texture's components.
 fn texel(shader: &Shader, name: &str) -> Option<Scalar> {
     let global = shader.globals.iter().find(|global| global.name == name)?;
     match &global.ty {
@@ -356,7 +356,7 @@ fn texel(shader: &Shader, name: &str) -> Option<Scalar> {
     }
 }
 
-/// What is read of a texture: some function of the place, floats from 1 to 2.
+/// The word that a texture gives: some function of the place; a float lies between 1 and 2.
 fn hashed(name: &str, index: &[u32], component: u32, scalar: Scalar) -> u32 {
     let words = index.iter().chain([&component]);
     let seed = words.fold(1u64, |seed, word| {
@@ -377,7 +377,7 @@ fn scalar(kernel: &Lowered, name: &str, component: u32) -> Scalar {
     word.map_or(Scalar::Uint, |word| word.scalar)
 }
 
-/// The word that a kernel reads there; `None` beyond the end, or where there is no such thing.
+/// The word that a kernel reads there; `None` beyond the end, or where the kernel has no such binding.
 #[must_use]
 pub fn given_word(
     kernel: &Lowered,
@@ -395,7 +395,7 @@ pub fn given_word(
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// Where in a buffer's words a component of an element is.
+/// The index of an element's component among a buffer's words.
 #[must_use]
 pub fn word_index(binding: &Binding, inputs: &Inputs, index: &[u32], component: u32) -> Option<usize> {
     let index = match (binding.dimensions, index) {

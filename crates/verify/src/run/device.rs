@@ -13,29 +13,29 @@ pub struct Device {
     pub info: AdapterInfo,
     pub(super) gpu: wgpu::Device,
     pub(super) queue: wgpu::Queue,
-    /// What went wrong outside of any error scope.
+    /// An error outside of any error scope.
     trouble: Arc<Mutex<Option<Trouble>>>,
-    /// Who wants to know what is being done.
+    /// The listener to the steps of a run.
     steps: Option<mpsc::Sender<&'static str>>,
 }
 
 #[derive(Debug)]
 struct Trouble {
     error: RunError,
-    /// The device is of no use any more.
+    /// The device is of no more use.
     is_final: bool,
 }
 
-/// How careful the generated code is.
+/// The checks of the generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Indices are clamped, workgroup memory is zeroed: for comparing.
+    /// Clamps indices and zeroes workgroup memory: for comparing.
     Checked,
-    /// Neither: for timing kernels that are known to stay in bounds.
+    /// Does neither: for timing kernels that are known to stay in bounds.
     Unchecked,
 }
 
-/// What a kernel left in each buffer that it may write to, by [`Binding::name`].
+/// The final contents of each buffer that a kernel may write to, by [`Binding::name`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     pub buffers: BTreeMap<String, Vec<u8>>,
@@ -56,7 +56,7 @@ impl Device {
         let uncaptured = Arc::clone(&trouble);
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             let mut trouble = uncaptured.lock().unwrap_or_else(PoisonError::into_inner);
-            // That it is lost says more.
+            // That the device is lost explains more.
             trouble.get_or_insert(Trouble {
                 error: run_error(error),
                 is_final: false,
@@ -78,14 +78,14 @@ impl Device {
         })
     }
 
-    /// Ends the device. Whatever is asked of it from now on is [`RunError::Lost`].
+    /// Ends the device. Every later call gives [`RunError::Lost`].
     pub fn destroy(&self) {
         self.gpu.destroy();
-        // It is lost once it is waited for.
+        // The wait reports the loss.
         let _ = self.wait();
     }
 
-    /// The device, saying what it does.
+    /// The device with a listener to its steps.
     pub(super) fn telling(mut self, steps: mpsc::Sender<&'static str>) -> Self {
         self.steps = Some(steps);
         self
@@ -93,7 +93,7 @@ impl Device {
 
     pub(super) fn tell(&self, step: &'static str) {
         if let Some(steps) = &self.steps {
-            // Nobody has to listen.
+            // The listener may have gone.
             let _ = steps.send(step);
         }
     }
@@ -111,7 +111,7 @@ impl Device {
         for scope in scopes.into_iter().rev() {
             first = first.or(pollster::block_on(scope.pop()));
         }
-        // What is made on a lost device is refused later on: that it was lost says more.
+        // On a lost device every call fails later on: the loss explains more.
         self.check()?;
         first.map_or(Ok(made), |error| Err(run_error(error)))
     }
@@ -124,7 +124,7 @@ impl Device {
         }
     }
 
-    /// Whether more can be asked of it: it is not lost, and what it was given to do has ended.
+    /// Whether it takes more work: it is not lost, and its work so far has ended.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,7 +176,7 @@ impl Device {
         .map_err(|error| no_room(error, size))
     }
 
-    /// Whether a buffer may have so many bytes.
+    /// Refuses buffers that are too large for the device.
     pub(super) fn check_size(&self, size: u64) -> Result<(), RunError> {
         let limits = self.gpu.limits();
         let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
@@ -288,7 +288,7 @@ impl Device {
         })
     }
 
-    /// Whether this many groups can be dispatched at once.
+    /// Refuses dispatches that are too large for the device.
     pub(super) fn check_groups(&self, groups: [u32; 3]) -> Result<(), RunError> {
         let limit = self.gpu.limits().max_compute_workgroups_per_dimension;
         if groups.iter().any(|n| *n > limit) {
@@ -315,7 +315,7 @@ impl Device {
             }
             self.queue.submit([encoder.finish()]);
             for buffer in &staged {
-                // Mapping fails only where the device is lost, and then the wait says so.
+                // Mapping fails only where the device is lost, and then the wait reports the loss.
                 buffer.slice(..).map_async(wgpu::MapMode::Read, |_| {});
             }
         })?;
@@ -333,7 +333,7 @@ impl Device {
 }
 
 impl Drop for Device {
-    /// Closing a device waits for its work, which may never end: one that is of no use any more is left open.
+    /// Leaves a device open that is of no more use: closing waits for its work, which may never end.
     fn drop(&mut self) {
         if !self.is_usable() {
             std::mem::forget((self.gpu.clone(), self.queue.clone()));
@@ -366,7 +366,7 @@ fn run_error(error: wgpu::Error) -> RunError {
     }
 }
 
-/// wgpu loses a device whose driver has no memory left, and tells by these words alone.
+/// wgpu loses a device whose driver runs out of memory, and only these words report that.
 fn lost_because(message: String) -> RunError {
     if message.contains("Not enough memory") {
         RunError::OutOfMemory(message)
@@ -375,7 +375,7 @@ fn lost_because(message: String) -> RunError {
     }
 }
 
-/// wgpu names the function that found no memory: what it was for says more.
+/// wgpu names the function that found no memory. The purpose of the memory explains more.
 fn no_room(error: RunError, bytes: u64) -> RunError {
     match error {
         RunError::OutOfMemory(_) => RunError::OutOfMemory(format!("no room for a buffer of {bytes} bytes")),
@@ -383,7 +383,7 @@ fn no_room(error: RunError, bytes: u64) -> RunError {
     }
 }
 
-/// wgpu's causes stand one below the other, the last of them often twice.
+/// wgpu nests causes in each other and often repeats the last one.
 fn in_one_line(description: &str) -> String {
     let lines = description
         .lines()
@@ -406,7 +406,7 @@ pub struct Compiled<'k> {
 pub(super) struct Prepared {
     pub(super) pipeline: wgpu::ComputePipeline,
     pub(super) bind_group: wgpu::BindGroup,
-    /// One a binding.
+    /// One for each binding.
     pub(super) buffers: Vec<wgpu::Buffer>,
 }
 
@@ -421,13 +421,15 @@ impl Device {
             if kernel.uses_subgroups && !self.info.has_subgroups {
                 return Err(RunError::NoSubgroups);
             }
-            let has = (self.info.wave_min, self.info.wave_max);
-            if let Some(asked) = kernel.wave_sizes.filter(|_| kernel.uses_subgroups)
-                && !(asked.0 <= has.0 && has.1 <= asked.1)
+            if let Some((least, most)) = kernel.wave_sizes.filter(|_| kernel.uses_subgroups)
+                && !(least <= self.info.wave_min && self.info.wave_max <= most)
             {
-                return Err(RunError::OtherWaves { has, asked });
+                return Err(RunError::OtherWaves {
+                    has: self.info.wave_min..=self.info.wave_max,
+                    asked: least..=most,
+                });
             }
-            // Neither wgpu nor a driver need say so: an NVIDIA H200 does not end such a dispatch.
+            // wgpu and drivers may not check this: an NVIDIA H200 never ends such a dispatch.
             let (bytes, limit) = (
                 kernel.shared_bytes(),
                 self.gpu.limits().max_compute_workgroup_storage_size,
@@ -464,7 +466,7 @@ impl Device {
 }
 
 impl Compiled<'_> {
-    /// What the driver made of it, and what it binds.
+    /// The compiled pipeline and the layout of its bindings.
     pub(super) fn parts(&self) -> (&wgpu::ComputePipeline, &wgpu::BindGroupLayout) {
         (&self.pipeline, &self.layout)
     }

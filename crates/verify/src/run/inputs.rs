@@ -1,4 +1,4 @@
-//! What buffers hold before a run. Inputs go by name, so that two kernels with different bindings get the same.
+//! The contents of buffers before a run. Names identify inputs, so that two kernels with different bindings get the same.
 
 use std::collections::{BTreeMap, BTreeSet, TryReserveError};
 
@@ -8,58 +8,57 @@ use super::RunError;
 use super::blind::blind_cells;
 use crate::{Binding, BindingKind, Lowered, UniformMember, Word};
 
-/// Which words a kernel reads where nothing else is said. A `bool` is 0 or 1 in all of them.
+/// The words of buffers that the plan leaves open. A `bool` is always 0 or 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Values {
     /// Integers over their whole range; normal floats between 2^-8 and 2^8, of either sign.
     #[default]
     Any,
-    /// Integers where something overflows or changes its sign; floats from denormal to 2^20, none of them NaN, infinite
-    /// or -0: sums of those depend on their order in ways that no kernel promises.
+    /// Integers where something overflows or changes its sign; floats from denormal to 2^20. None is NaN, infinite or -0: sums of
+    /// those depend on their order in ways that no kernel promises.
     Edges,
     /// Whole numbers from 0 to 7, so that comparisons and bins see equal values. Sums of such floats are exact.
     Few,
 }
 
-/// What uniforms are where nothing else is said.
+/// The values of uniforms that the plan leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
-    /// Integers are the number of threads of the dispatch, floats lie between 1 and 2, a `bool` is true: loops up to an
-    /// integer end, and what is divided or multiplied by a float remains what it is, more or less.
+    /// Integers are the number of threads of the dispatch, floats lie between 1 and 2, a `bool` is true. So loops up to an
+    /// integer end, and a quotient or product with a float keeps its magnitude.
     #[default]
     Counts,
-    /// Integers are 0 to 3, so much on from where each begins: in plans from 0 to 3 each is each of them, and each `bool`
-    /// twice true and twice false. Floats as above.
+    /// Integers are 0 to 3: each starts at a number of its own and goes on by this much. Over the plans 0 to 3 each integer takes
+    /// all four values, and each `bool` is true twice. Floats as above.
     Small(u32),
-    /// Another choice for each number: integers that are 0, negative, near the number of threads, at the ends of the range or
-    /// any; floats that are 0, negative and fractions, larger ones too where buffers hold few values, so that sums stay
-    /// exact; and a `bool` is either.
+    /// A sample for each number. Integers are 0, negative, near the number of threads, at the ends of their range, or any. Floats
+    /// are 0, negative and fractions, and larger where buffers hold few values, so that sums stay exact. A `bool` is either.
     Sampled(u32),
 }
 
-/// How to fill what kernels read.
+/// How to fill the buffers and uniforms of kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputPlan {
     pub seed: u64,
     pub values: Values,
-    /// Integer uniforms, and the lengths of buffers that a kernel asks for, are no multiple of the group's size: the
-    /// dispatch's threads less a third of a group. Textures are no multiple of it either, and each has a size of its own.
+    /// Integer uniforms, and the lengths that a kernel asks for, are no multiple of the group's size: they are the dispatch's
+    /// threads less a third of a group. The sizes of textures are no multiple of it either, and all differ.
     pub is_ragged: bool,
-    /// Textures, each of a size of its own, end among what the dispatch's threads reach.
+    /// Textures end among the texels that the dispatch's threads reach. All sizes differ.
     pub is_tight: bool,
     pub numbers: Numbers,
-    /// Buffers and textures by name that are larger by far than the dispatch calls for.
+    /// Names of the buffers and textures that are far larger than the dispatch calls for.
     pub ample: BTreeSet<String>,
     /// Elements of a buffer for each thread of the dispatch.
     pub elements_per_thread: u32,
-    /// By name: [`make_inputs`] multiplies `elements_per_thread` by this where the kernels reach more elements
+    /// By buffer, a factor for `elements_per_thread` where the kernels reach more elements
     /// ([`elements_reached`](crate::interpret::elements_reached)).
     pub reached: BTreeMap<String, u32>,
-    /// Lengths in elements of buffers that should have another length, by name.
+    /// By buffer, its length in elements, in place of the computed one.
     pub lengths: BTreeMap<String, u32>,
-    /// Words of uniforms by name, repeated where there are fewer than the uniform has; instead of `numbers`.
+    /// By uniform, its words, in place of `numbers`. Where they are fewer than the uniform has, they repeat.
     pub uniforms: BTreeMap<String, Vec<f64>>,
-    /// What a buffer holds at first, by name: its components in order, repeated up to the buffer's length.
+    /// By buffer, its first components, which repeat up to its length.
     pub contents: BTreeMap<String, Vec<f64>>,
 }
 
@@ -81,20 +80,20 @@ impl Default for InputPlan {
     }
 }
 
-/// What every buffer and uniform holds at the start.
+/// The contents of every buffer and uniform at the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
-    /// Bytes of each buffer, by [`Binding::name`].
+    /// The bytes of each buffer, by [`Binding::name`].
     pub buffers: BTreeMap<String, Vec<u8>>,
-    /// Words of each uniform, in order of offset, by name.
+    /// By uniform, its words in order of offset.
     pub uniforms: BTreeMap<String, Vec<u32>>,
-    /// Buffers that this machine has no memory for, with what allocating them said.
+    /// Buffers that this machine has no memory for, with the allocator's error.
     pub no_room: BTreeMap<String, String>,
 }
 
-/// Inputs for these kernels and a dispatch of `groups`: read-only buffers hold seeded words as the plan says, writable
-/// ones a pattern that tells each word apart, or edge values where these are asked for. Those with atomic cells hold zeros;
-/// but where both kernels are blind to them ([`blind_cells`]), words as the plan says among edge values and ragged counts.
+/// Inputs for these kernels and a dispatch of `groups`. Read-only buffers hold the plan's seeded words. Writable ones hold a
+/// pattern that tells each word apart, or the plan's edge values. Buffers with atomic cells hold zeros; but where both kernels
+/// are blind to the cells ([`blind_cells`]), edge-value and ragged plans fill them too.
 #[must_use]
 pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> Inputs {
     let mut inputs = Inputs::default();
@@ -111,13 +110,7 @@ pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> 
         let size_of = |binding: &Binding| {
             let rank = textures.range(..binding.name.as_str()).count();
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-            Some(texture_size(
-                kernel,
-                groups,
-                (&binding.name, binding.dimensions?),
-                rank,
-                plan,
-            ))
+            texture_size(kernel, groups, binding, rank, plan)
         };
         for binding in &kernel.bindings {
             if let BindingKind::Uniform { members } = &binding.kind {
@@ -162,18 +155,18 @@ pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> 
     inputs
 }
 
-/// What atomics do to a buffer.
+/// The atomic cells of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cells {
     None,
-    /// No kernel looks at what they make of it.
+    /// No kernel depends on their contents.
     Blind,
     Seen,
 }
 
-/// As many times the elements that a dispatch calls for are ample: for matrices that are stored word by word.
+/// Ample buffers have this many times the elements that a dispatch calls for: enough for matrices stored word by word.
 pub(crate) const AMPLE: u64 = 16;
-/// Bytes that no buffer is made longer than for that.
+/// Ample buffers have at most this many bytes.
 const AMPLE_BYTES: u64 = 1 << 26;
 
 fn ample(elements: u64, binding: &Binding) -> u64 {
@@ -181,35 +174,37 @@ fn ample(elements: u64, binding: &Binding) -> u64 {
     elements.saturating_mul(AMPLE).min(most).max(elements)
 }
 
-/// The texture that this is the size of.
+/// The texture whose size this uniform is.
 fn texture_of<'k>(kernel: &'k Lowered, member: &UniformMember) -> Option<&'k Binding> {
     let mut bindings = kernel.bindings.iter();
     bindings.find(|binding| member.is_size && binding.global == Some(member.global))
 }
 
-/// Rows and columns of a texture that each group has at least, if it has as many threads: those of a row may be laid out
-/// as a square, and rows and columns may change places.
+/// A texture has at least this many rows and columns for each group of as many threads: the kernel may lay out a row of threads
+/// as a square, and may swap rows and columns.
 const SIDE: u32 = 64;
-/// Slices that each group has at least.
+/// A texture has at least this many slices for each group.
 const SLICES: u32 = 4;
 
-/// Texels along an axis that no texture is made larger than to be ample.
+/// Ample textures have at most this many texels along an axis.
 const WIDEST: u32 = 1 << 11;
-/// Columns, rows or slices along an axis that a group has one thread of, where textures are tight.
+/// A tight texture has this many texels along an axis along which the dispatch has one thread.
 const TIGHT: u32 = 8;
 
-/// The width, height and depth of a texture: what a dispatch can be expected to reach, and twice that where it is ample.
+/// The width, height and depth of a texture: as far as a dispatch probably reaches, and twice that where it is ample. `None`
+/// for a buffer.
 ///
-/// Those that are ragged end within a group, and those that are tight among what the threads reach if they are laid out as
-/// they are numbered: each by a third of a group and as much more as there are textures before it in order of names. What is
-/// outside is read as 0 and not written, in both kernels alike.
+/// Ragged textures end within a group. Tight ones end among the texels that threads reach if each takes the texel of its own
+/// number. Each is smaller by a third of a group, and by its `rank`, the number of textures before it in order of names.
+/// Outside, both kernels read 0 and write nothing.
 fn texture_size(
     kernel: &Lowered,
     groups: [u32; 3],
-    (name, dimensions): (&String, u8),
+    binding: &Binding,
     rank: u32,
     plan: &InputPlan,
-) -> [u32; 3] {
+) -> Option<[u32; 3]> {
+    let dimensions = binding.dimensions?;
     let side = u32::try_from(group_threads(kernel)).unwrap_or(SIDE).min(SIDE);
     let mut size = [1; 3];
     let least = [side, side, SLICES];
@@ -220,7 +215,7 @@ fn texture_size(
     for ((extent, groups), (threads, least)) in axes.take(usize::from(dimensions)) {
         let reached = groups.saturating_mul(threads);
         *extent = groups.saturating_mul(threads.max(least));
-        if plan.ample.contains(name) {
+        if plan.ample.contains(&binding.name) {
             *extent = extent.saturating_mul(2).min(WIDEST).max(*extent);
             continue;
         }
@@ -236,7 +231,7 @@ fn texture_size(
             }
         }
     }
-    size
+    Some(size)
 }
 
 fn uniform_words(member: &UniformMember, threads: u64, plan: &InputPlan) -> Vec<u32> {
@@ -264,7 +259,7 @@ fn uniform_words(member: &UniformMember, threads: u64, plan: &InputPlan) -> Vec<
                 (Numbers::Sampled(_), Scalar::Float) => sampled_float(plan.values, bits),
                 (Numbers::Sampled(_), _) => sampled_integer(threads, bits),
                 (_, Scalar::Float) => 0x3f80_0000 | (bits >> 9),
-                // One bit of the two, or whether they are unlike.
+                // One of the two bits, or their exclusive or.
                 (Numbers::Small(more), Scalar::Bool) => {
                     (small(more) & (1 + first / SMALL % 3)).count_ones() & 1
                 }
@@ -293,8 +288,8 @@ fn sampled_integer(threads: u32, bits: u32) -> u32 {
     }
 }
 
-/// Beside few values sums and products with these are exact. Beside others nothing becomes greater than with a number
-/// between 1 and 2, for which the tolerance of sums has room.
+/// Among few values, sums and products with these are exact. Among others, no product grows more than with a number between 1
+/// and 2, for which the tolerance of sums has room.
 fn sampled_float(values: Values, bits: u32) -> u32 {
     const FEW: [f32; 8] = [0.0, -1.0, 0.5, -0.25, 2.0, -4.0, 16.0, 1024.0];
     const ANY: [f32; 8] = [0.0, -1.0, 0.5, -0.25, 1.0, -1.75, 0.015_625, -0.875];
@@ -305,10 +300,10 @@ fn sampled_float(values: Values, bits: u32) -> u32 {
         .to_bits()
 }
 
-/// Whole numbers from 0 that an integer uniform is tried as: modes and flags are seldom more.
+/// Small integer uniforms are below this number: modes and flags seldom are more.
 pub(super) const SMALL: u32 = 4;
 
-/// The word that a number is as a component of this type. Numbers below zero wrap around, as they do in HLSL.
+/// The bits of a number as a component of this type. Negative numbers wrap around, as in HLSL.
 #[must_use]
 pub fn bits_of(number: f64, scalar: Scalar) -> u32 {
     match scalar {
@@ -332,7 +327,7 @@ pub(crate) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
         .fold(1u64, |product, n| product.saturating_mul(u64::from(*n)))
 }
 
-/// `elements` are as many as the dispatch calls for, if the plan says nothing else.
+/// The bytes of a buffer. `elements` is the number that the dispatch calls for; the plan may set another.
 fn fill(
     binding: &Binding,
     elements: u64,
@@ -348,7 +343,7 @@ fn fill(
             elements.saturating_mul(u64::from(plan.elements_per_thread.saturating_mul(reached)))
         }
     };
-    // Beyond this the device refuses; the run says so.
+    // A device refuses longer buffers, and the run reports that.
     let elements = usize::try_from(elements.clamp(1, 1 << 28)).unwrap_or(1);
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(elements.saturating_mul(stride))?;
@@ -369,8 +364,8 @@ fn fill(
     Ok(bytes)
 }
 
-/// What a kernel works on in place gets edge values too, and what it changes blindly those of the ragged dispatch. That a
-/// word is written or not shows in the other dispatches.
+/// Whether the plan's words fill a writable buffer: edge values fill what a kernel may work on in place, and the ragged plan
+/// fills what it changes blindly. The other dispatches show which words the kernel writes.
 fn is_filled(binding: &Binding, cells: Cells, plan: &InputPlan) -> bool {
     let is_edge = plan.values == Values::Edges;
     binding.kind == BindingKind::ReadWriteStorage
@@ -443,7 +438,7 @@ fn float(bits: u32) -> u32 {
     (bits & 0x8000_0000) | (exponent << 23) | (bits & 0x007f_ffff)
 }
 
-/// Recognisable, and different for every word.
+/// A pattern that differs from word to word.
 fn poison(index: u32, scalar: Scalar) -> u32 {
     let bits = 0xDEAD_BEEFu32.wrapping_add(index.wrapping_mul(0x9E37_79B9));
     match scalar {
@@ -454,7 +449,7 @@ fn poison(index: u32, scalar: Scalar) -> u32 {
 }
 
 impl Inputs {
-    /// How HLSL names an element: by its index, its address, or the coordinates of a texel.
+    /// HLSL's name of an element: its index, its address, or the coordinates of a texel.
     #[must_use]
     pub fn index(&self, binding: &Binding, element: u64) -> Vec<u64> {
         let Some(dimensions) = binding.dimensions else {
@@ -476,7 +471,7 @@ impl Inputs {
             .collect()
     }
 
-    /// Which element of a texture's a texel is; `None` outside.
+    /// The element of a texel; `None` outside of the texture.
     #[must_use]
     pub fn texel(&self, binding: &Binding, coordinates: &[u32]) -> Option<usize> {
         let size = self.texture_size(binding)?;
@@ -499,10 +494,10 @@ impl Inputs {
         words.as_slice().try_into().ok()
     }
 
-    /// The bytes that `binding` starts with.
+    /// The first bytes of `binding`.
     ///
     /// # Errors
-    /// Where there is nothing for it.
+    /// Where the inputs hold nothing for it.
     pub fn bytes(&self, binding: &Binding) -> Result<std::borrow::Cow<'_, [u8]>, RunError> {
         let BindingKind::Uniform { members } = &binding.kind else {
             let name = &binding.name;

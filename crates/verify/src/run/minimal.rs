@@ -1,24 +1,24 @@
-//! The least that shows a difference.
+//! Shrinks a difference to a small dispatch and few inputs.
 
 use std::time::{Duration, Instant};
 
 use shaderlint_hlsl::Scalar;
 
-use super::trial::{Kernels, Trial};
+use super::trial::TrialRun;
 use super::{Case, Difference, Inputs, RunError};
 use crate::{Binding, BindingKind};
 
-/// Runs of both kernels that looking for less may take, and seconds after which no other is begun: each may take long.
+/// The search runs both kernels at most this often, and starts no run after so many seconds: one run may take long.
 const BUDGET: u32 = 64;
 const BUDGET_S: u64 = 20;
 
-/// The smallest dispatch found that shows a difference, with as few inputs as were found to be needed.
+/// The smallest dispatch found that shows a difference, with the fewest inputs found to show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minimal {
     pub groups: [u32; 3],
-    /// Words of read-only buffers that are not zero, in order, the first of them.
+    /// The first words of read-only buffers that are not zero, in order.
     pub inputs: Vec<InputWord>,
-    /// How many there are in all.
+    /// How many such words there are in all.
     pub input_count: u64,
     pub difference: Difference,
 }
@@ -36,31 +36,27 @@ pub struct InputWord {
     pub bits: u32,
 }
 
-/// Words listed in [`Minimal::inputs`].
+/// [`Minimal::inputs`] lists at most this many words.
 const SHOWN: usize = 8;
 
-/// Fewer groups first; then inputs are set to zero in halves, quarters and so on, as long as a difference stays: after
-/// Zeller and Hildebrandt, *Simplifying and isolating failure-inducing input*, 2002.
+/// Tries fewer groups, then sets inputs to zero in halves, quarters and so on while a difference remains: after Zeller and
+/// Hildebrandt, *Simplifying and isolating failure-inducing input*, 2002.
 ///
 /// `None` where the difference does not show again.
-pub(super) fn minimise(
-    kernels: &Kernels<'_>,
-    trial: &Trial,
-    case: &Case,
-) -> Result<Option<Minimal>, RunError> {
+pub(super) fn minimise(run: &TrialRun<'_>, case: &Case) -> Result<Option<Minimal>, RunError> {
     let (mut budget, start) = (BUDGET, Instant::now());
     let mut differs = |inputs: &Inputs, groups: [u32; 3]| -> Result<Option<Difference>, RunError> {
         budget = budget.saturating_sub(1);
         if budget == 0 || start.elapsed() > Duration::from_secs(BUDGET_S) {
             return Ok(None);
         }
-        Ok(kernels.compare(trial, inputs, groups)?.first)
+        Ok(run.compare(inputs, groups)?.first)
     };
     let [x, ..] = case.groups;
     let smaller = (1..x).map(|x| [x, 1, 1]).chain([case.groups]);
     let mut found = None;
     for groups in smaller {
-        let inputs = trial.inputs(&Case {
+        let inputs = run.trial.inputs(&Case {
             groups,
             ..case.clone()
         });
@@ -72,7 +68,7 @@ pub(super) fn minimise(
     let Some((groups, mut inputs, mut difference)) = found else {
         return Ok(None);
     };
-    let bindings: Vec<Binding> = (trial.flagged.bindings.iter())
+    let bindings: Vec<Binding> = (run.trial.flagged.bindings.iter())
         .filter(|binding| binding.kind == BindingKind::ReadOnlyStorage)
         .cloned()
         .collect();

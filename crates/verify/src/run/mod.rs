@@ -11,9 +11,13 @@ mod device;
 pub(crate) mod inputs;
 mod minimal;
 mod pipeline;
+mod report;
 mod timing;
 mod trial;
+mod watchdog;
 mod waves;
+
+use std::ops::RangeInclusive;
 
 pub use adapter::{Adapter, AdapterInfo, adapters};
 pub use cases::{Case, cases, more_cases};
@@ -23,8 +27,9 @@ pub(crate) use inputs::Random;
 pub use inputs::{InputPlan, Inputs, Numbers, Values, bits_of, make_inputs};
 pub use minimal::{InputWord, Minimal};
 pub use pipeline::{Data, Mismatch, Overrun, Ready, Steps, sample_words};
+pub use report::{Report, compare_and_time, compare_and_time_everywhere, compare_and_time_watched};
 pub use timing::{Spread, Timing, TimingPlan, time};
-pub use trial::{Report, Trial, compare_and_time, compare_and_time_everywhere, compare_and_time_watched};
+pub use trial::{Reached, Trial};
 pub use waves::{Waves, probe_waves};
 
 /// Seconds that one submission may take before it counts as hung.
@@ -35,22 +40,29 @@ pub const PATIENCE_S: u64 = 20;
 pub enum RunError {
     #[error("the adapter has no subgroup operations")]
     NoSubgroups,
-    /// Sizes of waves, as the least and the greatest.
-    #[error("the adapter has waves of {} lanes, and the kernel asks for {}", sizes(*has), sizes(*asked))]
-    OtherWaves { has: (u32, u32), asked: (u32, u32) },
+    /// The adapter's wave sizes are not within the kernel's.
+    #[error(
+        "the adapter has waves of {} lanes, and the kernel asks for {}",
+        sizes(has),
+        sizes(asked)
+    )]
+    OtherWaves {
+        has: RangeInclusive<u32>,
+        asked: RangeInclusive<u32>,
+    },
     #[error("the adapter gave no device: {0}")]
     NoDevice(String),
-    /// What wgpu or the driver said of the shader, the pipeline or a command.
+    /// wgpu's or the driver's reason against the shader, the pipeline or a command.
     #[error("the adapter refused the kernel: {0}")]
     Refused(String),
     #[error("out of memory: {0}")]
     OutOfMemory(String),
     #[error("the device was lost: {0}")]
     Lost(String),
-    /// The device goes on with it.
+    /// The device goes on with the dispatch.
     #[error("a dispatch was not done after {0} s, and was given up")]
     Timeout(u64),
-    /// Neither a dispatch nor anything else came to an end.
+    /// Neither a dispatch nor any other step ended.
     #[error("the driver was silent for {0} s, and was given up")]
     Silent(u64),
     /// Beyond a limit of the adapter.
@@ -66,8 +78,9 @@ pub enum RunError {
     Panicked(String),
 }
 
-/// Sizes of waves from the least to the greatest.
-fn sizes((least, most): (u32, u32)) -> String {
+/// Wave sizes as text.
+fn sizes(sizes: &RangeInclusive<u32>) -> String {
+    let (least, most) = (sizes.start(), sizes.end());
     if least == most {
         least.to_string()
     } else {
@@ -75,7 +88,7 @@ fn sizes((least, most): (u32, u32)) -> String {
     }
 }
 
-/// Runs `inner`, turning a panic of wgpu's into an error.
+/// Runs `inner` and turns a panic of wgpu's into an error.
 fn guarded<T>(inner: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(inner)) {
         Ok(result) => result,
