@@ -1,13 +1,12 @@
-//! `Interlocked*`.
+//! `Interlocked*` functions and methods as naga's atomics.
 
 use naga::{AtomicFunction, Expression, Statement};
 use shaderlint_hlsl::{Expr, Intrinsic, Scalar, Span, Type};
 
 use super::LowerError;
-use super::function::{Body, Value};
-use super::place::Place;
+use super::body::{Body, Place, Value};
 
-/// What an atomic does, by its name without `Interlocked`.
+/// What an atomic does to its cell.
 enum Operation {
     Simple(AtomicFunction),
     Exchange,
@@ -47,9 +46,9 @@ impl Body<'_, '_> {
 
     /// The atomic of this name on `place`, with the arguments that follow the place in HLSL.
     ///
-    /// Outside of a texture it changes nothing, and its arguments are computed all the same. What it finds there D3D leaves
-    /// undefined (D3D11.3 functional spec, `imm_atomic_*`): it is 0, in whichever kernel. So a kernel that makes something
-    /// of it is never found to differ from itself, or from one that puts a 0 in its place, which is one of what it may do.
+    /// Outside of a texture it evaluates its arguments and changes nothing. D3D leaves undefined which value it finds there
+    /// (D3D11.3 functional spec, `imm_atomic_*`). Here it finds 0 in every kernel. So a kernel that uses the value never
+    /// differs from itself, nor from a kernel with a 0 in its place, which is a permitted outcome.
     pub(super) fn atomic_on(
         &mut self,
         name: &str,
@@ -96,7 +95,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Makes an atomic, if its place is inside, and gives what was there if that `is_wanted`.
+    /// Performs an atomic if its place is inside. Gives the value found there if that `is_wanted`.
     fn found(
         &mut self,
         place: &Place,
@@ -110,7 +109,7 @@ impl Body<'_, '_> {
         };
         let kept = if is_wanted {
             let kept = self.temporary(&place.ty, span)?;
-            // Each time: a variable begins as 0 once.
+            // The variable itself starts as 0 only once.
             let nothing = self.zero(&place.ty, span)?;
             self.store(&kept, nothing, span)?;
             Some(kept)
@@ -142,7 +141,7 @@ impl Body<'_, '_> {
     ) -> Result<Option<Value>, LowerError> {
         let comparison = matches!(fun, AtomicFunction::Exchange { compare: Some(_) });
         let ty = match (&place.ty, comparison) {
-            (ty, false) => self.unit.value_type(ty, span)?,
+            (ty, false) => self.module.value_type(ty, span)?,
             (ty, true) => {
                 let scalar = if *ty == Type::INT {
                     naga::Scalar::I32
@@ -150,7 +149,7 @@ impl Body<'_, '_> {
                     naga::Scalar::U32
                 };
                 let result = naga::PredeclaredType::AtomicCompareExchangeWeakResult(scalar);
-                self.unit.module.generate_predeclared_type(result)
+                self.module.ir.generate_predeclared_type(result)
             }
         };
         // An exchange always has a result.

@@ -1,26 +1,13 @@
-//! What the host binds: buffers, textures as buffers, and the one struct of uniforms.
+//! The module's bindings: buffers, textures as buffers, and the one struct of uniforms.
 
 use naga::{AddressSpace, Handle, StorageAccess, TypeInner};
-use shaderlint_hlsl::{Global, GlobalId, ResourceKind, Span, Type};
+use shaderlint_hlsl::{Global, GlobalId, ResourceKind, Scalar, Span, Type};
 
-use super::module::{GlobalPlace, Unit};
+use super::module::{Buffer, LoweredGlobal, ModuleBuilder};
 use super::types::{Shape, simplify};
-use super::{Binding, BindingKind, Element, LowerError, UniformMember};
+use super::{Binding, BindingKind, Element, LowerError, UniformMember, Word};
 
-#[derive(Clone, Debug)]
-pub(super) struct Buffer {
-    pub(super) variable: Handle<naga::GlobalVariable>,
-    pub(super) element: Type,
-    /// Bytes from one element to the next in HLSL, which leaves no gaps; WGSL does.
-    pub(super) stride: u32,
-    /// Addressed in bytes.
-    pub(super) bytes: bool,
-    pub(super) counter: Option<Handle<naga::GlobalVariable>>,
-    /// Of a texture.
-    pub(super) dimensions: Option<u8>,
-}
-
-/// What becomes a member of the struct of uniforms.
+/// A future member of the struct of uniforms.
 pub(super) struct Uniform {
     pub(super) id: GlobalId,
     pub(super) name: String,
@@ -30,14 +17,37 @@ pub(super) struct Uniform {
     pub(super) is_size: bool,
 }
 
-impl Unit<'_> {
+impl Uniform {
+    pub(super) fn new(id: GlobalId, global: &Global, ty: &Type) -> Self {
+        Self {
+            id,
+            name: global.name.clone(),
+            ty: ty.clone(),
+            span: global.name_span,
+            is_size: false,
+        }
+    }
+
+    /// The size of a texture.
+    pub(super) fn size(id: GlobalId, texture: &Global) -> Self {
+        Self {
+            id,
+            name: format!("{}.size", texture.name),
+            ty: Type::Vector(Scalar::Uint, 3),
+            span: texture.name_span,
+            is_size: true,
+        }
+    }
+}
+
+impl ModuleBuilder<'_> {
     pub(super) fn buffer(
         &mut self,
         id: GlobalId,
         global: &Global,
         kind: ResourceKind,
         element: Option<&Type>,
-    ) -> Result<GlobalPlace, LowerError> {
+    ) -> Result<LoweredGlobal, LowerError> {
         let bytes = kind.is_by_address();
         let element = match (kind, element) {
             _ if bytes => Type::UINT,
@@ -59,19 +69,14 @@ impl Unit<'_> {
                 ));
             }
         };
-        let shape = Shape {
-            storage: true,
-            atomic: self.reach.atomics.contains_key(&id).then_some(id),
-            path: Vec::new(),
-        };
+        let shape = self.shape_of(id, true);
         let span = global.name_span;
-        let ty = self.types.naga_type(&mut self.module, &element, &shape, span)?;
-        let stride = self.types.stride(&self.module, ty, span)?;
+        let ty = self.types.naga_type(&mut self.ir, &element, &shape, span)?;
+        let stride = self.types.stride(&self.ir, ty, span)?;
         let mut words = Vec::new();
-        self.types
-            .words(&self.module, &element, ty, 0, &mut words, span)?;
+        self.types.words(&self.ir, &element, ty, 0, &mut words, span)?;
         let packed = u32::try_from(words.len()).unwrap_or(u32::MAX).saturating_mul(4);
-        let array = self.unnamed(TypeInner::Array {
+        let array = self.unnamed_type(TypeInner::Array {
             base: ty,
             size: naga::ArraySize::Dynamic,
             stride,
@@ -89,11 +94,11 @@ impl Unit<'_> {
             Some(id),
         );
         let counter = if self.reach.counters.contains(&id) {
-            let ty = self.unnamed(TypeInner::Atomic(naga::Scalar::U32));
+            let ty = self.unnamed_type(TypeInner::Atomic(naga::Scalar::U32));
             let element = Element {
-                words: vec![super::Word {
+                words: vec![Word {
                     offset: 0,
-                    scalar: shaderlint_hlsl::Scalar::Uint,
+                    scalar: Scalar::Uint,
                 }],
                 stride: 4,
             };
@@ -102,7 +107,7 @@ impl Unit<'_> {
         } else {
             None
         };
-        Ok(GlobalPlace::Buffer(Buffer {
+        Ok(LoweredGlobal::Buffer(Buffer {
             variable,
             element,
             stride: packed,
@@ -110,11 +115,6 @@ impl Unit<'_> {
             counter,
             dimensions: self.reach.dimensions(id),
         }))
-    }
-
-    fn unnamed(&mut self, inner: TypeInner) -> Handle<naga::Type> {
-        let ty = naga::Type { name: None, inner };
-        self.module.types.insert(ty, naga::Span::UNDEFINED)
     }
 
     fn bind(
@@ -131,7 +131,7 @@ impl Unit<'_> {
         } else {
             StorageAccess::LOAD
         };
-        let variable = self.module.global_variables.append(
+        let variable = self.ir.global_variables.append(
             naga::GlobalVariable {
                 name: Some(name.replace('.', "_")),
                 space: AddressSpace::Storage { access },
@@ -162,7 +162,7 @@ impl Unit<'_> {
         variable
     }
 
-    /// One read-only storage buffer for every uniform: storage buffers have no 16-byte array stride.
+    /// One read-only storage buffer for every uniform: a uniform buffer would need array strides of 16 bytes.
     pub(super) fn uniforms(&mut self, uniforms: Vec<Uniform>) -> Result<(), LowerError> {
         let Some(span) = uniforms.first().map(|uniform| uniform.span) else {
             return Ok(());
@@ -173,10 +173,10 @@ impl Unit<'_> {
         };
         let mut members = Vec::new();
         for Uniform { name, ty, span, .. } in &uniforms {
-            let naga_ty = self.types.naga_type(&mut self.module, ty, &shape, *span)?;
+            let naga_ty = self.types.naga_type(&mut self.ir, ty, &shape, *span)?;
             members.push((Some(name.replace('.', "_")), naga_ty));
         }
-        let inner = self.types.lay_out(&mut self.module, members, span)?;
+        let inner = self.types.lay_out(&mut self.ir, members, span)?;
         let TypeInner::Struct { members, span: size } = &inner else {
             return Err(LowerError::unsupported("these uniforms", span));
         };
@@ -191,7 +191,7 @@ impl Unit<'_> {
                 is_size,
             } = uniform;
             self.types
-                .words(&self.module, &ty, member.ty, member.offset, &mut words, span)?;
+                .words(&self.ir, &ty, member.ty, member.offset, &mut words, span)?;
             all.extend_from_slice(&words);
             described.push(UniformMember {
                 name,
@@ -203,14 +203,14 @@ impl Unit<'_> {
             if is_size {
                 self.sizes.insert(id, at);
             } else {
-                self.globals.insert(id, GlobalPlace::Uniform { member: at, ty });
+                self.globals.insert(id, LoweredGlobal::Uniform { member: at, ty });
             }
         }
         let element = Element {
             words: all,
             stride: *size,
         };
-        let ty = self.module.types.insert(
+        let ty = self.ir.types.insert(
             naga::Type {
                 name: Some("UniformsLayout".into()),
                 inner,
@@ -220,16 +220,6 @@ impl Unit<'_> {
         let kind = BindingKind::Uniform { members: described };
         self.uniforms = Some(self.bind("Uniforms".into(), kind, ty, element, None));
         Ok(())
-    }
-}
-
-pub(super) fn uniform(id: GlobalId, global: &Global, ty: &Type) -> Uniform {
-    Uniform {
-        id,
-        name: global.name.clone(),
-        ty: ty.clone(),
-        span: global.name_span,
-        is_size: false,
     }
 }
 

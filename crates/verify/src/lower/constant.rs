@@ -7,11 +7,11 @@ use shaderlint_hlsl::{
     expressions,
 };
 
-/// Deepest expression that is folded.
+/// Folds no deeper expression.
 const DEPTH: u32 = 128;
 /// Most components of a folded value.
 const COMPONENTS: usize = 1 << 14;
-/// Most passes of a loop that are counted.
+/// Counts no more passes of a loop.
 const MOST_PASSES: u32 = 1 << 10;
 
 /// The bit patterns of the components of `expr`, in order, if it is constant.
@@ -36,8 +36,8 @@ fn only(bits: &[u32]) -> Option<u32> {
     }
 }
 
-/// Whether a loop is known to end within so many passes: its head declares scalars that only its step writes, and all that its
-/// condition and step are made of is constant but for them.
+/// Whether a loop provably ends within so many passes: its head declares scalars that only its step writes, and its condition
+/// and step otherwise consist of constants.
 pub(super) fn ends_within(shader: &Shader, a_loop: &Loop, passes: u32) -> bool {
     let (Some(condition), Some(step)) = (&a_loop.condition, &a_loop.step) else {
         return false;
@@ -82,7 +82,7 @@ pub(super) fn ends_within(shader: &Shader, a_loop: &Loop, passes: u32) -> bool {
     false
 }
 
-/// Whether an expression may be a place of the variable, or part of it.
+/// Whether an expression may name the variable or a part of it.
 fn names(expr: &Expr, local: LocalId) -> bool {
     match &expr.kind {
         ExprKind::Local(named) => *named == local,
@@ -94,7 +94,7 @@ fn names(expr: &Expr, local: LocalId) -> bool {
 struct Fold<'a> {
     shader: &'a Shader,
     budget: u32,
-    /// Variables whose values are known.
+    /// The values of known variables.
     locals: Vec<(LocalId, u32)>,
 }
 
@@ -103,7 +103,7 @@ impl Fold<'_> {
         only(&self.expr(expr, DEPTH)?)
     }
 
-    /// Does what a loop's step does, if that is to known variables alone.
+    /// Performs a loop's step, if it changes known variables alone.
     fn step(&mut self, step: &Expr) -> Option<()> {
         let (target, value) = match &step.kind {
             ExprKind::Comma(first, second) => {
@@ -349,7 +349,7 @@ fn binary(op: BinaryOp, scalar: Scalar, a: u32, b: u32) -> Option<u32> {
     })
 }
 
-/// Conversion as the devices do it: float to integer saturates, NaN is 0.
+/// Converts as devices do: a float saturates to the integer's range, and a NaN becomes 0.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -4,11 +4,13 @@ use naga::{Expression, ScalarKind, SwizzleComponent};
 use shaderlint_hlsl::{Intrinsic, Scalar, Span, Type};
 
 use super::LowerError;
-use super::function::{Body, Value};
-use super::types::{simplify, vector_size};
+use super::body::{Body, Value};
+use super::types::{naga_scalar, simplify, vector_size};
 
-/// Most components of a value that is taken apart.
+/// Takes apart values of at most this many components.
 const COMPONENTS: usize = 1024;
+/// A byte-addressed access moves at most this many words.
+pub(super) const WORDS: usize = 64;
 
 const SWIZZLE: [SwizzleComponent; 4] = [
     SwizzleComponent::X,
@@ -57,7 +59,7 @@ impl Body<'_, '_> {
                 } else {
                     value
                 };
-                self.convert_components((value, *m), *source, *target, span)
+                self.convert_components(value, *m, *source, *target, span)
             }
             (Type::Matrix(_, rows, columns), Type::Matrix(_, to_rows, to_columns))
                 if to_rows <= rows && to_columns <= columns =>
@@ -71,7 +73,7 @@ impl Body<'_, '_> {
                     );
                     components.push(self.convert(row, &row_from, &row_to, span)?);
                 }
-                let ty = self.unit.value_type(&to, span)?;
+                let ty = self.module.value_type(&to, span)?;
                 Ok(self.add(Expression::Compose { ty, components }))
             }
             _ => self.convert_by_component(value, &from, &to, span),
@@ -87,7 +89,7 @@ impl Body<'_, '_> {
     ) -> Result<Value, LowerError> {
         let mut parts = Vec::new();
         self.take_apart(value, from, &mut parts, span)?;
-        let wanted = self.unit.shader.components(to);
+        let wanted = self.module.shader.components(to);
         if let [part] = parts.as_slice() {
             let part = *part;
             if wanted > COMPONENTS {
@@ -125,7 +127,28 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// A value of type `ty` from scalar components, converting each.
+    /// The types of a value's scalar components, in order.
+    pub(super) fn scalars_of(
+        &mut self,
+        ty: &Type,
+        scalars: &mut Vec<Scalar>,
+        span: Span,
+    ) -> Result<(), LowerError> {
+        if scalars.len() > WORDS {
+            return Err(LowerError::unsupported("a load of this many words", span));
+        }
+        let ty = simplify(ty);
+        if let Type::Scalar(scalar) = ty {
+            scalars.push(scalar);
+            return Ok(());
+        }
+        for part in self.part_types(&ty, span)? {
+            self.deeper(span, |body| body.scalars_of(&part, scalars, span))?;
+        }
+        Ok(())
+    }
+
+    /// Converts scalar components and builds a value of type `ty` of them.
     pub(super) fn put_together(
         &mut self,
         ty: &Type,
@@ -143,11 +166,11 @@ impl Body<'_, '_> {
         for inner in self.part_types(&ty, span)? {
             components.push(self.deeper(span, |body| body.put_together(&inner, parts, span))?);
         }
-        let ty = self.unit.value_type(&ty, span)?;
+        let ty = self.module.value_type(&ty, span)?;
         Ok(self.compose(ty, components))
     }
 
-    /// A value of a composite type; of a struct without fields, the only one.
+    /// A value of a composite type. A struct without fields has one value.
     pub(super) fn compose(&mut self, ty: naga::Handle<naga::Type>, components: Vec<Value>) -> Value {
         self.add(if components.is_empty() {
             Expression::ZeroValue(ty)
@@ -156,9 +179,9 @@ impl Body<'_, '_> {
         })
     }
 
-    /// The types of what a composite type is made of.
+    /// The types of a composite type's parts.
     pub(super) fn part_types(&self, ty: &Type, span: Span) -> Result<Vec<Type>, LowerError> {
-        let shader = self.unit.shader;
+        let shader = self.module.shader;
         match ty {
             Type::Vector(scalar, n) => Ok(vec![Type::Scalar(*scalar); usize::from(*n)]),
             Type::Matrix(scalar, rows, columns) => {
@@ -183,23 +206,22 @@ impl Body<'_, '_> {
         to: Scalar,
         span: Span,
     ) -> Result<Value, LowerError> {
-        self.convert_components((value, 1), from, to, span)
+        self.convert_components(value, 1, from, to, span)
     }
 
     /// Converts each component of a vector of this size, or a scalar.
     ///
-    /// Of a NaN, D3D's `ftoi` makes 0 and WGSL any integer (naga the least). The WGSL for `uint` makes 0 as well.
+    /// D3D's `ftoi` turns a NaN into 0; WGSL turns it into any integer, naga into the least. The WGSL for `uint` gives 0 as
+    /// well.
     fn convert_components(
         &mut self,
-        (value, size): (Value, u8),
+        value: Value,
+        size: u8,
         from: Scalar,
         to: Scalar,
         span: Span,
     ) -> Result<Value, LowerError> {
-        let scalars = (
-            super::types::naga_scalar(from, span)?,
-            super::types::naga_scalar(to, span)?,
-        );
+        let scalars = (naga_scalar(from, span)?, naga_scalar(to, span)?);
         if scalars.0 == scalars.1 {
             return Ok(value);
         }
@@ -218,7 +240,7 @@ impl Body<'_, '_> {
         }
         let nothing = self.literal(Scalar::Int, 0, span)?;
         let nothing = self.splat(nothing, size, span)?;
-        let is_nan = self.classify((value, size), Intrinsic::IsNan, span)?;
+        let is_nan = self.classify(value, size, Intrinsic::IsNan, span)?;
         Ok(self.add(Expression::Select {
             condition: is_nan,
             accept: nothing,
@@ -233,14 +255,5 @@ impl Body<'_, '_> {
         }
         let size = vector_size(n).ok_or_else(|| LowerError::unsupported("a vector of this size", span))?;
         Ok(self.add(Expression::Splat { size, value }))
-    }
-}
-
-/// Number of components of a scalar or vector.
-pub(super) fn width(ty: &Type) -> Option<u8> {
-    match ty {
-        Type::Scalar(_) => Some(1),
-        Type::Vector(_, n) => Some(*n),
-        _ => None,
     }
 }

@@ -1,16 +1,16 @@
-//! Expressions as values, and for their effects.
+//! Expressions, for their values or their effects.
 
 use naga::{Expression, Statement, SwizzleComponent};
 use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, Scalar, Span, Storage, Type};
 
-use super::function::{Body, Value};
-use super::module::GlobalPlace;
-use super::place::{Place, Target};
-use super::texture::is_read_texture;
+use super::body::{Body, Place, Value};
+use super::module::LoweredGlobal;
+use super::place::Target;
+use super::texture_use::is_read_texture;
 use super::types::{simplify, vector_size};
 use super::{LowerError, constant};
 
-/// Largest expression that is evaluated whether or not it is needed.
+/// A larger expression is evaluated only where it is needed.
 const CHEAP: usize = 16;
 
 impl Body<'_, '_> {
@@ -26,12 +26,12 @@ impl Body<'_, '_> {
         self.convert(value, &expr.ty, ty, expr.span)
     }
 
-    /// Evaluates `expr` for what it does.
+    /// Evaluates `expr` for its effects.
     pub(super) fn effect(&mut self, expr: &Expr) -> Result<(), LowerError> {
         self.deeper(expr.span, |body| body.expr(expr, false)).map(|_| ())
     }
 
-    /// `None` where the expression has no value, or where none was wanted and it has effects.
+    /// `None` where the expression has no value, or where the caller wants none and it has effects.
     fn expr(&mut self, expr: &Expr, wanted: bool) -> Result<Option<Value>, LowerError> {
         let span = expr.span;
         if let Some(value) = self.try_fold(expr)? {
@@ -42,10 +42,10 @@ impl Body<'_, '_> {
                 Type::Scalar(scalar) => self.literal(scalar, *bits, span).map(Some),
                 _ => Err(LowerError::unsupported("a literal of this type", span)),
             },
-            ExprKind::Global(id) => match self.unit.globals.get(id).cloned() {
-                Some(GlobalPlace::Constant(constant)) => Ok(Some(self.add(Expression::Constant(constant)))),
-                Some(GlobalPlace::Inline) => {
-                    let shader = self.unit.shader;
+            ExprKind::Global(id) => match self.module.globals.get(id).cloned() {
+                Some(LoweredGlobal::Constant(constant)) => Ok(Some(self.add(Expression::Constant(constant)))),
+                Some(LoweredGlobal::Inline) => {
+                    let shader = self.module.shader;
                     match shader.globals.get(id.0 as usize) {
                         Some(global) if global.init.is_some() => match &global.init {
                             Some(init) => self.value_as(init, &global.ty).map(Some),
@@ -90,10 +90,10 @@ impl Body<'_, '_> {
                 self.effect(first)?;
                 self.deeper(span, |body| body.expr(second, wanted))
             }
-            // Without a type it is not known what it leaves.
+            // A hash needs the value's type.
             ExprKind::Opaque(operands) if wanted && expr.ty != Type::Unknown => {
-                let text = String::from_utf8_lossy(span.slice(&self.unit.shader.text));
-                // Up to its arguments, with a cast before it.
+                let text = String::from_utf8_lossy(span.slice(&self.module.shader.text));
+                // The name is the text up to the arguments, with a cast before it.
                 let is_part = |c: char| c.is_alphanumeric() || c == '_';
                 let mut opened = text
                     .match_indices('(')
@@ -126,13 +126,13 @@ impl Body<'_, '_> {
         if !foldable {
             return Ok(None);
         }
-        match constant::fold(self.unit.shader, expr) {
+        match constant::fold(self.module.shader, expr) {
             Some(bits) => self.folded(&expr.ty, &bits, expr.span).map(Some),
             None => Ok(None),
         }
     }
 
-    /// A constant scalar or vector; one pattern is every component's.
+    /// A constant scalar or vector. One bit pattern stands for every component.
     pub(super) fn folded(&mut self, ty: &Type, bits: &[u32], span: Span) -> Result<Value, LowerError> {
         match simplify(ty) {
             Type::Vector(scalar, n) => {
@@ -144,7 +144,7 @@ impl Body<'_, '_> {
                 for bits in bits {
                     components.push(self.literal(scalar, *bits, span)?);
                 }
-                let ty = self.unit.value_type(ty, span)?;
+                let ty = self.module.value_type(ty, span)?;
                 Ok(self.add(Expression::Compose { ty, components }))
             }
             Type::Scalar(scalar) => self.literal(scalar, bits.first().copied().unwrap_or(0), span),
@@ -249,13 +249,13 @@ impl Body<'_, '_> {
         })))
     }
 
-    /// Whether all operands of `&&`, `||` and `?:` are evaluated: before HLSL 2021, and only where that version is given.
+    /// Whether `&&`, `||` and `?:` evaluate all operands: before HLSL 2021, and only where the version is given.
     fn evaluates_all(&self) -> bool {
-        let version = self.unit.shader.version;
+        let version = self.module.shader.version;
         version.is_some_and(|version| !version.is_like_cpp())
     }
 
-    /// Whether evaluating `expr` needlessly costs little and does nothing: no memory but locals, no calls, no effects.
+    /// Whether a needless evaluation of `expr` is cheap and harmless: no memory but locals, no calls, no effects.
     fn is_cheap(&self, expr: &Expr) -> bool {
         let (mut size, mut cheap) = (0, true);
         for e in expr.descendants() {
@@ -271,8 +271,8 @@ impl Body<'_, '_> {
                 | ExprKind::Cast(_)
                 | ExprKind::Construct(_) => true,
                 ExprKind::Global(id) => matches!(
-                    self.unit.globals.get(id),
-                    Some(GlobalPlace::Constant(_) | GlobalPlace::Uniform { .. })
+                    self.module.globals.get(id),
+                    Some(LoweredGlobal::Constant(_) | LoweredGlobal::Uniform { .. })
                 ),
                 _ => false,
             };
@@ -327,17 +327,15 @@ impl Body<'_, '_> {
 
     fn index(&mut self, expr: &Expr, base: &Expr, index: &Expr) -> Result<Value, LowerError> {
         if is_read_texture(&base.ty) && self.buffer(base).is_err() {
-            let global = self.instance.global_of(self.source, base);
-            let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
-            let name = format!("{}[]", global.map_or("", |global| global.name.as_str()));
-            self.unit.free.insert(name.clone());
+            let name = format!("{}[]", self.global_name(base));
+            self.module.free.insert(name.clone());
             return self.hashed(&name, &[base, index], &expr.ty, expr.span);
         }
         if let ExprKind::Global(id) = &base.kind
-            && let Some(GlobalPlace::Constant(constant)) = self.unit.globals.get(id).cloned()
+            && let Some(LoweredGlobal::Constant(constant)) = self.module.globals.get(id).cloned()
             && matches!(base.ty, Type::Array(..))
         {
-            if let Some(at) = constant::fold_scalar(self.unit.shader, index)
+            if let Some(at) = constant::fold_scalar(self.module.shader, index)
                 && let Type::Array(_, length) = base.ty
                 && at < length
             {
@@ -406,7 +404,7 @@ impl Body<'_, '_> {
 
     fn cast(&mut self, operand: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
         if matches!(ty, Type::Struct(_) | Type::Array(..))
-            && constant::fold_scalar(self.unit.shader, operand) == Some(0)
+            && constant::fold_scalar(self.module.shader, operand) == Some(0)
         {
             return self.zero(ty, span);
         }
@@ -430,7 +428,7 @@ impl Body<'_, '_> {
             for argument in arguments {
                 components.push(self.value(argument)?);
             }
-            let ty = self.unit.value_type(&ty, span)?;
+            let ty = self.module.value_type(&ty, span)?;
             return Ok(self.compose(ty, components));
         }
         let mut scalars = Vec::new();
@@ -438,7 +436,7 @@ impl Body<'_, '_> {
             let value = self.value(argument)?;
             self.take_apart(value, &argument.ty, &mut scalars, span)?;
         }
-        if scalars.len() != self.unit.shader.components(&ty) {
+        if scalars.len() != self.module.shader.components(&ty) {
             return Err(LowerError::unsupported(
                 "a value with too few or too many components",
                 span,
@@ -468,14 +466,14 @@ impl Body<'_, '_> {
                 span,
             ));
         };
-        let Some(function) = self.unit.functions.get(&instance).map(|callee| callee.handle) else {
+        let Some(function) = self.module.functions.get(&instance).copied() else {
             return Err(LowerError::unsupported(
                 "a call of a function that could not be lowered",
                 span,
             ));
         };
         let mut values = Vec::new();
-        // Copied out after the call, in order of the parameters.
+        // The call copies these out at its end, in order of the parameters.
         let mut outs: Vec<(Target, Place, &Type, &Expr)> = Vec::new();
         for (at, parameter) in callee.parameters.iter().enumerate() {
             let Some(local) = callee.locals.get(parameter.local.0 as usize) else {
@@ -491,7 +489,7 @@ impl Body<'_, '_> {
                 values.push(self.value_as(argument, &local.ty)?);
                 continue;
             }
-            // Copied out as a whole, parts would come along that other threads have written meanwhile.
+            // Copying it out as a whole would undo what other threads wrote to other parts meanwhile.
             if matches!(local.ty, Type::Array(..) | Type::Struct(_)) && self.is_groupshared(argument) {
                 return Err(LowerError::unsupported(
                     "groupshared memory that a function or method is given to change",
@@ -540,7 +538,7 @@ impl Body<'_, '_> {
         let ExprKind::Global(id) = place.kind else {
             return false;
         };
-        let global = self.unit.shader.globals.get(id.0 as usize);
+        let global = self.module.shader.globals.get(id.0 as usize);
         global.is_some_and(|global| global.storage == Storage::Groupshared)
     }
 }

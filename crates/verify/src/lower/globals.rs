@@ -1,181 +1,17 @@
-//! The module around the functions: globals, constants, the entry point's validation.
+//! The module's globals: variables, constants and bindings.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Handle, TypeInner};
-use shaderlint_hlsl::{FunctionId, Global, GlobalId, ResourceKind, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{Global, GlobalId, ResourceKind, Shader, Span, Storage, Type};
 
-use super::binding::{Buffer, resource_noun, uniform};
-use super::function::lower_function;
-use super::reach::{Instance, Reach, reach};
-use super::texture::{self, TextureUse};
-use super::types::{Shape, Types, naga_scalar, simplify, vector_size};
-use super::{Binding, LowerError, Lowered, constant};
+use super::binding::{Uniform, resource_noun};
+use super::module::{LoweredGlobal, ModuleBuilder};
+use super::texture_use::TextureUse;
+use super::types::{literal, simplify};
+use super::{LowerError, constant};
 
-/// Where a global went.
-#[derive(Clone, Debug)]
-pub(super) enum GlobalPlace {
-    /// Groupshared or a mutable `static`.
-    Variable(Handle<naga::GlobalVariable>),
-    Constant(Handle<naga::Constant>),
-    /// A constant whose initialiser is not a constant expression of ours: lowered anew at each use.
-    Inline,
-    /// A member of the one struct of uniforms.
-    Uniform {
-        member: u32,
-        ty: Type,
-    },
-    Buffer(Buffer),
-}
-
-/// A function that has been lowered.
-pub(super) struct Callee {
-    pub(super) handle: Handle<naga::Function>,
-}
-
-/// The module under construction.
-pub(super) struct Unit<'a> {
-    pub(super) shader: &'a Shader,
-    pub(super) module: naga::Module,
-    pub(super) types: Types<'a>,
-    pub(super) reach: Reach,
-    pub(super) globals: BTreeMap<GlobalId, GlobalPlace>,
-    pub(super) uniforms: Option<Handle<naga::GlobalVariable>>,
-    /// Which of them are the sizes of textures.
-    pub(super) sizes: BTreeMap<GlobalId, u32>,
-    pub(super) functions: BTreeMap<Instance, Callee>,
-    /// Mutable statics that the entry point has to initialise itself.
-    pub(super) late_statics: Vec<GlobalId>,
-    /// `WaveGetLaneIndex`, `WaveGetLaneCount` and `SV_GroupIndex`, set by the entry point for all its callees.
-    pub(super) lane_index: Option<Handle<naga::GlobalVariable>>,
-    pub(super) lane_count: Option<Handle<naga::GlobalVariable>>,
-    pub(super) thread_index: Option<Handle<naga::GlobalVariable>>,
-    /// `numthreads` and what WGSL is given for it; see [`Lowered::workgroup_size`].
-    pub(super) group_size: [u32; 3],
-    pub(super) workgroup_size: [u32; 3],
-    pub(super) repeat: Option<(Span, u32)>,
-    pub(super) bindings: Vec<Binding>,
-    /// See [`Lowered::replaced`].
-    pub(super) replaced: BTreeSet<String>,
-    pub(super) free: BTreeSet<String>,
-}
-
-pub(super) fn lower_entry(
-    shader: &Shader,
-    entry: FunctionId,
-    repeat: Option<(Span, u32)>,
-) -> Result<Lowered, LowerError> {
-    let reach = reach(shader, entry)?;
-    let Some(function) = shader.functions.get(entry.0 as usize) else {
-        return Err(LowerError::unsupported("no such function", Span::default()));
-    };
-    let Some(group_size) = function.group_size else {
-        return Err(LowerError::unsupported(
-            format_args!("`{}` has no numthreads", function.name),
-            function.name_span,
-        ));
-    };
-    let threads: u128 = group_size.into_iter().map(u128::from).product();
-    if !(1..=MAX_THREADS).contains(&threads) {
-        return Err(LowerError::unsupported(
-            format_args!("a group of {threads} threads, where D3D allows 1 to {MAX_THREADS}"),
-            function.group_size_span,
-        ));
-    }
-    let workgroup_size = match group_size {
-        [x, y, z] if reach.uses_lane_index => [x * y * z, 1, 1],
-        _ => group_size,
-    };
-    let mut unit = Unit {
-        shader,
-        module: naga::Module::default(),
-        types: Types {
-            shader,
-            layouter: naga::proc::Layouter::default(),
-            atomics: reach.atomics.clone(),
-        },
-        reach,
-        globals: BTreeMap::new(),
-        uniforms: None,
-        sizes: BTreeMap::new(),
-        functions: BTreeMap::new(),
-        late_statics: Vec::new(),
-        lane_index: None,
-        lane_count: None,
-        thread_index: None,
-        group_size,
-        workgroup_size,
-        repeat,
-        bindings: Vec::new(),
-        replaced: BTreeSet::new(),
-        free: BTreeSet::new(),
-    };
-    unit.globals()?;
-    unit.lane_variables();
-    let order = std::mem::take(&mut unit.reach.order);
-    for instance in &order {
-        let is_entry = instance.function == entry;
-        let lowered = lower_function(&mut unit, instance, is_entry)?;
-        if is_entry {
-            unit.module.entry_points.push(naga::EntryPoint {
-                name: function.name.clone(),
-                stage: naga::ShaderStage::Compute,
-                early_depth_test: None,
-                workgroup_size,
-                workgroup_size_overrides: None,
-                function: lowered,
-                mesh_info: None,
-                task_payload: None,
-                incoming_ray_payload: None,
-            });
-        } else {
-            let handle = unit.module.functions.append(lowered, naga::Span::UNDEFINED);
-            unit.functions.insert(instance.clone(), Callee { handle });
-        }
-    }
-    if let Some((span, _)) = unit.repeat {
-        return Err(LowerError::unsupported(
-            "nothing to repeat: no statement lies within this place",
-            span,
-        ));
-    }
-    let info = validate(&unit.module, function.name_span)?;
-    Ok(Lowered {
-        module: unit.module,
-        info,
-        entry: function.name.clone(),
-        other_floats: other_floats(&shader.text),
-        replaced: unit.replaced,
-        free: unit.free,
-        group_size,
-        workgroup_size,
-        bindings: unit.bindings,
-        uses_subgroups: unit.reach.uses_waves,
-        wave_sizes: function.wave_size,
-    })
-}
-
-fn validate(module: &naga::Module, span: Span) -> Result<naga::valid::ModuleInfo, LowerError> {
-    Validator::new(
-        ValidationFlags::all(),
-        Capabilities::SUBGROUP | Capabilities::SHADER_FLOAT16_IN_FLOAT32,
-    )
-    .validate(module)
-    .map_err(|error| {
-        let mut message = String::from("internal limitation: naga refuses the lowered kernel");
-        let mut cause: Option<&dyn std::error::Error> = Some(error.as_inner());
-        while let Some(error) = cause {
-            message.push_str(": ");
-            message.push_str(&error.to_string());
-            cause = error.source();
-        }
-        LowerError { message, span }
-    })
-}
-
-impl Unit<'_> {
-    fn globals(&mut self) -> Result<(), LowerError> {
+impl ModuleBuilder<'_> {
+    /// Declares every global that the entry point reaches.
+    pub(super) fn globals(&mut self) -> Result<(), LowerError> {
         let shader = self.shader;
         let ids: Vec<GlobalId> = self.reach.globals.iter().copied().collect();
         let mut uniforms = Vec::new();
@@ -184,7 +20,7 @@ impl Unit<'_> {
                 continue;
             };
             let place = match (global.storage, &global.ty) {
-                // It is another one by another name.
+                // It is another name of some resource.
                 (_, Type::Resource(..)) if global.init.is_some() => {
                     return Err(LowerError::unsupported(
                         format_args!("the `static` resource `{}`", global.name),
@@ -201,26 +37,26 @@ impl Unit<'_> {
                     ));
                 }
                 (Storage::Uniform, ty) if !matches!(ty, Type::Resource(..)) => {
-                    uniforms.push(uniform(id, global, ty));
+                    uniforms.push(Uniform::new(id, global, ty));
                     continue;
                 }
                 (_, Type::Resource(ResourceKind::ConstantBuffer, Some(element))) => {
-                    uniforms.push(uniform(id, global, element));
+                    uniforms.push(Uniform::new(id, global, element));
                     continue;
                 }
                 (_, Type::Resource(kind @ (ResourceKind::Texture | ResourceKind::RwTexture), element)) => {
                     match (kind, self.reach.textures.get(&id)) {
                         (ResourceKind::Texture, Some(TextureUse::Array(_)))
-                            if texture::check_texels(shader, global).is_err() =>
+                            if check_texels(shader, global).is_err() =>
                         {
                             continue;
                         }
                         (_, Some(TextureUse::Array(_))) => {
-                            texture::check_texels(shader, global)?;
-                            uniforms.push(texture::size(id, global));
+                            check_texels(shader, global)?;
+                            uniforms.push(Uniform::size(id, global));
                             self.buffer(id, global, *kind, element.as_deref())?
                         }
-                        // Read through a hash of the place.
+                        // A hash of the place replaces its texels.
                         (ResourceKind::Texture, _) => continue,
                         _ => {
                             return Err(LowerError::unsupported(
@@ -250,12 +86,8 @@ impl Unit<'_> {
         global: &Global,
         space: AddressSpace,
         init: Option<Handle<naga::Expression>>,
-    ) -> Result<GlobalPlace, LowerError> {
-        let shape = Shape {
-            storage: false,
-            atomic: self.reach.atomics.contains_key(&id).then_some(id),
-            path: Vec::new(),
-        };
+    ) -> Result<LoweredGlobal, LowerError> {
+        let shape = self.shape_of(id, false);
         if shape.atomic.is_some() && space == AddressSpace::Private {
             return Err(LowerError::unsupported(
                 "an atomic on something that is neither groupshared nor in a buffer",
@@ -264,8 +96,8 @@ impl Unit<'_> {
         }
         let ty = self
             .types
-            .naga_type(&mut self.module, &global.ty, &shape, global.name_span)?;
-        let handle = self.module.global_variables.append(
+            .naga_type(&mut self.ir, &global.ty, &shape, global.name_span)?;
+        let handle = self.ir.global_variables.append(
             naga::GlobalVariable {
                 name: Some(global.name.clone()),
                 space,
@@ -276,10 +108,10 @@ impl Unit<'_> {
             },
             naga::Span::UNDEFINED,
         );
-        Ok(GlobalPlace::Variable(handle))
+        Ok(LoweredGlobal::Variable(handle))
     }
 
-    fn private(&mut self, id: GlobalId, global: &Global) -> Result<GlobalPlace, LowerError> {
+    fn private(&mut self, id: GlobalId, global: &Global) -> Result<LoweredGlobal, LowerError> {
         let mut init = None;
         if let Some(value) = &global.init {
             init = constant::fold(self.shader, value)
@@ -292,7 +124,7 @@ impl Unit<'_> {
         self.variable(id, global, AddressSpace::Private, init)
     }
 
-    fn constant(&mut self, global: &Global) -> Result<GlobalPlace, LowerError> {
+    fn constant(&mut self, global: &Global) -> Result<LoweredGlobal, LowerError> {
         let Some(init) = &global.init else {
             return Err(LowerError::unsupported(
                 format_args!("the constant `{}` has no value", global.name),
@@ -300,18 +132,16 @@ impl Unit<'_> {
             ));
         };
         if init.ty != global.ty {
-            return Ok(GlobalPlace::Inline);
+            return Ok(LoweredGlobal::Inline);
         }
         let Some(bits) = constant::fold(self.shader, init) else {
-            return Ok(GlobalPlace::Inline);
+            return Ok(LoweredGlobal::Inline);
         };
         let Some(value) = self.constant_expression(&global.ty, &bits, global.name_span) else {
-            return Ok(GlobalPlace::Inline);
+            return Ok(LoweredGlobal::Inline);
         };
-        let ty = self
-            .types
-            .naga_type(&mut self.module, &global.ty, &Shape::VALUE, global.name_span)?;
-        Ok(GlobalPlace::Constant(self.module.constants.append(
+        let ty = self.value_type(&global.ty, global.name_span)?;
+        Ok(LoweredGlobal::Constant(self.ir.constants.append(
             naga::Constant {
                 name: Some(global.name.clone()),
                 ty,
@@ -322,7 +152,7 @@ impl Unit<'_> {
     }
 
     /// The module-level expression of a folded constant; `None` where WGSL cannot spell it (NaN, infinity).
-    pub(super) fn constant_expression(
+    fn constant_expression(
         &mut self,
         ty: &Type,
         bits: &[u32],
@@ -363,10 +193,7 @@ impl Unit<'_> {
             for part in &parts {
                 components.push(self.constant_part(part, bits, span)?);
             }
-            let ty = self
-                .types
-                .naga_type(&mut self.module, &ty, &Shape::VALUE, span)
-                .ok()?;
+            let ty = self.value_type(&ty, span).ok()?;
             if components.is_empty() {
                 naga::Expression::ZeroValue(ty)
             } else {
@@ -374,105 +201,57 @@ impl Unit<'_> {
             }
         };
         Some(
-            self.module
+            self.ir
                 .global_expressions
                 .append(expression, naga::Span::UNDEFINED),
         )
     }
 
-    fn lane_variables(&mut self) {
-        let mut variable = |wanted: bool, name: &str| {
-            wanted.then(|| {
-                let ty = self.module.types.insert(
-                    naga::Type {
-                        name: None,
-                        inner: TypeInner::Scalar(naga::Scalar::U32),
-                    },
-                    naga::Span::UNDEFINED,
-                );
-                self.module.global_variables.append(
-                    naga::GlobalVariable {
-                        name: Some(name.into()),
-                        space: AddressSpace::Private,
-                        binding: None,
-                        ty,
-                        init: None,
-                        memory_decorations: naga::MemoryDecorations::empty(),
-                    },
-                    naga::Span::UNDEFINED,
-                )
-            })
-        };
+    /// Declares the variables that hold lane built-ins.
+    pub(super) fn lane_variables(&mut self) {
         let [_, y, z] = self.workgroup_size;
         let counts_by_index = self.reach.counts_lanes_before && y * z == 1;
-        self.lane_index = variable(self.reach.uses_lane_index || counts_by_index, "lane_index");
-        self.lane_count = variable(self.reach.uses_lane_count, "lane_count");
-        self.thread_index = variable(self.reach.uses_thread_index, "thread_index");
+        if self.reach.uses_lane_index || counts_by_index {
+            self.lane_index = Some(self.lane_variable("lane_index"));
+        }
+        if self.reach.uses_lane_count {
+            self.lane_count = Some(self.lane_variable("lane_count"));
+        }
+        if self.reach.uses_thread_index {
+            self.thread_index = Some(self.lane_variable("thread_index"));
+        }
     }
 
-    /// naga's type for a value of this HLSL type.
-    pub(super) fn value_type(&mut self, ty: &Type, span: Span) -> Result<Handle<naga::Type>, LowerError> {
-        self.types.naga_type(&mut self.module, ty, &Shape::VALUE, span)
-    }
-
-    /// naga's type for a scalar, or a vector of `n`.
-    pub(super) fn vector_type(
-        &mut self,
-        scalar: shaderlint_hlsl::Scalar,
-        n: u8,
-        span: Span,
-    ) -> Result<Handle<naga::Type>, LowerError> {
-        let scalar = naga_scalar(scalar, span)?;
-        let inner = match vector_size(n) {
-            Some(size) => TypeInner::Vector { size, scalar },
-            None => TypeInner::Scalar(scalar),
-        };
-        Ok(self
-            .module
-            .types
-            .insert(naga::Type { name: None, inner }, naga::Span::UNDEFINED))
+    fn lane_variable(&mut self, name: &str) -> Handle<naga::GlobalVariable> {
+        let ty = self.unnamed_type(TypeInner::Scalar(naga::Scalar::U32));
+        self.ir.global_variables.append(
+            naga::GlobalVariable {
+                name: Some(name.into()),
+                space: AddressSpace::Private,
+                binding: None,
+                ty,
+                init: None,
+                memory_decorations: naga::MemoryDecorations::empty(),
+            },
+            naga::Span::UNDEFINED,
+        )
     }
 }
 
-/// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
-const MAX_THREADS: u128 = 1024;
-
-/// Longest array constant.
+/// An array constant has at most this many elements.
 const fn bits_limit() -> usize {
     1 << 14
 }
 
-/// A literal of this bit pattern; `None` for NaN, infinities and types without literals.
-pub(super) fn literal(scalar: shaderlint_hlsl::Scalar, bits: u32) -> Option<naga::Literal> {
-    use shaderlint_hlsl::Scalar as S;
-    match scalar {
-        S::Bool => Some(naga::Literal::Bool(bits != 0)),
-        S::Int => Some(naga::Literal::I32(bits.cast_signed())),
-        S::Uint => Some(naga::Literal::U32(bits)),
-        S::Float | S::Half => Some(f32::from_bits(bits))
-            .filter(|value| value.is_finite())
-            .map(naga::Literal::F32),
-        _ => None,
+/// Refuses texels of a fixed-point type: they round the numbers that a kernel writes.
+fn check_texels(shader: &Shader, global: &Global) -> Result<(), LowerError> {
+    let text = String::from_utf8_lossy(global.span.slice(&shader.text)).into_owned();
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+    match words.find(|word| matches!(*word, "unorm" | "snorm")) {
+        Some(word) => Err(LowerError::unsupported(
+            format_args!("`{}`: `{word}` texels have no WGSL type", global.name),
+            global.name_span,
+        )),
+        None => Ok(()),
     }
-}
-
-/// What a text says of floats that WGSL cannot: a type of 16 bits, a literal of one, or `precise`.
-fn other_floats(text: &[u8]) -> Option<&'static str> {
-    let words = || text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-    let is_half = |word: &[u8]| {
-        let is_type = |name: &&[u8]| {
-            let shape = word.strip_prefix(*name);
-            matches!(shape, Some([] | [b'1'..=b'4'] | [b'1'..=b'4', b'x', b'1'..=b'4']))
-        };
-        let is_literal = matches!(word, [b'0'..=b'9', .., b'h' | b'H']);
-        [&b"half"[..], b"float16_t", b"min16float", b"min10float"]
-            .iter()
-            .any(is_type)
-            || is_literal
-    };
-    if words().any(is_half) {
-        return Some("floats of 16 bits have 32 here");
-    }
-    let is_precise = words().any(|word| word == b"precise");
-    is_precise.then_some("WGSL has no `precise`")
 }

@@ -1,15 +1,15 @@
-//! What has no WGSL form, as a hash of its arguments.
+//! Expressions without a WGSL form, as hashes of their arguments.
 //!
-//! A sample of a texture, a call of a function whose body is nowhere, code that could not be understood: its value is some
-//! function of what it is given, the same in both kernels of a comparison. Any function will do, as long as it tells
-//! arguments apart; what kernels leave is then not what they would leave with the true one, and [`super::Lowered`] says
-//! which were replaced. What might write somewhere is not replaced.
+//! Samples of textures, calls of functions without a body and code that could not be understood have values that are some
+//! function of their arguments, the same in both kernels of a comparison. Any function serves that tells arguments apart.
+//! The kernels' outputs are then not the true ones: [`super::Lowered::replaced`] names each replacement. An expression that
+//! might write somewhere is not replaced.
 
-use naga::{BinaryOperator, Expression};
+use naga::BinaryOperator;
 use shaderlint_hlsl::{Expr, ResourceKind, Scalar, Span, Type};
 
 use super::LowerError;
-use super::function::{Body, Value};
+use super::body::{Body, Value};
 use super::types::simplify;
 
 impl Body<'_, '_> {
@@ -34,8 +34,7 @@ impl Body<'_, '_> {
                     ResourceKind::Texture | ResourceKind::Sampler | ResourceKind::AccelerationStructure,
                     _,
                 ) => {
-                    let global = self.instance.global_of(self.source, argument);
-                    let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
+                    let global = self.named_global(argument);
                     let word = self.uint(global.map_or(0, |global| seed(&global.name)));
                     hash = self.mixed(hash, word);
                 }
@@ -67,31 +66,27 @@ impl Body<'_, '_> {
             let at = self.uint(at);
             let word = self.mixed(hash, at);
             if scalar == Scalar::Float {
-                // From 1 to 2, so that nothing overflows that would not.
+                // From 1 to 2, so that the hash makes nothing overflow.
                 let (shift, one) = (self.uint(9), self.uint(0x3f80_0000));
-                let fraction = self.word_operation(BinaryOperator::ShiftRight, word, shift);
-                let bits = self.word_operation(BinaryOperator::InclusiveOr, fraction, one);
+                let fraction = self.emit_binary(BinaryOperator::ShiftRight, word, shift);
+                let bits = self.emit_binary(BinaryOperator::InclusiveOr, fraction, one);
                 parts.push((self.bit_cast(bits, naga::ScalarKind::Float), Scalar::Float));
             } else {
                 let shift = self.uint(16);
-                let bits = self.word_operation(BinaryOperator::ShiftRight, word, shift);
+                let bits = self.emit_binary(BinaryOperator::ShiftRight, word, shift);
                 parts.push((bits, Scalar::Uint));
             }
         }
-        self.unit.replaced.insert(name.to_owned());
+        self.module.replaced.insert(name.to_owned());
         self.put_together(&simplify(ty), &mut parts.into_iter(), span)
-    }
-
-    fn word_operation(&mut self, op: BinaryOperator, left: Value, right: Value) -> Value {
-        self.add(Expression::Binary { op, left, right })
     }
 
     /// One step of a hash: `h = (h ^ word) * odd; h ^= h >> 15`.
     fn mixed(&mut self, hash: Value, word: Value) -> Value {
         let (odd, shift) = (self.uint(0x9E37_79B1), self.uint(15));
-        let with = self.word_operation(BinaryOperator::ExclusiveOr, hash, word);
-        let product = self.word_operation(BinaryOperator::Multiply, with, odd);
-        let high = self.word_operation(BinaryOperator::ShiftRight, product, shift);
-        self.word_operation(BinaryOperator::ExclusiveOr, product, high)
+        let with = self.emit_binary(BinaryOperator::ExclusiveOr, hash, word);
+        let product = self.emit_binary(BinaryOperator::Multiply, with, odd);
+        let high = self.emit_binary(BinaryOperator::ShiftRight, product, shift);
+        self.emit_binary(BinaryOperator::ExclusiveOr, product, high)
     }
 }

@@ -1,12 +1,11 @@
-//! Intrinsic functions of a lane on its own, and barriers.
+//! Intrinsic functions of one lane, and barriers.
 
 use naga::{Barrier, BinaryOperator, Expression, MathFunction, RelationalFunction, ScalarKind, Statement};
 use shaderlint_hlsl::{BinaryOp, Expr, Intrinsic, Scalar, Span, Type};
 
 use super::LowerError;
-use super::convert::width;
-use super::function::{Body, Value};
-use super::types::simplify;
+use super::body::{Body, Value};
+use super::types::{simplify, width};
 
 impl Body<'_, '_> {
     pub(super) fn intrinsic(
@@ -40,7 +39,7 @@ impl Body<'_, '_> {
             let ty = simplify(&angle.ty);
             let angle = self.value_as(angle, &ty)?;
             for (function, result) in [(MathFunction::Sin, sine), (MathFunction::Cos, cosine)] {
-                let value = self.call_math(function, &[angle]);
+                let value = self.emit_math(function, angle, &[]);
                 self.store_result(result, value, &ty)?;
             }
             return Ok(None);
@@ -69,15 +68,6 @@ impl Body<'_, '_> {
             (I::AsUint, [a]) => self.reinterpret(a, ScalarKind::Uint),
             (I::All | I::Any, [a]) => self.all_or_any(intrinsic, a),
             (I::IsNan | I::IsInf | I::IsFinite, [a]) => self.float_class(intrinsic, a),
-            (I::And | I::Or, [a, b]) => {
-                let op = if intrinsic == I::And {
-                    BinaryOp::LogicalAnd
-                } else {
-                    BinaryOp::LogicalOr
-                };
-                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
-                self.binary(op, a, b, ty, span)
-            }
             (I::Select, [condition, yes, no]) => {
                 let test = self.value(condition)?;
                 let (accept, reject) = (self.value_as(yes, ty)?, self.value_as(no, ty)?);
@@ -87,18 +77,62 @@ impl Body<'_, '_> {
                     reject,
                 }))
             }
+            (I::Sign, [a]) => {
+                let value = self.value(a)?;
+                if a.ty.scalar() == Some(Scalar::Uint) {
+                    return Err(LowerError::unsupported("the sign of an unsigned number", span));
+                }
+                let sign = self.emit_math(MathFunction::Sign, value, &[]);
+                self.convert(sign, &a.ty, ty, span)
+            }
+            (I::CountBits | I::FirstBitHigh | I::FirstBitLow | I::ReverseBits, [a]) => {
+                self.bits(intrinsic, a, ty, span)
+            }
+            (I::F16ToF32 | I::F32ToF16, [a]) => self.half_bits(intrinsic, a, ty, span),
+            (I::Mul | I::Transpose | I::Dot | I::Length | I::Distance | I::Refract, _) => {
+                self.geometry(intrinsic, arguments, ty, span)
+            }
+            _ => match plain_function(intrinsic) {
+                Some((function, count)) if arguments.len() == count && width(ty).is_some() => {
+                    let mut values = Vec::new();
+                    for argument in arguments {
+                        values.push(self.value_as(argument, ty)?);
+                    }
+                    match values.as_slice() {
+                        [first, more @ ..] => Ok(self.emit_math(function, *first, more)),
+                        [] => Err(unsupported_form(intrinsic, span)),
+                    }
+                }
+                Some(_) => Err(unsupported_form(intrinsic, span)),
+                None => self.arithmetic(intrinsic, arguments, ty, span),
+            },
+        }
+    }
+
+    /// Functions that consist of a few operators.
+    fn arithmetic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        use Intrinsic as I;
+        match (intrinsic, arguments) {
+            (I::And | I::Or | I::Fmod, [a, b]) => {
+                let op = match intrinsic {
+                    I::And => BinaryOp::LogicalAnd,
+                    I::Or => BinaryOp::LogicalOr,
+                    _ => BinaryOp::Mod,
+                };
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                self.binary(op, a, b, ty, span)
+            }
             (I::Mad, [a, b, c]) => {
-                let (a, b, c) = (
-                    self.value_as(a, ty)?,
-                    self.value_as(b, ty)?,
-                    self.value_as(c, ty)?,
-                );
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                let c = self.value_as(c, ty)?;
                 let product = self.binary(BinaryOp::Mul, a, b, ty, span)?;
                 self.binary(BinaryOp::Add, product, c, ty, span)
-            }
-            (I::Fmod, [a, b]) => {
-                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
-                self.binary(BinaryOp::Mod, a, b, ty, span)
             }
             (I::Rcp, [a]) => {
                 let one = self.folded(ty, &[1f32.to_bits()], span)?;
@@ -107,16 +141,16 @@ impl Body<'_, '_> {
             }
             (I::Log10, [a]) => {
                 let a = self.value_as(a, ty)?;
-                let log = self.call_math(MathFunction::Log2, &[a]);
+                let log = self.emit_math(MathFunction::Log2, a, &[]);
                 let scale = self.folded(ty, &[std::f32::consts::LOG10_2.to_bits()], span)?;
                 self.binary(BinaryOp::Mul, log, scale, ty, span)
             }
             (I::Ldexp, [a, b]) => {
                 let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
-                let power = self.call_math(MathFunction::Exp2, &[b]);
+                let power = self.emit_math(MathFunction::Exp2, b, &[]);
                 self.binary(BinaryOp::Mul, a, power, ty, span)
             }
-            // As DXIL has it. WGSL's `mix` may be `a * (1 - t) + b * t`, which rounds otherwise.
+            // As DXIL does it. WGSL's `mix` may be `a * (1 - t) + b * t`, which rounds otherwise.
             (I::Lerp, [a, b, t]) => {
                 let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
                 let t = self.value_as(t, ty)?;
@@ -126,56 +160,16 @@ impl Body<'_, '_> {
             }
             (I::Modf, [a, whole]) => {
                 let a = self.value_as(a, ty)?;
-                let truncated = self.call_math(MathFunction::Trunc, &[a]);
+                let truncated = self.emit_math(MathFunction::Trunc, a, &[]);
                 self.store_result(whole, truncated, ty)?;
                 self.binary(BinaryOp::Sub, a, truncated, ty, span)
             }
-            (I::Refract, [a, b, ratio]) => {
-                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
-                let ratio = self.value(ratio)?;
-                Ok(self.call_math(MathFunction::Refract, &[a, b, ratio]))
-            }
-            (I::Mul, [a, b]) => self.multiply(a, b, ty, span),
-            (I::Transpose, [a]) => {
-                let value = self.value(a)?;
-                Ok(self.call_math(MathFunction::Transpose, &[value]))
-            }
-            (I::Dot, [a, b]) => {
-                // The operands' common type: the wider of the two kinds is already in the tree.
-                let value = self.value(a)?;
-                let other = self.value_as(b, &a.ty)?;
-                if width(&simplify(&a.ty)) == Some(1) {
-                    return self.binary(BinaryOp::Mul, value, other, &a.ty, span);
-                }
-                Ok(self.call_math(MathFunction::Dot, &[value, other]))
-            }
-            (I::Length, [a]) => {
-                let value = self.value(a)?;
-                Ok(self.call_math(MathFunction::Length, &[value]))
-            }
-            (I::Distance, [a, b]) => {
-                let value = self.value(a)?;
-                let other = self.value_as(b, &a.ty)?;
-                Ok(self.call_math(MathFunction::Distance, &[value, other]))
-            }
-            (I::Sign, [a]) => {
-                let value = self.value(a)?;
-                if a.ty.scalar() == Some(Scalar::Uint) {
-                    return Err(LowerError::unsupported("the sign of an unsigned number", span));
-                }
-                let sign = self.call_math(MathFunction::Sign, &[value]);
-                self.convert(sign, &a.ty, ty, span)
-            }
-            (I::CountBits | I::FirstBitHigh | I::FirstBitLow | I::ReverseBits, [a]) => {
-                self.bits(intrinsic, a, ty, span)
-            }
-            (I::F16ToF32 | I::F32ToF16, [a]) => self.half_bits(intrinsic, a, ty, span),
-            _ => self.plain_math(intrinsic, arguments, ty, span),
+            _ => Err(unsupported_form(intrinsic, span)),
         }
     }
 
-    /// Functions whose operands all have the result's type.
-    fn plain_math(
+    /// Functions of whole vectors and matrices.
+    fn geometry(
         &mut self,
         intrinsic: Intrinsic,
         arguments: &[Expr],
@@ -183,74 +177,35 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Result<Value, LowerError> {
         use Intrinsic as I;
-        use MathFunction as M;
-        let (function, count) = match intrinsic {
-            I::Abs => (M::Abs, 1),
-            I::Acos => (M::Acos, 1),
-            I::Asin => (M::Asin, 1),
-            I::Atan => (M::Atan, 1),
-            I::Atan2 => (M::Atan2, 2),
-            I::Ceil => (M::Ceil, 1),
-            I::Clamp => (M::Clamp, 3),
-            I::Cos => (M::Cos, 1),
-            I::Cosh => (M::Cosh, 1),
-            I::Cross => (M::Cross, 2),
-            I::Degrees => (M::Degrees, 1),
-            I::Exp => (M::Exp, 1),
-            I::Exp2 => (M::Exp2, 1),
-            I::FaceForward => (M::FaceForward, 3),
-            I::Floor => (M::Floor, 1),
-            I::Frac => (M::Fract, 1),
-            I::Log => (M::Log, 1),
-            I::Log2 => (M::Log2, 1),
-            I::Max => (M::Max, 2),
-            I::Min => (M::Min, 2),
-            I::Normalize => (M::Normalize, 1),
-            I::Pow => (M::Pow, 2),
-            I::Radians => (M::Radians, 1),
-            I::Reflect => (M::Reflect, 2),
-            I::Round => (M::Round, 1),
-            I::Rsqrt => (M::InverseSqrt, 1),
-            I::Saturate => (M::Saturate, 1),
-            I::Sin => (M::Sin, 1),
-            I::Sinh => (M::Sinh, 1),
-            I::Smoothstep => (M::SmoothStep, 3),
-            I::Sqrt => (M::Sqrt, 1),
-            I::Step => (M::Step, 2),
-            I::Tan => (M::Tan, 1),
-            I::Tanh => (M::Tanh, 1),
-            I::Trunc => (M::Trunc, 1),
-            _ => {
-                return Err(LowerError::unsupported(
-                    format_args!("the intrinsic `{}` in this form", intrinsic.name()),
-                    span,
-                ));
+        match (intrinsic, arguments) {
+            (I::Mul, [a, b]) => self.multiply(a, b, ty, span),
+            (I::Transpose | I::Length, [a]) => {
+                let value = self.value(a)?;
+                let function = if intrinsic == I::Transpose {
+                    MathFunction::Transpose
+                } else {
+                    MathFunction::Length
+                };
+                Ok(self.emit_math(function, value, &[]))
             }
-        };
-        if arguments.len() != count || width(ty).is_none() {
-            return Err(LowerError::unsupported(
-                format_args!("the intrinsic `{}` in this form", intrinsic.name()),
-                span,
-            ));
-        }
-        let mut values = Vec::new();
-        for argument in arguments {
-            values.push(self.value_as(argument, ty)?);
-        }
-        Ok(self.call_math(function, &values))
-    }
-
-    pub(super) fn call_math(&mut self, fun: MathFunction, arguments: &[Value]) -> Value {
-        let mut arguments = arguments.iter().copied();
-        match arguments.next() {
-            Some(arg) => self.add(Expression::Math {
-                fun,
-                arg,
-                arg1: arguments.next(),
-                arg2: arguments.next(),
-                arg3: arguments.next(),
-            }),
-            None => self.uint(0),
+            // The tree has the operands in their common type: the wider of the two kinds.
+            (I::Dot | I::Distance, [a, b]) => {
+                let value = self.value(a)?;
+                let other = self.value_as(b, &a.ty)?;
+                if intrinsic == I::Distance {
+                    return Ok(self.emit_math(MathFunction::Distance, value, &[other]));
+                }
+                if width(&simplify(&a.ty)) == Some(1) {
+                    return self.binary(BinaryOp::Mul, value, other, &a.ty, span);
+                }
+                Ok(self.emit_math(MathFunction::Dot, value, &[other]))
+            }
+            (I::Refract, [a, b, ratio]) => {
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                let ratio = self.value(ratio)?;
+                Ok(self.emit_math(MathFunction::Refract, a, &[b, ratio]))
+            }
+            _ => Err(unsupported_form(intrinsic, span)),
         }
     }
 
@@ -299,13 +254,15 @@ impl Body<'_, '_> {
             Type::Vector(_, size) => size,
             _ => 1,
         };
-        self.classify((value, size), intrinsic, operand.span)
+        self.classify(value, size, intrinsic, operand.span)
     }
 
-    /// `isnan` and `isinf` of a vector of this size, on the bit pattern: WGSL has neither and may assume that there are none.
+    /// `isnan`, `isinf` and `isfinite` of a vector of this size, by its bit pattern: WGSL lacks them, and may assume that no
+    /// float is NaN or infinite.
     pub(super) fn classify(
         &mut self,
-        (value, size): (Value, u8),
+        value: Value,
+        size: u8,
         intrinsic: Intrinsic,
         span: Span,
     ) -> Result<Value, LowerError> {
@@ -315,20 +272,13 @@ impl Body<'_, '_> {
             self.splat(word, size, span)
         };
         let (mask, infinity) = (bits(0x7fff_ffff)?, bits(0x7f80_0000)?);
-        let magnitude = self.add(Expression::Binary {
-            op: BinaryOperator::And,
-            left: pattern,
-            right: mask,
-        });
-        Ok(self.add(Expression::Binary {
-            op: match intrinsic {
-                Intrinsic::IsNan => BinaryOperator::Greater,
-                Intrinsic::IsFinite => BinaryOperator::Less,
-                _ => BinaryOperator::Equal,
-            },
-            left: magnitude,
-            right: infinity,
-        }))
+        let magnitude = self.emit_binary(BinaryOperator::And, pattern, mask);
+        let op = match intrinsic {
+            Intrinsic::IsNan => BinaryOperator::Greater,
+            Intrinsic::IsFinite => BinaryOperator::Less,
+            _ => BinaryOperator::Equal,
+        };
+        Ok(self.emit_binary(op, magnitude, infinity))
     }
 
     fn bits(
@@ -351,7 +301,7 @@ impl Body<'_, '_> {
             Intrinsic::FirstBitLow => MathFunction::FirstTrailingBit,
             _ => MathFunction::ReverseBits,
         };
-        let result = self.call_math(function, &[value]);
+        let result = self.emit_math(function, value, &[]);
         self.convert(result, &operand.ty, ty, span)
     }
 
@@ -370,14 +320,17 @@ impl Body<'_, '_> {
         for (part, _) in parts {
             let result = if to_half {
                 let zero = self.literal(Scalar::Float, 0, span)?;
-                let pair = self.unit.vector_type(Scalar::Float, 2, span)?;
+                let pair = self.module.vector_type(Scalar::Float, 2, span)?;
                 let pair = self.add(Expression::Compose {
                     ty: pair,
                     components: vec![part, zero],
                 });
-                (self.call_math(MathFunction::Pack2x16float, &[pair]), Scalar::Uint)
+                (
+                    self.emit_math(MathFunction::Pack2x16float, pair, &[]),
+                    Scalar::Uint,
+                )
             } else {
-                let pair = self.call_math(MathFunction::Unpack2x16float, &[part]);
+                let pair = self.emit_math(MathFunction::Unpack2x16float, part, &[]);
                 (
                     self.add(Expression::AccessIndex { base: pair, index: 0 }),
                     Scalar::Float,
@@ -388,18 +341,16 @@ impl Body<'_, '_> {
         self.put_together(ty, &mut results.into_iter(), span)
     }
 
-    /// `mul`. HLSL's rows are naga's columns, so a product's operands change places.
+    /// `mul`. HLSL's rows are naga's columns, so the operands of a product swap.
     fn multiply(&mut self, a: &Expr, b: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
         let (a_ty, b_ty) = (simplify(&a.ty), simplify(&b.ty));
         let (left, right) = (self.value(a)?, self.value(b)?);
         match (&a_ty, &b_ty) {
             (Type::Matrix(..), Type::Matrix(..) | Type::Vector(..))
-            | (Type::Vector(..), Type::Matrix(..)) => Ok(self.add(Expression::Binary {
-                op: BinaryOperator::Multiply,
-                left: right,
-                right: left,
-            })),
-            (Type::Vector(..), Type::Vector(..)) => Ok(self.call_math(MathFunction::Dot, &[left, right])),
+            | (Type::Vector(..), Type::Matrix(..)) => {
+                Ok(self.emit_binary(BinaryOperator::Multiply, right, left))
+            }
+            (Type::Vector(..), Type::Vector(..)) => Ok(self.emit_math(MathFunction::Dot, left, &[right])),
             (Type::Scalar(_), _) | (_, Type::Scalar(_)) => {
                 let left = self.convert(left, &a_ty, ty, span)?;
                 let right = self.convert(right, &b_ty, ty, span)?;
@@ -410,7 +361,56 @@ impl Body<'_, '_> {
     }
 }
 
-/// What a barrier waits for; `Some(None)` for those that only order memory.
+/// naga's function for an intrinsic whose arguments all have the result's type, and the number of arguments.
+fn plain_function(intrinsic: Intrinsic) -> Option<(MathFunction, usize)> {
+    use Intrinsic as I;
+    use MathFunction as M;
+    Some(match intrinsic {
+        I::Abs => (M::Abs, 1),
+        I::Acos => (M::Acos, 1),
+        I::Asin => (M::Asin, 1),
+        I::Atan => (M::Atan, 1),
+        I::Atan2 => (M::Atan2, 2),
+        I::Ceil => (M::Ceil, 1),
+        I::Clamp => (M::Clamp, 3),
+        I::Cos => (M::Cos, 1),
+        I::Cosh => (M::Cosh, 1),
+        I::Cross => (M::Cross, 2),
+        I::Degrees => (M::Degrees, 1),
+        I::Exp => (M::Exp, 1),
+        I::Exp2 => (M::Exp2, 1),
+        I::FaceForward => (M::FaceForward, 3),
+        I::Floor => (M::Floor, 1),
+        I::Frac => (M::Fract, 1),
+        I::Log => (M::Log, 1),
+        I::Log2 => (M::Log2, 1),
+        I::Max => (M::Max, 2),
+        I::Min => (M::Min, 2),
+        I::Normalize => (M::Normalize, 1),
+        I::Pow => (M::Pow, 2),
+        I::Radians => (M::Radians, 1),
+        I::Reflect => (M::Reflect, 2),
+        I::Round => (M::Round, 1),
+        I::Rsqrt => (M::InverseSqrt, 1),
+        I::Saturate => (M::Saturate, 1),
+        I::Sin => (M::Sin, 1),
+        I::Sinh => (M::Sinh, 1),
+        I::Smoothstep => (M::SmoothStep, 3),
+        I::Sqrt => (M::Sqrt, 1),
+        I::Step => (M::Step, 2),
+        I::Tan => (M::Tan, 1),
+        I::Tanh => (M::Tanh, 1),
+        I::Trunc => (M::Trunc, 1),
+        _ => return None,
+    })
+}
+
+fn unsupported_form(intrinsic: Intrinsic, span: Span) -> LowerError {
+    let what = format_args!("the intrinsic `{}` in this form", intrinsic.name());
+    LowerError::unsupported(what, span)
+}
+
+/// naga's form of a barrier; `Some(None)` for a barrier that only orders memory.
 #[expect(
     clippy::option_option,
     reason = "not a barrier, a barrier without a form, a barrier"

@@ -1,17 +1,14 @@
-//! Methods of buffers.
+//! Methods of buffers and textures.
 
 use naga::{AtomicFunction, BinaryOperator, Expression, Statement};
 use shaderlint_hlsl::{Expr, Scalar, Span, Type};
 
 use super::LowerError;
-use super::binding::Buffer;
-use super::function::{Body, Value};
-use super::place::Place;
-use super::texture::{is_read_texture, is_texture};
-use super::types::simplify;
-
-/// Most words that one byte-addressed access moves.
-const WORDS: usize = 64;
+use super::body::{Body, Place, Value};
+use super::convert::WORDS;
+use super::module::Buffer;
+use super::texture_use::{is_read_texture, is_texture};
+use super::types::naga_scalar;
 
 impl Body<'_, '_> {
     pub(super) fn method(
@@ -40,7 +37,7 @@ impl Body<'_, '_> {
             }
         }
         if is_read_texture(&object.ty) {
-            // The texture, then what it is read with.
+            // The hash takes the texture, then the arguments.
             let read: Vec<&Expr> = std::iter::once(object).chain(arguments).collect();
             if name == "GetDimensions" {
                 return Err(LowerError::unsupported(
@@ -48,12 +45,10 @@ impl Body<'_, '_> {
                     span,
                 ));
             }
-            let global = self.instance.global_of(self.source, object);
-            let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
             let is_texel = name == "Load";
-            let name = format!("{}.{name}", global.map_or("", |global| global.name.as_str()));
+            let name = format!("{}.{name}", self.global_name(object));
             if is_texel {
-                self.unit.free.insert(name.clone());
+                self.module.free.insert(name.clone());
             }
             return self.hashed(&name, &read, ty, span).map(Some);
         }
@@ -116,22 +111,14 @@ impl Body<'_, '_> {
     fn word_index(&mut self, address: &Expr) -> Result<Value, LowerError> {
         let address = self.value_as(address, &Type::UINT)?;
         let two = self.uint(2);
-        Ok(self.add(Expression::Binary {
-            op: BinaryOperator::ShiftRight,
-            left: address,
-            right: two,
-        }))
+        Ok(self.emit_binary(BinaryOperator::ShiftRight, address, two))
     }
 
     fn word(&mut self, object: &Expr, buffer: &Buffer, first: Value, at: usize) -> Result<Place, LowerError> {
         let mut index = first;
         if let Ok(at @ 1..) = u32::try_from(at) {
             let at = self.uint(at);
-            index = self.add(Expression::Binary {
-                op: BinaryOperator::Add,
-                left: first,
-                right: at,
-            });
+            index = self.emit_binary(BinaryOperator::Add, first, at);
         }
         self.element(object, buffer, index)
     }
@@ -154,10 +141,7 @@ impl Body<'_, '_> {
             let bits = self.load(&place, span)?;
             parts.push(match scalar {
                 Scalar::Uint | Scalar::Bool => (bits, Scalar::Uint),
-                _ => (
-                    self.bit_cast(bits, super::types::naga_scalar(scalar, span)?.kind),
-                    scalar,
-                ),
+                _ => (self.bit_cast(bits, naga_scalar(scalar, span)?.kind), scalar),
             });
         }
         self.put_together(ty, &mut parts.into_iter(), span)
@@ -192,8 +176,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Whether a matrix is stored by rows or by columns hangs on `row_major`, `#pragma pack_matrix` and the compiler's
-    /// options.
+    /// Refuses matrices: their order in memory depends on `row_major`, `#pragma pack_matrix` and the compiler's options.
     fn check_order(&self, ty: &Type, span: Span) -> Result<(), LowerError> {
         match ty {
             Type::Matrix(..) => Err(LowerError::unsupported(
@@ -202,7 +185,7 @@ impl Body<'_, '_> {
             )),
             Type::Array(element, _) => self.check_order(element, span),
             Type::Struct(id) => {
-                let declared = self.unit.shader.structs.get(id.0 as usize);
+                let declared = self.module.shader.structs.get(id.0 as usize);
                 let mut fields = declared.into_iter().flat_map(|of| &of.fields);
                 fields.try_for_each(|field| self.check_order(&field.ty, span))
             }
@@ -210,37 +193,12 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The scalars that a value of this type is made of, in order.
-    pub(super) fn scalars_of(
-        &mut self,
-        ty: &Type,
-        scalars: &mut Vec<Scalar>,
-        span: Span,
-    ) -> Result<(), LowerError> {
-        if scalars.len() > WORDS {
-            return Err(LowerError::unsupported("a load of this many words", span));
-        }
-        let ty = simplify(ty);
-        if let Type::Scalar(scalar) = ty {
-            scalars.push(scalar);
-            return Ok(());
-        }
-        for part in self.part_types(&ty, span)? {
-            self.deeper(span, |body| body.scalars_of(&part, scalars, span))?;
-        }
-        Ok(())
-    }
-
     fn dimensions(&mut self, buffer: &Buffer, outs: &[Expr], span: Span) -> Result<(), LowerError> {
         let variable = self.add(Expression::GlobalVariable(buffer.variable));
         let mut length = self.add(Expression::ArrayLength(variable));
         if buffer.bytes {
             let four = self.uint(4);
-            length = self.add(Expression::Binary {
-                op: BinaryOperator::Multiply,
-                left: length,
-                right: four,
-            });
+            length = self.emit_binary(BinaryOperator::Multiply, length, four);
         }
         let stride = self.uint(buffer.stride);
         if outs.is_empty() || outs.len() > 2 {
@@ -257,14 +215,14 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Counts the hidden counter up, giving what it was, or down, giving what it became.
+    /// Counts the hidden counter up and gives its old value, or down and gives its new one.
     fn count(&mut self, buffer: &Buffer, up: bool, span: Span) -> Result<Value, LowerError> {
         let Some(counter) = buffer.counter else {
             return Err(LowerError::unsupported("a counter of this buffer", span));
         };
         let pointer = self.add(Expression::GlobalVariable(counter));
         let one = self.uint(1);
-        let ty = self.unit.value_type(&Type::UINT, span)?;
+        let ty = self.module.value_type(&Type::UINT, span)?;
         let old = self.add_result(Expression::AtomicResult {
             ty,
             comparison: false,
@@ -282,11 +240,6 @@ impl Body<'_, '_> {
         if up {
             return Ok(old);
         }
-        let new = self.add(Expression::Binary {
-            op: BinaryOperator::Subtract,
-            left: old,
-            right: one,
-        });
-        Ok(new)
+        Ok(self.emit_binary(BinaryOperator::Subtract, old, one))
     }
 }

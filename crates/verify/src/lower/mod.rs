@@ -1,14 +1,21 @@
 //! Typed HLSL tree to naga IR.
 //!
-//! One naga module is made per entry point. Every HLSL variable is a naga variable, every place is a pointer, and
-//! every naga expression is emitted where it is made, so evaluation order is the text's order.
+//! Each entry point becomes one naga module. Every HLSL variable is a naga variable, and every place is a pointer. Every naga
+//! expression is emitted where it is made, so evaluation order is the text's order.
+//!
+//! Each floor uses those before it: types and constants; texture uses and reach; the module under construction; its bindings
+//! and globals; the function under construction; places, expressions, calls and statements; functions; the entry point.
 
 mod atomic;
 mod binding;
+mod body;
 mod constant;
 mod convert;
+mod entry;
+mod entry_inputs;
 mod expression;
 mod function;
+mod globals;
 mod hashed;
 mod intrinsic;
 mod method;
@@ -18,6 +25,7 @@ mod place;
 mod reach;
 mod statement;
 mod texture;
+mod texture_use;
 mod types;
 mod wave;
 
@@ -25,39 +33,41 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, Scalar, Shader, Span, Type};
 
+use module::Repeat;
+
 /// One entry point as a validated naga module.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     /// Holds exactly one entry point.
     pub module: naga::Module,
-    /// What naga's validator found out; its WGSL writer wants it.
+    /// The result of naga's validator. The WGSL writer needs it.
     pub info: naga::valid::ModuleInfo,
     /// The entry point's name in HLSL. WGSL may spell it differently; it is the module's only one.
     pub entry: String,
     /// `numthreads`.
     pub group_size: [u32; 3],
-    /// The size of the group on the GPU. It is `numthreads`, unless the kernel asks for lane ids in a group of
-    /// several rows: naga has no lane ids there, so the group is one row of as many threads, in the order of
-    /// `SV_GroupIndex`, from which the other ids are computed.
+    /// The size of the group on the GPU: `numthreads`, unless the kernel asks for lane ids in a group of several rows. naga
+    /// has no lane ids there. So the group becomes one row in the order of `SV_GroupIndex`, and the other ids are computed
+    /// from that.
     pub workgroup_size: [u32; 3],
-    /// What the host has to bind, in order of binding number. Only what the entry point can reach.
+    /// The bindings that the entry point reaches, in order of binding number.
     pub bindings: Vec<Binding>,
     /// Whether the device needs subgroup operations.
     pub uses_subgroups: bool,
-    /// The least and the greatest size of waves that the kernel allows, by `[WaveSize]`.
+    /// The least and the greatest wave size that `[WaveSize]` allows.
     pub wave_sizes: Option<(u32, u32)>,
-    /// What was replaced by a hash of its arguments: samples of textures, functions without a body, code that could not be
-    /// understood.
+    /// Names of everything that a hash of its arguments replaces: samples of textures, functions without a body, code that
+    /// could not be understood.
     pub replaced: BTreeSet<String>,
-    /// Those of them that may have any value, so that the hash is one of theirs: texels. What a function computes of its
-    /// arguments, or a sampler of a texture, may be alike where the hash is not: `pack_u8(v)` and `pack_u8(v & 255)`.
+    /// Those of them that may have any value, so that the hash is one of theirs: texels. The result of a function or a sample
+    /// may be the same where the hash differs: `pack_u8(v)` and `pack_u8(v & 255)`.
     pub free: BTreeSet<String>,
-    /// Why floats may come out otherwise than the text says, if they may: WGSL has 32 bits for those of 16, and no `precise`.
+    /// Why floats may differ from those of the text, if they may: WGSL has 32 bits for those of 16, and no `precise`.
     pub other_floats: Option<&'static str>,
 }
 
 impl Lowered {
-    /// Whether the group's rows are laid end to end on the GPU, so that its waves are cut as those of a linear group.
+    /// Whether the group's rows lie end to end on the GPU, so that its waves are those of a linear group.
     #[must_use]
     pub fn is_flattened(&self) -> bool {
         self.workgroup_size != self.group_size
@@ -75,15 +85,15 @@ impl Lowered {
         sizes.fold(0, u32::saturating_add)
     }
 
-    /// Whether the kernel computes with floats, or holds some.
+    /// Whether the kernel has floats.
     #[must_use]
     pub fn has_floats(&self) -> bool {
         let mut types = self.module.types.iter();
         types.any(|(_, kind)| kind.inner.scalar_kind() == Some(naga::ScalarKind::Float))
     }
 
-    /// Whether the kernel divides, or takes a function of a number that may grow without bound where the number changes in its
-    /// last bit, such as a logarithm near 0. What two orders of a sum differ in is no measure of the result then.
+    /// Whether the kernel divides, or takes a function that may magnify a rounding error without bound, such as a logarithm near
+    /// 0. The rounding error of a sum does not bound that of the result then.
     #[must_use]
     pub fn may_magnify(&self) -> bool {
         use naga::{BinaryOperator as Binary, Expression, MathFunction as Math};
@@ -123,8 +133,8 @@ impl Lowered {
     }
 }
 
-/// A buffer the host binds. Layouts are WGSL's, not those of HLSL's packing rules: both kernels of a comparison go
-/// through the same rules.
+/// A buffer that the host binds. Its layout is WGSL's, not that of HLSL's packing rules: both kernels of a comparison follow
+/// the same rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// The HLSL name; `name.counter` for the hidden counter of a buffer, `Uniforms` for the uniforms.
@@ -135,24 +145,25 @@ pub struct Binding {
     pub binding: u32,
     /// How the kernel uses it.
     pub kind: BindingKind,
-    /// One element of the buffer; for uniforms all of them together.
+    /// One element of the buffer; of the uniforms, all of them together.
     pub element: Element,
     /// The global behind it; `None` for the uniforms, which are many.
     pub global: Option<GlobalId>,
-    /// Whether some of its cells are accessed atomically.
+    /// Whether the kernel accesses some of its cells atomically.
     pub is_atomic: bool,
-    /// Whether the kernel asks how long it is, or how large.
+    /// Whether the kernel asks for its length or size.
     pub is_asked: bool,
-    /// Its elements are words, and are named by the addresses of their first bytes.
+    /// Its elements are words, and HLSL names each by the address of its first byte.
     pub is_by_address: bool,
-    /// Of a texture, the number of its dimensions: its texels lie row after row, as many as the uniform of its size says.
+    /// The number of a texture's dimensions; `None` for a buffer. Texels lie row after row; a uniform holds their number in each
+    /// dimension.
     pub dimensions: Option<u8>,
 }
 
 /// How a kernel uses a buffer. All of them are storage buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindingKind {
-    /// `StructuredBuffer`, `Buffer`, `ByteAddressBuffer`, a texture that is read texel by texel: an array of elements.
+    /// An array of elements: `StructuredBuffer`, `Buffer`, `ByteAddressBuffer`, a texture that is read texel by texel.
     ReadOnlyStorage,
     /// Their `RW` forms, and append and consume buffers.
     ReadWriteStorage,
@@ -172,7 +183,7 @@ impl BindingKind {
         matches!(self, BindingKind::ReadWriteStorage | BindingKind::Counter)
     }
 
-    /// Whether it is a buffer or a texture: a host decides how many elements it has.
+    /// Whether it is a buffer or a texture, whose number of elements the host decides.
     #[must_use]
     pub fn is_array(&self) -> bool {
         matches!(self, BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage)
@@ -190,25 +201,25 @@ pub struct UniformMember {
     pub global: GlobalId,
     /// Offsets are from the start of the buffer.
     pub words: Vec<Word>,
-    /// It is the width, height and depth of the texture `global`, which no host code sets.
+    /// It is the width, height and depth of the texture `global`. HLSL has no such uniform.
     pub is_size: bool,
 }
 
 /// The memory layout of one buffer element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Element {
-    /// Its 32-bit components in order of offset; padding is not listed.
+    /// Its 32-bit components in order of offset, without padding.
     pub words: Vec<Word>,
     /// Bytes from one element to the next.
     pub stride: u32,
 }
 
-/// One 32-bit component in memory. A `bool` is stored as a `Uint` that is 0 or 1.
+/// One 32-bit component in memory. A `bool` is a `Uint` there, 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
     /// In bytes.
     pub offset: u32,
-    /// `Bool` where 0 and 1 are the only values that the host should write.
+    /// `Bool` where the host should write only 0 or 1.
     pub scalar: Scalar,
 }
 
@@ -240,11 +251,11 @@ pub struct WgslError(#[from] naga::back::wgsl::Error);
 /// # Errors
 /// At the place of the first construct that has no WGSL form, or that naga's validator refuses.
 pub fn lower(shader: &Shader, entry: FunctionId) -> Result<Lowered, LowerError> {
-    module::lower_entry(shader, entry, None)
+    entry::lower_entry(shader, entry, None)
 }
 
-/// As [`lower`], with the statements inside `span` (of one block, the outermost that `span` holds) run `passes` times
-/// and a group barrier at the end of each pass. The result computes something else; it is for timing.
+/// As [`lower`], with the statements inside `span` repeated `passes` times and a group barrier at the end of each pass. They are
+/// those of one block, the outermost that `span` holds. The result computes something else; it is for timing.
 ///
 /// # Errors
 /// As [`lower`]; also where no statement lies within `span`, or one leaves it by `break` or `continue`.
@@ -254,11 +265,11 @@ pub fn lower_repeated(
     span: Span,
     passes: u32,
 ) -> Result<Lowered, LowerError> {
-    module::lower_entry(shader, entry, Some((span, passes)))
+    entry::lower_entry(shader, entry, Some(Repeat { span, passes }))
 }
 
-/// Writes the kernel as WGSL. `enable_subgroups` asks for the `enable subgroups;` line, where subgroup operations are
-/// used: browsers and Tint need it, naga's own reader refuses it.
+/// Writes the kernel as WGSL. With `enable_subgroups`, a kernel with subgroup operations gets the line `enable subgroups;`:
+/// browsers and Tint need it, naga's own reader refuses it.
 ///
 /// # Errors
 /// Where naga's writer has no form for something in the module.

@@ -3,7 +3,7 @@
 use naga::{BinaryOperator, Expression, ScalarKind, UnaryOperator};
 use shaderlint_hlsl::{BinaryOp, Expr, Scalar, Span, Type, UnaryOp};
 
-use super::function::{Body, Value};
+use super::body::{Body, Value};
 use super::types::simplify;
 use super::{LowerError, constant};
 
@@ -14,11 +14,7 @@ impl Body<'_, '_> {
         let op = match (op, ty.scalar()) {
             (UnaryOp::Negate, Some(Scalar::Uint)) => {
                 let zero = self.zero(&ty, operand.span)?;
-                return Ok(self.add(Expression::Binary {
-                    op: BinaryOperator::Subtract,
-                    left: zero,
-                    right: value,
-                }));
+                return Ok(self.emit_binary(BinaryOperator::Subtract, zero, value));
             }
             (UnaryOp::Negate, _) if matches!(ty, Type::Matrix(..)) => {
                 return self.by_row(&ty, &[value], operand.span, |body, row| {
@@ -41,7 +37,7 @@ impl Body<'_, '_> {
         Ok(self.add(Expression::Unary { op, expr: value }))
     }
 
-    /// `left op right`, both of type `ty`. For shifts `amount` is the right operand's expression.
+    /// `left op right`, both of type `ty`. The right operand comes from [`Self::right_operand`].
     pub(super) fn binary(
         &mut self,
         op: BinaryOp,
@@ -73,7 +69,7 @@ impl Body<'_, '_> {
             };
         }
         let is_bool = scalar == Scalar::Bool;
-        // `f != 0` is what `bool(f)` is, of NaN as well: naga's `!=` of floats is false of NaN in SPIR-V (`OpFOrdNotEqual`).
+        // HLSL's `!=` is true for NaN, as `bool(f)` is `f != 0`. naga's is false for NaN in SPIR-V (`OpFOrdNotEqual`).
         if op == BinaryOp::NotEqual && scalar.is_float() {
             let expr = self.binary(BinaryOp::Equal, left, right, &ty, span)?;
             return Ok(self.add(Expression::Unary {
@@ -113,7 +109,7 @@ impl Body<'_, '_> {
         {
             return Err(LowerError::unsupported("a bit operator on floats", span));
         }
-        let result = self.add(Expression::Binary { op, left, right });
+        let result = self.emit_binary(op, left, right);
         let zero = |lowering: &mut Self| lowering.folded(&ty, &[0], span);
         let of_zero = match (op, scalar) {
             (BinaryOperator::Divide | BinaryOperator::Modulo, Scalar::Uint) => {
@@ -127,15 +123,11 @@ impl Body<'_, '_> {
         Ok(self.unless_by_zero(result, right, zero, of_zero))
     }
 
-    /// A quotient or remainder of integers, and what a division by zero gives in its place. "Divide by zero returns 0xffffffff for
-    /// both quotient and remainder" (learn.microsoft.com, *udiv (sm4 - asm)*). With a sign it is undefined, and DXC makes `x % y`
-    /// of `x - x / y * y`: here both are `x` then, which they are not in WGSL.
+    /// A quotient or remainder of integers, with its own value for a division by zero. "Divide by zero returns 0xffffffff for
+    /// both quotient and remainder" (learn.microsoft.com, *udiv (sm4 - asm)*). With a sign the result is undefined, and DXC turns
+    /// `x - x / y * y` into `x % y`: here both are `x` then, but not in WGSL.
     fn unless_by_zero(&mut self, result: Value, divisor: Value, zero: Value, of_zero: Value) -> Value {
-        let condition = self.add(Expression::Binary {
-            op: BinaryOperator::Equal,
-            left: divisor,
-            right: zero,
-        });
+        let condition = self.emit_binary(BinaryOperator::Equal, divisor, zero);
         self.add(Expression::Select {
             condition,
             accept: of_zero,
@@ -154,16 +146,16 @@ impl Body<'_, '_> {
         if !matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             if matches!(op, BinaryOp::Div | BinaryOp::Mod)
                 && !ty.scalar().is_some_and(Scalar::is_float)
-                && constant::fold(self.unit.shader, right).is_some_and(|bits| bits.contains(&0))
+                && constant::fold(self.module.shader, right).is_some_and(|bits| bits.contains(&0))
             {
                 return Err(LowerError::unsupported("a division by zero", right.span));
             }
             return self.value_as(right, &ty);
         }
         let amounts = ty.with_scalar(Scalar::Uint);
-        if let Some(bits) = constant::fold(self.unit.shader, right) {
+        if let Some(bits) = constant::fold(self.module.shader, right) {
             let masked: Vec<u32> = bits.iter().map(|bits| bits & 31).collect();
-            if masked.len() == 1 || masked.len() == self.unit.shader.components(&amounts) {
+            if masked.len() == 1 || masked.len() == self.module.shader.components(&amounts) {
                 return self.folded(&amounts, &masked, right.span);
             }
         }
@@ -179,11 +171,7 @@ impl Body<'_, '_> {
             }
         };
         let mask = self.folded(&amounts, &[31], right.span)?;
-        Ok(self.add(Expression::Binary {
-            op: BinaryOperator::And,
-            left: amount,
-            right: mask,
-        }))
+        Ok(self.emit_binary(BinaryOperator::And, amount, mask))
     }
 
     /// Applies `row` to each row of matrices of type `ty`.
@@ -205,7 +193,7 @@ impl Body<'_, '_> {
                 .collect();
             components.push(row(self, &parts)?);
         }
-        let ty = self.unit.value_type(ty, span)?;
+        let ty = self.module.value_type(ty, span)?;
         Ok(self.add(Expression::Compose { ty, components }))
     }
 }

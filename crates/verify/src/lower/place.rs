@@ -1,58 +1,24 @@
-//! Places: what can be loaded from and stored to.
+//! Places: memory that a kernel loads from and stores to.
 
 use naga::{BinaryOperator, Expression, Statement};
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Scalar, Span, Type};
 
-use super::LowerError;
-use super::binding::Buffer;
-use super::constant;
-use super::function::{Body, Value};
-use super::module::GlobalPlace;
+use super::body::{Body, Place, Value};
+use super::module::{Buffer, LoweredGlobal};
 use super::types::{Shape, simplify, vector_size};
+use super::{LowerError, constant};
 
-/// Most components that are converted one by one.
+/// Copies arrays of at most this many elements one by one.
 const COMPONENTS: u32 = 1024;
 
-/// Memory behind a pointer.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) pointer: Value,
-    /// The HLSL type of the value, with one-component vectors as scalars.
-    pub(super) ty: Type,
-    pub(super) shape: Shape,
-    /// Of a texel, whether the texture has it. Others are 0, and are not written.
-    pub(super) inside: Option<Value>,
-}
-
-impl Place {
-    pub(super) fn plain(pointer: Value, ty: Type) -> Self {
-        Self {
-            pointer,
-            ty,
-            shape: Shape::VALUE,
-            inside: None,
-        }
-    }
-}
-
-impl Place {
-    /// The same, wherever it is.
-    pub(super) fn anywhere(&self) -> Place {
-        Place {
-            inside: None,
-            ..self.clone()
-        }
-    }
-}
-
-/// What an assignment writes.
+/// The target of an assignment.
 pub(super) enum Target {
     Place(Place),
-    /// A swizzle: its components, in order, and the value's type.
+    /// A swizzle: its components in order, and the value's type.
     Components(Vec<Place>, Type),
 }
 
-/// Whether `expr` names memory (rather than a value that has to be computed).
+/// Whether `expr` names memory, rather than a computed value.
 pub(super) fn is_memory(expr: &Expr, is_constant: &dyn Fn(GlobalId) -> bool) -> bool {
     let mut at = expr;
     loop {
@@ -69,13 +35,13 @@ impl Body<'_, '_> {
     pub(super) fn names_memory(&self, expr: &Expr) -> bool {
         is_memory(expr, &|id| {
             matches!(
-                self.unit.globals.get(&id),
-                Some(GlobalPlace::Constant(_) | GlobalPlace::Inline) | None
+                self.module.globals.get(&id),
+                Some(LoweredGlobal::Constant(_) | LoweredGlobal::Inline) | None
             )
         })
     }
 
-    /// The place that `expr` names; a value gets a variable of its own.
+    /// The place that `expr` names. A value gets a variable of its own.
     pub(super) fn place(&mut self, expr: &Expr) -> Result<Place, LowerError> {
         self.deeper(expr.span, |body| body.place_inner(expr))
     }
@@ -83,9 +49,9 @@ impl Body<'_, '_> {
     fn place_inner(&mut self, expr: &Expr) -> Result<Place, LowerError> {
         match &expr.kind {
             ExprKind::Local(id) => self.local(*id, expr.span),
-            ExprKind::Global(id) => match self.unit.globals.get(id).cloned() {
-                Some(GlobalPlace::Variable(variable)) => {
-                    let shader = self.unit.shader;
+            ExprKind::Global(id) => match self.module.globals.get(id).cloned() {
+                Some(LoweredGlobal::Variable(variable)) => {
+                    let shader = self.module.shader;
                     let ty = shader
                         .globals
                         .get(id.0 as usize)
@@ -93,12 +59,12 @@ impl Body<'_, '_> {
                     Ok(Place {
                         pointer: self.add(Expression::GlobalVariable(variable)),
                         ty,
-                        shape: self.shape_of_global(*id, false),
+                        shape: self.module.shape_of(*id, false),
                         inside: None,
                     })
                 }
-                Some(GlobalPlace::Uniform { member, ty }) => {
-                    let Some(uniforms) = self.unit.uniforms else {
+                Some(LoweredGlobal::Uniform { member, ty }) => {
+                    let Some(uniforms) = self.module.uniforms else {
                         return Err(LowerError::unsupported("a uniform without a buffer", expr.span));
                     };
                     let base = self.add(Expression::GlobalVariable(uniforms));
@@ -112,10 +78,10 @@ impl Body<'_, '_> {
                         inside: None,
                     })
                 }
-                Some(GlobalPlace::Buffer(_)) => {
+                Some(LoweredGlobal::Buffer(_)) => {
                     Err(LowerError::unsupported("a whole buffer as a value", expr.span))
                 }
-                Some(GlobalPlace::Constant(_) | GlobalPlace::Inline) => self.spill(expr),
+                Some(LoweredGlobal::Constant(_) | LoweredGlobal::Inline) => self.spill(expr),
                 None => Err(LowerError::unsupported("an unknown global", expr.span)),
             },
             ExprKind::Index(base, index) => self.index_place(expr, base, index),
@@ -153,7 +119,7 @@ impl Body<'_, '_> {
         if matches!(base.ty, Type::Scalar(_)) {
             return Ok(base);
         }
-        let fixed = constant::fold_scalar(self.unit.shader, index).filter(|at| *at < length(&base.ty));
+        let fixed = constant::fold_scalar(self.module.shader, index).filter(|at| *at < length(&base.ty));
         let pointer = if let Some(index) = fixed {
             self.add(Expression::AccessIndex {
                 base: base.pointer,
@@ -191,9 +157,9 @@ impl Body<'_, '_> {
         let place = self
             .instance
             .global_of(self.source, expr)
-            .and_then(|global| self.unit.globals.get(&global));
+            .and_then(|global| self.module.globals.get(&global));
         match place {
-            Some(GlobalPlace::Buffer(buffer)) => Ok(buffer.clone()),
+            Some(LoweredGlobal::Buffer(buffer)) => Ok(buffer.clone()),
             _ => Err(LowerError::unsupported("this resource", expr.span)),
         }
     }
@@ -212,7 +178,7 @@ impl Body<'_, '_> {
         Ok(Place {
             pointer: self.add(Expression::Access { base, index }),
             ty: buffer.element.clone(),
-            shape: self.shape_of_global(global, true),
+            shape: self.module.shape_of(global, true),
             inside: None,
         })
     }
@@ -274,7 +240,7 @@ impl Body<'_, '_> {
         Ok(place)
     }
 
-    /// What an assignment to `expr` writes.
+    /// The target of an assignment to `expr`.
     pub(super) fn target(&mut self, expr: &Expr) -> Result<Target, LowerError> {
         if self.names_memory(expr) {
             return Ok(Target::Place(self.place(expr)?));
@@ -319,7 +285,7 @@ impl Body<'_, '_> {
                 for place in places {
                     components.push(self.load(place, span)?);
                 }
-                let ty = self.unit.value_type(ty, span)?;
+                let ty = self.module.value_type(ty, span)?;
                 Ok(self.add(Expression::Compose { ty, components }))
             }
         }
@@ -354,7 +320,7 @@ impl Body<'_, '_> {
                 reject,
             }));
         }
-        if self.unit.types.is_plain(&place.ty, &place.shape) {
+        if self.module.types.is_plain(&place.ty, &place.shape) {
             return Ok(self.add(Expression::Load {
                 pointer: place.pointer,
             }));
@@ -364,7 +330,7 @@ impl Body<'_, '_> {
             for part in parts {
                 components.push(self.deeper(span, |body| body.load(&part, span))?);
             }
-            let ty = self.unit.value_type(&place.ty, span)?;
+            let ty = self.module.value_type(&place.ty, span)?;
             return Ok(self.compose(ty, components));
         }
         let loaded = self.add(Expression::Load {
@@ -372,11 +338,7 @@ impl Body<'_, '_> {
         });
         if place.shape.storage && place.ty.scalar() == Some(Scalar::Bool) {
             let zero = self.zero(&place.ty.with_scalar(Scalar::Uint), span)?;
-            return Ok(self.add(Expression::Binary {
-                op: BinaryOperator::NotEqual,
-                left: loaded,
-                right: zero,
-            }));
+            return Ok(self.emit_binary(BinaryOperator::NotEqual, loaded, zero));
         }
         Ok(loaded)
     }
@@ -393,7 +355,7 @@ impl Body<'_, '_> {
             return Ok(());
         }
         let mut value = value;
-        if !self.unit.types.is_plain(&place.ty, &place.shape) {
+        if !self.module.types.is_plain(&place.ty, &place.shape) {
             if let Some(parts) = self.parts(place, span)? {
                 for (index, part) in (0u32..).zip(parts) {
                     let component = self.add(Expression::AccessIndex { base: value, index });
@@ -418,7 +380,7 @@ impl Body<'_, '_> {
 
     /// The elements of an array or the fields of a struct.
     fn parts(&mut self, place: &Place, span: Span) -> Result<Option<Vec<Place>>, LowerError> {
-        let shader = self.unit.shader;
+        let shader = self.module.shader;
         match &place.ty {
             Type::Array(element, length) => {
                 if *length > COMPONENTS {
@@ -454,7 +416,7 @@ impl Body<'_, '_> {
     }
 }
 
-/// The type that a subscript of `ty` has.
+/// The type of a subscript of `ty`.
 pub(super) fn element_type(ty: &Type) -> Option<Type> {
     match ty {
         Type::Array(element, _) => Some(Type::clone(element)),

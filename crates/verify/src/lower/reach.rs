@@ -1,4 +1,4 @@
-//! What an entry point can reach: functions, globals, and which memory is accessed atomically.
+//! Everything that an entry point reaches: functions, globals, atomic cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,15 +7,16 @@ use shaderlint_hlsl::{
 };
 
 use super::LowerError;
-use super::texture::{TextureUse, use_of};
+use super::texture_use::{TextureUse, use_of};
+use super::types::FieldPaths;
 
-/// Most functions, counting one that is called with different resources once for each.
+/// Most functions. A function counts once for each set of resources it is called with.
 const INSTANCES: usize = 512;
 /// Deepest chain of calls.
 const CALL_DEPTH: usize = 48;
 
-/// A function and the resources it is called with, one slot a parameter. WGSL cannot pass buffers, so a function
-/// that takes some is lowered once for each set of them.
+/// A function and the resources it is called with, one slot a parameter. WGSL cannot pass buffers, so each set of them gets
+/// a function of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Instance {
     pub(super) function: FunctionId,
@@ -23,7 +24,7 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// The global that `expr` names, looking through this instance's resource parameters.
+    /// The global that `expr` names, by itself or by a resource parameter of this instance.
     pub(super) fn global_of(&self, function: &Function, expr: &Expr) -> Option<GlobalId> {
         match &expr.kind {
             ExprKind::Global(id) => Some(*id),
@@ -35,7 +36,7 @@ impl Instance {
         }
     }
 
-    /// The instance that a call makes of its callee; `None` where a resource argument is not a plain name.
+    /// The instance of `callee` that a call runs; `None` where a resource argument is not a plain name.
     pub(super) fn callee(
         &self,
         within: &Function,
@@ -62,26 +63,23 @@ impl Instance {
     }
 }
 
-/// Paths of struct fields, from a global's type down to an atomic cell; array indices are left out.
-pub(super) type FieldPaths = BTreeSet<Vec<u32>>;
-
 #[derive(Debug, Default)]
 pub(super) struct Reach {
     /// Callees before callers; the entry point is last.
     pub(super) order: Vec<Instance>,
     pub(super) globals: BTreeSet<GlobalId>,
     pub(super) atomics: BTreeMap<GlobalId, FieldPaths>,
-    /// Structured buffers whose hidden counter is used.
+    /// Structured buffers whose hidden counter the kernel uses.
     pub(super) counters: BTreeSet<GlobalId>,
     pub(super) textures: BTreeMap<GlobalId, TextureUse>,
-    /// Resources whose length or size is asked for.
+    /// Resources whose length or size the kernel asks for.
     pub(super) asked: BTreeSet<GlobalId>,
     pub(super) uses_waves: bool,
-    /// By `WaveGetLaneIndex` or `QuadReadLaneAt`.
+    /// It calls `WaveGetLaneIndex` or `QuadReadLaneAt`.
     pub(super) uses_lane_index: bool,
-    /// By `WavePrefixCountBits`, which can do without.
+    /// It calls `WavePrefixCountBits`, which can do without the lane index.
     pub(super) counts_lanes_before: bool,
-    /// By `WaveIsFirstLane`.
+    /// It calls `WaveIsFirstLane`.
     pub(super) uses_thread_index: bool,
     pub(super) uses_lane_count: bool,
 }
@@ -112,7 +110,7 @@ struct Walk<'a> {
 }
 
 impl Reach {
-    /// Of a texture that is an array.
+    /// The number of dimensions of a texture that is used as an array.
     pub(super) fn dimensions(&self, global: GlobalId) -> Option<u8> {
         match self.textures.get(&global)? {
             TextureUse::Array(dimensions) => Some(*dimensions),
@@ -152,7 +150,7 @@ impl<'a> Walk<'a> {
                 exprs.push(default);
             }
         }
-        // Places and calls are told by the nodes themselves, so the order of the nodes does not matter.
+        // Each node tells its own places and calls, so the order of the nodes does not matter.
         let mut at = 0;
         while let Some(expr) = exprs.get(at).copied() {
             at += 1;
@@ -186,7 +184,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Notes what one node uses. Returns the initialiser of a `static` global met for the first time.
+    /// Notes what one node uses. Returns the initialiser of a `static` global at its first use.
     fn note(
         &mut self,
         expr: &'a Expr,
@@ -260,7 +258,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The global and the fields on the way to the scalar that an `Interlocked*` names.
+/// The global of an atomic's cell, and the fields on the way to it.
 fn atomic_cell(place: &Expr, instance: &Instance, function: &Function) -> Option<(GlobalId, Vec<u32>)> {
     let mut path = Vec::new();
     let mut at = place;

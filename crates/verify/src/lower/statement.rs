@@ -4,20 +4,21 @@ use naga::{Barrier, BinaryOperator, Expression, Statement, SwitchCase, SwitchVal
 use shaderlint_hlsl::{Case, Expr, Loop, Scalar, Span, Stmt, StmtKind, Type};
 use shaderlint_simt::{hangs_on_order, hangs_on_version};
 
-use super::function::Body;
+use super::body::Body;
+use super::module::Repeat;
 use super::types::simplify;
 use super::{LowerError, constant};
 
 impl Body<'_, '_> {
-    /// Lowers a list of statements into the current block, up to the first that leaves it.
+    /// Lowers statements into the current block, up to the first that leaves it.
     pub(super) fn statements(&mut self, statements: &[Stmt]) -> Result<(), LowerError> {
-        if let Some((span, passes)) = self.unit.repeat {
+        if let Some(Repeat { span, passes }) = self.module.repeat {
             let inside = |s: &Stmt| span.start <= s.span.start && s.span.end <= span.end;
             if let Some(first) = statements.iter().position(inside) {
                 let count = statements.iter().skip(first).take_while(|s| inside(s)).count();
                 let (before, rest) = statements.split_at(first);
                 let (repeated, after) = rest.split_at(count);
-                self.unit.repeat = None;
+                self.module.repeat = None;
                 self.plain_statements(before)?;
                 self.repeat(repeated, passes, span)?;
                 return self.plain_statements(after);
@@ -36,7 +37,7 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// Whether the current block ends by going elsewhere.
+    /// Whether the current block ends by a jump.
     fn has_left(&self) -> bool {
         matches!(
             self.block.last(),
@@ -46,7 +47,7 @@ impl Body<'_, '_> {
 
     fn statement(&mut self, statement: &Stmt) -> Result<(), LowerError> {
         let span = statement.span;
-        let shader = self.unit.shader;
+        let shader = self.module.shader;
         if let Some(expr) = { statement.expressions() }.find(|expr| hangs_on_order(shader, expr)) {
             let what = "a statement that depends on which of its parts comes first";
             return Err(LowerError::unsupported(what, expr.span));
@@ -120,7 +121,7 @@ impl Body<'_, '_> {
     }
 
     fn loop_statement(&mut self, a_loop: &Loop) -> Result<(), LowerError> {
-        let may_be_cut = |passes| !constant::ends_within(self.unit.shader, a_loop, passes);
+        let may_be_cut = |passes| !constant::ends_within(self.module.shader, a_loop, passes);
         if a_loop.limit.is_some_and(may_be_cut) {
             let what = "a loop that may have more passes than its `[unroll]` names, after which some compilers end it";
             return Err(LowerError::unsupported(what, a_loop.body.span));
@@ -132,7 +133,7 @@ impl Body<'_, '_> {
             }
             body.one(&a_loop.body)
         })?;
-        // `continue` comes here, so the step (of `for`) and the test (of `do`) belong here.
+        // `continue` jumps here, so the step (of `for`) and the test (of `do`) belong here.
         let mut break_if = None;
         let continuing = self.nested(|body| {
             if let Some(step) = &a_loop.step {
@@ -156,7 +157,7 @@ impl Body<'_, '_> {
     }
 
     fn break_unless(&mut self, condition: &Expr) -> Result<(), LowerError> {
-        if constant::fold_scalar(self.unit.shader, condition).is_some_and(|bits| bits != 0) {
+        if constant::fold_scalar(self.module.shader, condition).is_some_and(|bits| bits != 0) {
             return Ok(());
         }
         let condition = self.value_as(condition, &Type::BOOL)?;
@@ -192,7 +193,7 @@ impl Body<'_, '_> {
                     has_default = true;
                     SwitchValue::Default
                 }
-                Some(label) => match constant::fold_scalar(self.unit.shader, label) {
+                Some(label) => match constant::fold_scalar(self.module.shader, label) {
                     Some(bits) if signed => SwitchValue::I32(bits.cast_signed()),
                     Some(bits) => SwitchValue::U32(bits),
                     None => {
@@ -250,11 +251,7 @@ impl Body<'_, '_> {
         let body = self.nested(|body| {
             let pass = body.add(Expression::Load { pointer: counter });
             let limit = body.uint(passes);
-            let condition = body.add(Expression::Binary {
-                op: BinaryOperator::Less,
-                left: pass,
-                right: limit,
-            });
+            let condition = body.emit_binary(BinaryOperator::Less, pass, limit);
             let reject = body.nested(|body| {
                 body.push(Statement::Break);
                 Ok(())
@@ -273,11 +270,7 @@ impl Body<'_, '_> {
         let continuing = self.nested(|body| {
             let pass = body.add(Expression::Load { pointer: counter });
             let one = body.uint(1);
-            let value = body.add(Expression::Binary {
-                op: BinaryOperator::Add,
-                left: pass,
-                right: one,
-            });
+            let value = body.emit_binary(BinaryOperator::Add, pass, one);
             body.push(Statement::Store {
                 pointer: counter,
                 value,
@@ -304,9 +297,9 @@ fn leaves(block: &naga::Block, depth: u32) -> bool {
     }
 }
 
-/// A `break` or `continue` in these statements whose loop or switch is outside of them.
+/// A `break` or `continue` in these statements that leaves a loop or switch outside of them.
 fn leaving(statements: &[Stmt]) -> Option<Span> {
-    // With each statement, whether a `break` and whether a `continue` stay inside.
+    // With each statement, whether a `break` stays inside, and whether a `continue` does.
     let mut stack: Vec<(&Stmt, bool, bool)> = statements.iter().map(|s| (s, false, false)).collect();
     while let Some((statement, in_breakable, in_loop)) = stack.pop() {
         match &statement.kind {

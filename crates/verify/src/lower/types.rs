@@ -1,11 +1,11 @@
-//! HLSL types as naga types, and how they lie in memory.
+//! HLSL types as naga types, and their layout in memory.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use naga::{ArraySize, Handle, ScalarKind, TypeInner, VectorSize};
 use shaderlint_hlsl::{GlobalId, Scalar, Shader, Span, StructId, Type};
 
-use super::reach::FieldPaths;
 use super::{LowerError, Word};
 
 /// Deepest nesting of arrays and structs.
@@ -13,13 +13,16 @@ const DEPTH: u32 = 32;
 /// Most 32-bit components of one buffer element.
 const WORDS: usize = 1 << 16;
 
-/// What is special about a piece of memory: storage buffers hold no `bool`, and cells that some `Interlocked*` names
-/// are atomics. A value's own type is that of [`Shape::VALUE`].
+/// Paths of struct fields, from a global's type down to an atomic cell. They leave out array indices.
+pub(super) type FieldPaths = BTreeSet<Vec<u32>>;
+
+/// What sets a piece of memory apart from a plain value: storage buffers hold no `bool`, and cells of `Interlocked*` are
+/// atomics. A plain value has [`Shape::VALUE`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
     /// In a buffer that the host shares.
     pub(super) storage: bool,
-    /// The global it belongs to, where that has atomic cells.
+    /// The global around it, where that has atomic cells.
     pub(super) atomic: Option<GlobalId>,
     /// Struct fields from the global down to here.
     pub(super) path: Vec<u32>,
@@ -43,7 +46,7 @@ impl Shape {
 pub(super) struct Types<'a> {
     pub(super) shader: &'a Shader,
     pub(super) layouter: naga::proc::Layouter,
-    pub(super) atomics: std::collections::BTreeMap<GlobalId, FieldPaths>,
+    pub(super) atomics: BTreeMap<GlobalId, FieldPaths>,
 }
 
 pub(super) fn naga_scalar(scalar: Scalar, span: Span) -> Result<naga::Scalar, LowerError> {
@@ -67,12 +70,34 @@ pub(super) fn vector_size(n: u8) -> Option<VectorSize> {
     }
 }
 
-/// The shape that this crate computes with: a vector of one component is a scalar, an enumeration the number it is.
+/// The type that this crate computes with: a vector of one component becomes a scalar, an enumeration its number.
 pub(super) fn simplify(ty: &Type) -> Type {
     match ty {
         Type::Scalar(scalar) => Type::Scalar(scalar.underlying()),
         Type::Vector(scalar, 1) => Type::Scalar(*scalar),
         other => other.clone(),
+    }
+}
+
+/// The number of components of a scalar or vector.
+pub(super) fn width(ty: &Type) -> Option<u8> {
+    match ty {
+        Type::Scalar(_) => Some(1),
+        Type::Vector(_, n) => Some(*n),
+        _ => None,
+    }
+}
+
+/// A literal of this bit pattern; `None` for NaN, infinities and types without literals.
+pub(super) fn literal(scalar: Scalar, bits: u32) -> Option<naga::Literal> {
+    match scalar {
+        Scalar::Bool => Some(naga::Literal::Bool(bits != 0)),
+        Scalar::Int => Some(naga::Literal::I32(bits.cast_signed())),
+        Scalar::Uint => Some(naga::Literal::U32(bits)),
+        Scalar::Float | Scalar::Half => Some(f32::from_bits(bits))
+            .filter(|value| value.is_finite())
+            .map(naga::Literal::F32),
+        _ => None,
     }
 }
 
@@ -239,7 +264,7 @@ impl Types<'_> {
             .is_some_and(|paths| paths.contains(&shape.path))
     }
 
-    /// Whether a value of `ty` can be loaded and stored as it is: no `bool` in a buffer, no atomic inside.
+    /// Whether one load or store moves a value of `ty`: it holds no `bool` in a buffer, and no atomic.
     pub(super) fn is_plain(&self, ty: &Type, shape: &Shape) -> bool {
         let atomic = shape
             .atomic
