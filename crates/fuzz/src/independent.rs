@@ -19,8 +19,8 @@ const DEEPEST: usize = 8;
 /// # Errors
 /// How much memory it takes now.
 pub fn check_memory(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) -> Result<(), String> {
-    let limit = limit(before);
-    let (old, new) = (memory(before), memory(after));
+    let limit = limit(before.0, before.1);
+    let (old, new) = (memory(before.0, before.1), memory(after.0, after.1));
     if old <= limit && new > limit {
         return Err(format!(
             "{new} bytes of groupshared memory, of {limit} that there are"
@@ -29,14 +29,14 @@ pub fn check_memory(before: (&Shader, FunctionId), after: (&Shader, FunctionId))
     Ok(())
 }
 
-fn limit((shader, entry): (&Shader, FunctionId)) -> usize {
+fn limit(shader: &Shader, entry: FunctionId) -> usize {
     let text = function(shader, entry).map_or(&[][..], |function| function.span.slice(&shader.text));
     let is_mesh = text.windows(14).any(|word| word == b"outputtopology");
     if is_mesh { MESH_LIMIT } else { LIMIT }
 }
 
 /// The groupshared memory that an entry point names, and that the functions name which it comes to.
-fn memory((shader, entry): (&Shader, FunctionId)) -> usize {
+fn memory(shader: &Shader, entry: FunctionId) -> usize {
     let used: HashSet<GlobalId> = reached(shader, entry)
         .into_iter()
         .map(|id| body_of(shader, id))
@@ -149,7 +149,7 @@ enum Event {
 /// # Errors
 /// The two buffers.
 pub fn check_order(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) -> Result<(), String> {
-    let (old, new) = (ordered(before), ordered(after));
+    let (old, new) = (ordered(before.0, before.1), ordered(after.0, after.1));
     match old.into_iter().find(|pair| !new.contains(pair)) {
         Some((first, second)) => Err(format!(
             "no barrier orders what is written to `{first}` before what is written to `{second}` any more"
@@ -159,7 +159,7 @@ pub fn check_order(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) 
 }
 
 /// The buffers of which the first is written, ordered, before the second.
-fn ordered((shader, entry): (&Shader, FunctionId)) -> Vec<(&str, &str)> {
+fn ordered(shader: &Shader, entry: FunctionId) -> Vec<(&str, &str)> {
     let mut events = Vec::new();
     note_events(shader, entry, DEEPEST, &mut events);
     let mut ordered = Vec::new();

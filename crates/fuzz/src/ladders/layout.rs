@@ -143,24 +143,27 @@ pub(super) fn lay_out(tokens: &[Token], random: &mut Random) -> String {
     if random.once_in(5) {
         text.push_str(&comment(&style, random));
     }
-    let (mut depth, mut parentheses) = (0usize, 0usize);
+    let mut within = Nesting::default();
     for (number, token) in tokens.iter().enumerate() {
         match token.text.as_str() {
-            "}" => depth = depth.saturating_sub(1),
-            "(" => parentheses += 1,
-            ")" => parentheses = parentheses.saturating_sub(1),
+            "}" => within.braces = within.braces.saturating_sub(1),
+            "(" => within.parentheses += 1,
+            ")" => within.parentheses = within.parentheses.saturating_sub(1),
             _ => {}
         }
         text.push_str(&token.text);
         if token.text == "{" {
-            depth += 1;
+            within.braces += 1;
         }
         let Some(next) = tokens.get(number + 1) else {
             continue;
         };
-        let closes = next.text == "}";
-        let level = depth - usize::from(closes && depth > 0);
-        text.push_str(&separator(token, next, (level, parentheses), &style, random));
+        let closes = usize::from(next.text == "}");
+        let between = Nesting {
+            braces: within.braces.saturating_sub(closes),
+            ..within
+        };
+        text.push_str(&separator(token, next, between, &style, random));
     }
     text.push_str(style.newline);
     text
@@ -177,22 +180,23 @@ fn comment(style: &Style, random: &mut Random) -> String {
     format!("/*{inner}{line} */")
 }
 
+/// How many braces and parentheses are open.
+#[derive(Clone, Copy, Default)]
+struct Nesting {
+    braces: usize,
+    parentheses: usize,
+}
+
 /// What goes between two tokens.
-fn separator(
-    token: &Token,
-    next: &Token,
-    (level, parentheses): (usize, usize),
-    style: &Style,
-    random: &mut Random,
-) -> String {
-    let line = format!("{}{}", style.newline, style.indentation.repeat(level));
+fn separator(token: &Token, next: &Token, within: Nesting, style: &Style, random: &mut Random) -> String {
+    let line = format!("{}{}", style.newline, style.indentation.repeat(within.braces));
     if token.kind == Kind::Directive || next.kind == Kind::Directive {
         return style.newline.to_owned();
     }
     let (this, next_text) = (token.text.as_str(), next.text.as_str());
     let ends = matches!(this, ";" | "{" | "}") || (style.has_brace_alone && next_text == "{");
-    let usual = if next_text == "}" || (ends && parentheses == 0) {
-        if style.is_one_line && level > 0 {
+    let usual = if next_text == "}" || (ends && within.parentheses == 0) {
+        if style.is_one_line && within.braces > 0 {
             " ".to_owned()
         } else {
             line.clone()

@@ -72,21 +72,33 @@ pub(crate) fn of<'a>(
         .filter(|(includer, _)| here(includer) != here(path))
         .filter_map(move |(includer, names_it)| {
             let name = shown(&includer).display().to_string();
+            let candidate = Candidate {
+                path: includer,
+                names_it,
+            };
             // Of what cannot be read nothing is known.
-            let has = has((&includer, names_it), &name, (path, text), options);
+            let has = has(&candidate, &name, path, text, options);
             let has = has.unwrap_or(Some(Has::Unknown))?;
             Some(Includer { name, has })
         })
 }
 
-/// What a file has of the one at `path`, were `text` in that. `names_it` says whether its name is in the file or in what that
-/// includes.
+/// A file that may include another one.
+struct Candidate {
+    path: PathBuf,
+    /// The other one's name is in this file, or in what that includes.
+    names_it: bool,
+}
+
+/// What a file of this name has of the one at `path`, if `text` is in that.
 fn has(
-    (includer, names_it): (&Path, bool),
+    candidate: &Candidate,
     name: &str,
-    (path, text): (&Path, &Text),
+    path: &Path,
+    text: &Text,
     options: &Options,
 ) -> Result<Option<Has>> {
+    let (includer, names_it) = (&candidate.path, candidate.names_it);
     let Some(unit) = WorkspaceFile::read(includer, options)? else {
         return Ok(None);
     };
@@ -170,6 +182,6 @@ impl WorkspaceFile {
         is_one: &dyn Fn(&SourceFile) -> bool,
     ) -> bool {
         let search = Search::new(&options.files, &self.project);
-        search.includes_one((name, &self.text), if_unknown, is_one, &|_| false)
+        search.includes_one(name, &self.text, if_unknown, is_one, &|_| false)
     }
 }

@@ -21,7 +21,6 @@ use crate::check::{callers, includers};
 use crate::support::encoding::encoded_like;
 use crate::support::suggestions::no_such_rule;
 use crate::support::{atomic_write, panics};
-use crate::workspace::config::Project;
 use crate::workspace::includes::{Files, Search};
 use crate::workspace::prefilter::{self, MayBeFixed};
 use crate::workspace::project_file::{read_file, text_of};
@@ -53,7 +52,15 @@ fn check_unguarded(target: &Target, name: &str, options: &Options, role: Role) -
     #[cfg(test)]
     panics::if_asked(&text, "panic while looking");
     let check = |text: &Text| {
-        let mut checked = check_text(name, text, project, options, role);
+        let mut checked = check_text(
+            Root {
+                name,
+                text,
+                project,
+                role,
+            },
+            options,
+        );
         // In folders there are headers for whoever takes them; who names one wants to know.
         if input.origin != InputOrigin::Named {
             checked.counted = Counted::Checked;
@@ -94,36 +101,54 @@ fn check_unguarded(target: &Target, name: &str, options: &Options, role: Role) -
     Ok(checked)
 }
 
-fn check_text(name: &str, text: &Text, project: &Project, options: &Options, role: Role) -> FileReport {
-    let mut checked = FileReport {
+fn check_text(root: Root<'_>, options: &Options) -> FileReport {
+    let Root {
+        name,
+        text,
+        project,
+        role,
+    } = root;
+    let checked = FileReport {
         path: name.to_owned(),
         baseline: options.baseline_of(project),
         is_unit: role == Role::Unit,
         ..FileReport::default()
     };
-    let (suppressions, misunderstood) = suppressions_of(text);
-    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
-    if !prefilter::needs_parse(name, text, &Search::new(&options.files, project)) {
-        // There is nothing to find in it, whoever includes it.
-        checked.is_unit = true;
-        checked.report.problems = misunderstood;
-        if role == Role::Unit {
-            checked.report.findings = unused(name, &suppressions, &[], &level);
-        }
-        if !(checked.report.problems.is_empty() && checked.report.findings.is_empty()) {
-            checked.sources.files.push(SourceFile {
-                path: name.to_owned(),
-                text: text.clone(),
-            });
-        }
-        return checked;
+    if prefilter::needs_parse(name, text, &Search::new(&options.files, project)) {
+        check_readings(checked, root, options)
+    } else {
+        check_comments(checked, root, options)
     }
-    let root = Root {
+}
+
+/// Checks the comments of a file in which, whoever includes it, there is nothing else to find.
+fn check_comments(mut checked: FileReport, root: Root<'_>, options: &Options) -> FileReport {
+    let (suppressions, misunderstood) = suppressions_of(root.text);
+    let level = |rule: &Rule, path: &str| options.level(root.project, rule, path);
+    checked.is_unit = true;
+    checked.report.problems = misunderstood;
+    if root.role == Role::Unit {
+        checked.report.findings = unused(root.name, &suppressions, &[], &level);
+    }
+    if !(checked.report.problems.is_empty() && checked.report.findings.is_empty()) {
+        checked.sources.files.push(SourceFile {
+            path: root.name.to_owned(),
+            text: root.text.clone(),
+        });
+    }
+    checked
+}
+
+/// Checks a file in each of its configurations.
+fn check_readings(mut checked: FileReport, root: Root<'_>, options: &Options) -> FileReport {
+    let Root {
         name,
         text,
         project,
         role,
-    };
+    } = root;
+    let (suppressions, misunderstood) = suppressions_of(text);
+    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     let UnitReadings {
         readings, lookups, ..
     } = Arc::unwrap_or_clone(options.reader().read_own(root));
@@ -406,6 +431,6 @@ pub(crate) fn includes_one(
     let bytes = options.files.bytes(path);
     bytes.map_or(true, |bytes| {
         let name = path.display().to_string();
-        search.includes_one((&name, &text_of(&bytes)), true, is_one, is_written)
+        search.includes_one(&name, &text_of(&bytes), true, is_one, is_written)
     })
 }

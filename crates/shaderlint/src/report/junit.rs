@@ -36,7 +36,12 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
             }
             if !results.failures.is_empty() {
                 let count = results.failures.len();
-                suite(xml, "shaderlint", (count, 0, count), |xml| {
+                let counts = Counts {
+                    tests: count,
+                    errors: count,
+                    ..Counts::default()
+                };
+                suite(xml, "shaderlint", counts, |xml| {
                     results.failures.iter().try_for_each(|failure| {
                         case(xml, "could not be looked at", "shaderlint", 0, |xml| {
                             outcome(xml, "error", "failure", &failure.text, "")
@@ -45,7 +50,11 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
                 })?;
             }
             if is_clean {
-                suite(xml, "shaderlint", (1, 0, 0), |xml| {
+                let counts = Counts {
+                    tests: 1,
+                    ..Counts::default()
+                };
+                suite(xml, "shaderlint", counts, |xml| {
                     xml.create_element("testcase")
                         .with_attribute(("name", "nothing found"))
                         .with_attribute(("classname", "shaderlint"))
@@ -68,17 +77,15 @@ fn failures(one: &FileReport) -> usize {
 
 fn suite_of(xml: &mut Xml, one: &FileReport) -> io::Result<()> {
     let texts = SourceTexts::new(&one.sources);
-    suite(
-        xml,
-        &slashed(&one.path, checkout()),
-        (one.report.findings.len(), failures(one), 0),
-        |xml| {
-            one.report
-                .findings
-                .iter()
-                .try_for_each(|finding| case_of(xml, &texts, finding))
-        },
-    )
+    let counts = Counts {
+        tests: one.report.findings.len(),
+        failures: failures(one),
+        errors: 0,
+    };
+    suite(xml, &slashed(&one.path, checkout()), counts, |xml| {
+        let mut findings = one.report.findings.iter();
+        findings.try_for_each(|finding| case_of(xml, &texts, finding))
+    })
 }
 
 fn case_of(xml: &mut Xml, texts: &SourceTexts, finding: &Diagnostic) -> io::Result<()> {
@@ -97,17 +104,25 @@ fn case_of(xml: &mut Xml, texts: &SourceTexts, finding: &Diagnostic) -> io::Resu
     })
 }
 
+/// The cases of a suite, and how many of them failed.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    tests: usize,
+    failures: usize,
+    errors: usize,
+}
+
 fn suite(
     xml: &mut Xml,
     name: &str,
-    (tests, failures, errors): (usize, usize, usize),
+    counts: Counts,
     cases: impl FnOnce(&mut Xml) -> io::Result<()>,
 ) -> io::Result<()> {
     xml.create_element("testsuite")
         .with_attribute(("name", &*allowed(name)))
-        .with_attribute(("tests", &*tests.to_string()))
-        .with_attribute(("failures", &*failures.to_string()))
-        .with_attribute(("errors", &*errors.to_string()))
+        .with_attribute(("tests", &*counts.tests.to_string()))
+        .with_attribute(("failures", &*counts.failures.to_string()))
+        .with_attribute(("errors", &*counts.errors.to_string()))
         .write_inner_content(cases)?;
     Ok(())
 }

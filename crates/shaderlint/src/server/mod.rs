@@ -77,7 +77,7 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
         .build()
         .context("no threads to work with")?;
     let (done, finished) = unbounded();
-    let mut session = Session::new(client, &params, (pool, looks), done);
+    let mut session = Session::new(client, &params, pool, looks, done);
     session.on_notification(lsp_server::Notification::new(Initialized::METHOD.to_owned(), ()));
     loop {
         let timeout = match session.next_due() {

@@ -117,7 +117,8 @@ impl Session {
     pub fn new(
         client: Client,
         params: &InitializeParams,
-        (pool, looks): (ThreadPool, usize),
+        pool: ThreadPool,
+        looks: usize,
         done: Sender<Done>,
     ) -> Self {
         let named = params.workspace_folders.iter().flatten();

@@ -91,7 +91,7 @@ impl<'a> Configurations<'a> {
             kernels.partition(|variant| variant.defines.is_empty());
         let (choices, has_more) = choices(text, &unit, project);
         let is_built_alone = !as_it_stands.is_empty() || of_kernels.is_empty();
-        let (declared, is_cut) = declared(project, (&of_kernels, is_built_alone), &choices);
+        let (declared, is_cut) = declared(project, &of_kernels, is_built_alone, &choices);
         let sets = keyword_sets(text);
         // Also where no condition asks for a keyword: a build that has it may not have its name for something else.
         let keywords = sets
@@ -113,7 +113,7 @@ impl<'a> Configurations<'a> {
             given,
             sets,
         };
-        let default = configurations.noted(String::new(), base, (unit, problems));
+        let default = configurations.noted(String::new(), base, unit, problems);
         (configurations, default)
     }
 
@@ -128,14 +128,14 @@ impl<'a> Configurations<'a> {
         self.declared.iter().filter_map(move |one| {
             let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
             let defines = overlaid(&base.cloned().collect::<Vec<_>>(), &one.over);
-            let made = preprocess(self.path, self.text, &defines, self.includes);
+            let (unit, problems) = preprocess(self.path, self.text, &defines, self.includes);
             let is_it = one.kernels.is_some()
-                || made.0.text != *default
+                || unit.text != *default
                 || self.version(&defines) != self.version(&self.base);
             is_it.then(|| Configuration {
                 keywords: one.keywords.clone(),
                 kernels: one.kernels.clone(),
-                ..self.noted(one.label.clone(), defines, made)
+                ..self.noted(one.label.clone(), defines, unit, problems)
             })
         })
     }
@@ -143,8 +143,8 @@ impl<'a> Configurations<'a> {
     /// The default one with these definitions over its own.
     pub fn with(&self, under: &[Definition], over: &[Definition]) -> Configuration {
         let defines = overlaid(under, over);
-        let made = preprocess(self.path, self.text, &defines, self.includes);
-        self.noted(difference(&self.base, &defines), defines, made)
+        let (unit, problems) = preprocess(self.path, self.text, &defines, self.includes);
+        self.noted(difference(&self.base, &defines), defines, unit, problems)
     }
 
     /// All of a file but the default one, whatever its regions hold. What the project defines, or `-D` does, is not taken for
@@ -185,7 +185,7 @@ impl<'a> Configurations<'a> {
     pub fn explored(&self, exploration: &mut Exploration<'_>) -> Option<Configuration> {
         let found = exploration.next(|defines| preprocess(self.path, self.text, defines, self.includes))?;
         let label = difference(&self.base, &found.defines);
-        Some(self.noted(label, found.defines, (found.unit, found.problems)))
+        Some(self.noted(label, found.defines, found.unit, found.problems))
     }
 
     fn version(&self, defines: &[Definition]) -> Option<Version> {
@@ -196,7 +196,8 @@ impl<'a> Configurations<'a> {
         &self,
         label: String,
         defines: Vec<Definition>,
-        (mut unit, problems): (Preprocessed, Vec<Problem>),
+        mut unit: Preprocessed,
+        problems: Vec<Problem>,
     ) -> Configuration {
         unit.given.extend(self.given.iter().cloned());
         unit.version = self.version(&defines);
@@ -281,7 +282,8 @@ pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
 /// kernel has definitions of its own, no build has a choice of keywords without any of them.
 fn declared(
     project: &Project,
-    (of_kernels, is_built_alone): (&[KernelVariant], bool),
+    of_kernels: &[KernelVariant],
+    is_built_alone: bool,
     choices: &[Choice],
 ) -> (Vec<Declared>, bool) {
     let default = Choice::default();

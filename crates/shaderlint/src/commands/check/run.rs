@@ -95,7 +95,7 @@ pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Res
         checked: &checked,
         failures: &failures,
     };
-    show(args, results, (&stale, &causes), fixed.is_some())?;
+    show(args, results, &stale, &causes, fixed.is_some())?;
     let count = |level: Level| {
         let findings = checked.iter().flat_map(|one| &one.report.findings);
         findings.filter(|finding| finding.level == level).count()
@@ -579,7 +579,8 @@ fn say_once(checked: &mut [FileReport]) {
 fn show(
     args: &CheckArgs,
     results: Results,
-    (stale, causes): (&[ConfigError], &str),
+    stale: &[ConfigError],
+    causes: &str,
     stdout_is_taken: bool,
 ) -> Result<()> {
     let output = &args.output;

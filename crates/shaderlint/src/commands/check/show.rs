@@ -142,6 +142,7 @@ fn levels(args: &CheckArgs, project: &Project, file: &Path) -> Vec<String> {
     given.collect()
 }
 
-fn definition((name, value): &Definition) -> String {
+fn definition(definition: &Definition) -> String {
+    let (name, value) = definition;
     format!("{name}={value}")
 }

@@ -312,14 +312,28 @@ pub(super) fn verdict(
     interpreter: &[Interpreted],
     devices: &[DeviceRow],
 ) -> Verdict {
-    let say = |kind: VerdictKind, text: String| Verdict { kind, text };
-    let expected = || proof.maps.iter().filter(|row| row.is_expected);
-    let holds = proof.holds();
     let differing = devices.iter().find(|row| row.outcome == DeviceOutcome::Differs);
-    let alike: Vec<&str> = (devices.iter())
-        .filter(|row| row.outcome == DeviceOutcome::Alike)
-        .map(|row| row.adapter.as_str())
-        .collect();
+    let interpreted_otherwise = interpreter.iter().find(|run| run.is_equal == Some(false));
+    if !proof.holds() {
+        return (difference(proof, interpreter, differing)).unwrap_or_else(|| only_run(interpreter, devices));
+    }
+    let contradiction = match (differing, interpreted_otherwise) {
+        (Some(row), _) => Some(format!("{} differs: {}", row.adapter, row.text)),
+        (None, Some(run)) => Some(format!(
+            "the interpreter, in waves of {}, {}",
+            run.wave_size, run.text
+        )),
+        (None, None) => None,
+    };
+    proved(proof, has_rows, contradiction)
+}
+
+fn say(kind: VerdictKind, text: String) -> Verdict {
+    Verdict { kind, text }
+}
+
+/// The verdict where the proof holds. `contradiction` is what a run shows to the contrary.
+fn proved(proof: &Proof, has_rows: bool, contradiction: Option<String>) -> Verdict {
     let order = if proof.is_up_to_order() {
         ", up to the order of float operations"
     } else {
@@ -330,54 +344,48 @@ pub(super) fn verdict(
     } else {
         ""
     };
-    let but_for = match proof.atomics {
-        Some(_) if !proof.maps.is_empty() => "but for the atomics, which refine, ",
-        _ => "",
-    };
-    let interpreted_otherwise = interpreter.iter().find(|run| run.is_equal == Some(false));
-    if holds {
-        let contradicted = match (differing, interpreted_otherwise) {
-            (Some(row), _) => Some(format!("{} differs: {}", row.adapter, row.text)),
-            (None, Some(run)) => Some(format!(
-                "the interpreter, in waves of {}, {}",
-                run.wave_size, run.text
-            )),
-            (None, None) => None,
-        };
-        if let Some(contradicted) = contradicted {
-            let (kind, why) = if proof.presumes_barriers {
-                // What they were given may be such that not all threads reach them.
-                (VerdictKind::Unknown, "but ")
-            } else {
-                (VerdictKind::Contradicted, "and yet ")
-            };
-            let text = format!("proved equal{order}{presumed}, {why}{contradicted}");
-            return say(kind, text);
-        }
-        if proof.maps.is_empty() {
-            return say(
-                VerdictKind::Refines,
-                "proved to refine: no outcome is new".to_owned(),
-            );
-        }
-        let is_for_all = proof
-            .maps
-            .iter()
-            .all(|row| row.cells.iter().all(|cell| cell.outcome.is_equal()));
-        let sizes = if proof.wave_sizes.len() == WAVE_SIZES.len() {
-            "at every wave size".to_owned()
+    if let Some(contradiction) = contradiction {
+        let (kind, why) = if proof.presumes_barriers {
+            // The inputs may be such that not all threads reach the barriers.
+            (VerdictKind::Unknown, "but ")
         } else {
-            let sizes: Vec<String> = proof.wave_sizes.iter().map(u32::to_string).collect();
-            format!("in waves of {}, all that both allow", sizes.join(", "))
+            (VerdictKind::Contradicted, "and yet ")
         };
-        let packing = if has_rows || is_for_all {
-            " under every lane map tried"
-        } else {
-            ", if waves hold consecutive threads (linear packing)"
-        };
-        let text = format!("{but_for}proved equal {sizes}{packing}{order}{presumed}");
-        return say(VerdictKind::Proved, text);
+        let text = format!("proved equal{order}{presumed}, {why}{contradiction}");
+        return say(kind, text);
     }
+    if proof.maps.is_empty() {
+        return say(
+            VerdictKind::Refines,
+            "proved to refine: no outcome is new".to_owned(),
+        );
+    }
+    let but_for = match proof.atomics {
+        Some(_) => "but for the atomics, which refine, ",
+        None => "",
+    };
+    let is_for_all = proof
+        .maps
+        .iter()
+        .all(|row| row.cells.iter().all(|cell| cell.outcome.is_equal()));
+    let sizes = if proof.wave_sizes.len() == WAVE_SIZES.len() {
+        "at every wave size".to_owned()
+    } else {
+        let sizes: Vec<String> = proof.wave_sizes.iter().map(u32::to_string).collect();
+        format!("in waves of {}, all that both allow", sizes.join(", "))
+    };
+    let packing = if has_rows || is_for_all {
+        " under every lane map tried"
+    } else {
+        ", if waves hold consecutive threads (linear packing)"
+    };
+    let text = format!("{but_for}proved equal {sizes}{packing}{order}{presumed}");
+    say(VerdictKind::Proved, text)
+}
+
+/// The verdict where something shows that the kernels differ: the engine, the interpreter or a device.
+fn difference(proof: &Proof, interpreter: &[Interpreted], differing: Option<&DeviceRow>) -> Option<Verdict> {
+    let expected = || proof.maps.iter().filter(|row| row.is_expected);
     let packed = |map: &str, is_of_all: bool| {
         if is_of_all {
             String::new()
@@ -387,53 +395,54 @@ pub(super) fn verdict(
     };
     // Of a group with rows no map is more to be expected than the others.
     let differs = |cell: &&Cell| cell.outcome.is_different();
-    if let Some((row, cell)) = expected().find_map(|row| Some((row, row.cells.iter().find(differs)?))) {
+    let of_engine = || {
+        let (row, cell) = expected().find_map(|row| Some((row, row.cells.iter().find(differs)?)))?;
         let all_differ = expected().all(|row| row.cells.iter().any(|cell| differs(&cell)));
         let packed = packed(row.map, all_differ);
-        let text = format!(
-            "NOT equivalent: in waves of {}{packed}, {}",
-            cell.wave_size, cell.text
-        );
-        return say(VerdictKind::Different, text);
-    }
-    if let Some(run) = interpreted_otherwise {
-        let packed = packed(run.map, interpreter.iter().all(|run| run.is_equal == Some(false)));
-        let text = format!(
-            "NOT equivalent: interpreted in waves of {}{packed}, {}",
+        Some(format!("in waves of {}{packed}, {}", cell.wave_size, cell.text))
+    };
+    let of_interpreter = || {
+        let is_other = |run: &Interpreted| run.is_equal == Some(false);
+        let run = interpreter.iter().find(|run| is_other(run))?;
+        let packed = packed(run.map, interpreter.iter().all(is_other));
+        Some(format!(
+            "interpreted in waves of {}{packed}, {}",
             run.wave_size, run.text
-        );
-        return say(VerdictKind::Different, text);
+        ))
+    };
+    let of_device = || differing.map(|row| format!("on {}, {}", row.adapter, row.text));
+    let difference = of_engine().or_else(of_interpreter).or_else(of_device)?;
+    Some(say(
+        VerdictKind::Different,
+        format!("NOT equivalent: {difference}"),
+    ))
+}
+
+/// The verdict where nothing is proved and no run shows a difference.
+fn only_run(interpreter: &[Interpreted], devices: &[DeviceRow]) -> Verdict {
+    let alike: Vec<&str> = (devices.iter())
+        .filter(|row| row.outcome == DeviceOutcome::Alike)
+        .map(|row| row.adapter.as_str())
+        .collect();
+    let mut by: Vec<String> = Vec::new();
+    if !alike.is_empty() {
+        by.push(format!("on {}", alike.join(", ")));
     }
-    if let Some(row) = differing {
-        return say(
-            VerdictKind::Different,
-            format!("NOT equivalent: on {}, {}", row.adapter, row.text),
-        );
+    if interpreter.iter().any(|run| run.is_equal == Some(true)) {
+        by.push("in the interpreter".to_owned());
     }
-    let interpreted = interpreter.iter().any(|run| run.is_equal == Some(true));
-    match (alike.as_slice(), interpreted) {
-        ([], false) => {
-            let was_run = |row: &DeviceRow| row.outcome != DeviceOutcome::NotRun;
-            let text = if devices.iter().any(was_run) {
-                "not proved, and what was run says nothing"
-            } else {
-                "not proved and not run"
-            };
-            say(VerdictKind::Unknown, text.to_owned())
-        }
-        (devices, interpreted) => {
-            let mut by: Vec<String> = Vec::new();
-            if !devices.is_empty() {
-                by.push(format!("on {}", devices.join(", ")));
-            }
-            if interpreted {
-                by.push("in the interpreter".to_owned());
-            }
-            let text = format!(
-                "not proved; alike for the inputs that were tried {}, which proves nothing",
-                by.join(" and ")
-            );
-            say(VerdictKind::OnlyRun, text)
-        }
+    if by.is_empty() {
+        let was_run = |row: &DeviceRow| row.outcome != DeviceOutcome::NotRun;
+        let text = if devices.iter().any(was_run) {
+            "not proved, and what was run says nothing"
+        } else {
+            "not proved and not run"
+        };
+        return say(VerdictKind::Unknown, text.to_owned());
     }
+    let text = format!(
+        "not proved; alike for the inputs that were tried {}, which proves nothing",
+        by.join(" and ")
+    );
+    say(VerdictKind::OnlyRun, text)
 }

@@ -39,15 +39,21 @@ struct Runnable {
 pub(super) struct Files<'a> {
     pub flagged: &'a TranslationUnit,
     pub fixed: &'a TranslationUnit,
-    /// The texts of both.
-    pub flagged_text: &'a [u8],
-    pub fixed_text: &'a [u8],
+    pub texts: Texts<'a>,
+}
+
+/// The texts of the files of a pair.
+#[derive(Clone, Copy)]
+pub(super) struct Texts<'a> {
+    pub flagged: &'a [u8],
+    pub fixed: &'a [u8],
 }
 
 /// Proves, interprets and runs. The trial is handed back for whoever runs the kernels again.
 pub(super) fn gather(
     files: &Files<'_>,
-    (pair, others): (&Pair, InOthers),
+    pair: &Pair,
+    others: InOthers,
     adapters: &[Adapter],
     settings: &Settings,
     is_timed: bool,
@@ -110,10 +116,10 @@ pub(super) fn gather(
         remarks,
         flagged: source(
             files.flagged,
-            files.flagged_text,
+            files.texts.flagged,
             lowered.map(|(flagged, _)| flagged),
         ),
-        suggested: source(files.fixed, files.fixed_text, lowered.map(|(_, fixed)| fixed)),
+        suggested: source(files.fixed, files.texts.fixed, lowered.map(|(_, fixed)| fixed)),
     };
     (evidence, trial)
 }
@@ -196,38 +202,32 @@ fn runnable(
         .filter(|binding| binding.dimensions.is_some())
         .map(|binding| binding.name.as_str())
         .collect();
-    let is_timed = is_timed && textures.is_empty();
-    if !textures.is_empty() {
-        let names: Vec<&str> = textures.into_iter().collect();
-        remarks.push(format!(
-            "{}: run as a buffer of texels, row after row, and so not timed",
-            names.join(", ")
-        ));
-    }
-    trial.is_untimed = !is_timed;
     let replaced: BTreeSet<&str> = (first.replaced.iter().chain(&second.replaced))
         .map(String::as_str)
         .collect();
-    if !replaced.is_empty() {
-        let names: Vec<&str> = replaced.into_iter().collect();
-        remarks.push(format!(
-            "{}: without a WGSL form, and on both sides a hash of what it is given; times say nothing of it",
-            names.join(", ")
-        ));
-    }
-    if !trial.unordered.is_empty() {
-        let names: Vec<&str> = trial.unordered.iter().map(String::as_str).collect();
-        remarks.push(format!(
-            "{}: compared as sets of elements, as atomics fill them in any order",
-            names.join(", ")
-        ));
-    }
-    if !trial.overwritten.is_empty() {
-        let names: Vec<&str> = trial.overwritten.iter().map(String::as_str).collect();
-        remarks.push(format!(
-            "{}: not compared, as atomics may give a place away again, and which element stays there is open",
-            names.join(", ")
-        ));
+    let is_timed = is_timed && textures.is_empty();
+    trial.is_untimed = !is_timed;
+    let treated: [(BTreeSet<&str>, &str); 4] = [
+        (
+            textures,
+            "run as a buffer of texels, row after row, and so not timed",
+        ),
+        (
+            replaced,
+            "without a WGSL form, and on both sides a hash of what it is given; times say nothing of it",
+        ),
+        (
+            trial.unordered.iter().map(String::as_str).collect(),
+            "compared as sets of elements, as atomics fill them in any order",
+        ),
+        (
+            trial.overwritten.iter().map(String::as_str).collect(),
+            "not compared, as atomics may give a place away again, and which element stays there is open",
+        ),
+    ];
+    for (names, how) in treated.into_iter().filter(|(names, _)| !names.is_empty()) {
+        let names: Vec<&str> = names.into_iter().collect();
+        remarks.push(format!("{}: {how}", names.join(", ")));
     }
     if is_timed {
         match ladders(files, pair) {

@@ -23,7 +23,7 @@ use shaderlint_hlsl::TARGET_STAGE;
 use shaderlint_verify::run::Adapter;
 
 use self::evidence::{Elsewhere, Evidence, InOthers};
-use self::gather::{Files, gather};
+use self::gather::{Files, Texts, gather};
 use self::kernel_toml::Settings;
 use self::page::Page;
 use self::pair::{FixedFile, Pair, changed_kernels, fixed_file, other_file};
@@ -106,17 +106,20 @@ fn nothing(mending: usize) -> String {
     }
 }
 
-/// The kernel `name` of one file and `other` of the other, if either is there.
-fn one_pair_of(
-    (name, other): (&str, &str),
-    flagged: &TranslationUnit,
-    fixed: &TranslationUnit,
-) -> Result<Option<Pair>> {
+/// The kernels of a pair, as each file calls its own.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    flagged: &'a str,
+    fixed: &'a str,
+}
+
+/// The pair of these kernels, if either file has its own.
+fn one_pair_of(names: Names<'_>, flagged: &TranslationUnit, fixed: &TranslationUnit) -> Result<Option<Pair>> {
     let has = |unit: &TranslationUnit, name: &str| kernel::entry(&unit.shader, "", Some(name)).is_ok();
-    if !has(flagged, name) && !has(fixed, other) {
+    if !has(flagged, names.flagged) && !has(fixed, names.fixed) {
         return Ok(None);
     }
-    let pair = other_file(Some(name), flagged, fixed)?;
+    let pair = other_file(Some(names.flagged), flagged, fixed)?;
     interface::check(flagged, fixed, &pair)?;
     Ok(Some(pair))
 }
@@ -130,12 +133,11 @@ struct Other {
 }
 
 impl Other {
-    fn files<'a>(&'a self, flagged_text: &'a [u8], fixed_text: &'a [u8]) -> Files<'a> {
+    fn files<'a>(&'a self, texts: Texts<'a>) -> Files<'a> {
         Files {
             flagged: &self.flagged,
             fixed: &self.fixed,
-            flagged_text,
-            fixed_text,
+            texts,
         }
     }
 }
@@ -371,17 +373,20 @@ impl<'a> Verification<'a> {
         if !is_one && !pairs.is_empty() && args.output_format == VerifyFormat::Full {
             self.say(&format!("{}\n", path.display()))?;
         }
+        let texts = Texts {
+            flagged: &file.text,
+            fixed: &fixed_text,
+        };
         let files = Files {
             flagged: &flagged,
             fixed: &fixed,
-            flagged_text: &file.text,
-            fixed_text: &fixed_text,
+            texts,
         };
         for pair in &pairs {
             self.one_pair(&files, pair, others.of(&pair.name), &settings)?;
         }
         let known: Vec<&str> = pairs.iter().map(|pair| &*pair.name).collect();
-        self.pairs_of_others(&others, &known, (&file.text, &fixed_text), &settings)?;
+        self.pairs_of_others(&others, &known, texts, &settings)?;
         if is_one {
             self.tell_unread(&[&flagged])
         } else {
@@ -395,7 +400,7 @@ impl<'a> Verification<'a> {
         &mut self,
         others: &Others,
         known: &[&str],
-        (flagged_text, fixed_text): (&[u8], &[u8]),
+        texts: Texts<'_>,
         settings: &Settings,
     ) -> Result<()> {
         let mut known = known.to_vec();
@@ -406,7 +411,7 @@ impl<'a> Verification<'a> {
                 }
                 known.push(&pair.name);
                 self.say(&format!("{}:\n", other.label))?;
-                let files = other.files(flagged_text, fixed_text);
+                let files = other.files(texts);
                 self.one_pair(&files, pair, others.behind(number, &pair.name), settings)?;
             }
         }
@@ -456,17 +461,23 @@ impl<'a> Verification<'a> {
         };
         let pair = pair().map_err(|error| self.as_read(&units, error))?;
         let settings = Settings::of_file(first, &flagged.shader, &args.set)?;
+        let texts = Texts {
+            flagged: &file.text,
+            fixed: &other_text.text,
+        };
         let files = Files {
             flagged: &flagged,
             fixed: &other,
-            flagged_text: &file.text,
-            fixed_text: &other_text.text,
+            texts,
         };
         let second = (&other_text, &other_text.text[..]);
-        let others =
-            self.in_other_configurations(&file, &file.text, second, Some((&pair.name, &pair.other)))?;
+        let names = Names {
+            flagged: &pair.name,
+            fixed: &pair.other,
+        };
+        let others = self.in_other_configurations(&file, &file.text, second, Some(names))?;
         self.one_pair(&files, &pair, others.of(&pair.name), &settings)?;
-        self.pairs_of_others(&others, &[&pair.name], (&file.text, &other_text.text), &settings)?;
+        self.pairs_of_others(&others, &[&pair.name], texts, &settings)?;
         self.tell_unread(&units)
     }
 
@@ -529,7 +540,7 @@ impl<'a> Verification<'a> {
         file: &ProjectFile,
         text: &[u8],
         other: (&ProjectFile, &[u8]),
-        names: Option<(&str, &str)>,
+        names: Option<Names<'_>>,
     ) -> Result<Others> {
         let entry = self.args.entry.as_deref();
         let second_path = other.0.path.display();
@@ -545,7 +556,7 @@ impl<'a> Verification<'a> {
             let text_of = text_of.into();
             let (configurations, default) = Configurations::of(&path, &text_of, &of.project, &search);
             seen.push(default.defines.clone());
-            declared.extend(names.map(|(name, _)| Declared::by(&configurations, &default, name)));
+            declared.extend(names.map(|names| Declared::by(&configurations, &default, names.flagged)));
             let mut others = configurations.others(&default);
             // What is compared are compute shaders, whatever else the file is compiled as.
             let stage =
@@ -577,9 +588,13 @@ impl<'a> Verification<'a> {
                 };
                 let mut pairs = if let Some(names) = names {
                     let more = flagged.shader.entry_points().map(|(_, function)| &*function.name);
-                    let more = more.filter(|name| entry.is_none() && *name != names.0);
-                    let all = std::iter::once(names).chain(more.map(|name| (name, name)));
-                    let compiled = all.filter(|names| is_compiled(names.0));
+                    let more = more.filter(|name| entry.is_none() && *name != names.flagged);
+                    let alike = |name| Names {
+                        flagged: name,
+                        fixed: name,
+                    };
+                    let all = std::iter::once(names).chain(more.map(alike));
+                    let compiled = all.filter(|names| is_compiled(names.flagged));
                     let pairs = compiled.filter_map(|names| one_pair_of(names, &flagged, &fixed).transpose());
                     pairs
                         .collect::<Result<Vec<Pair>>>()
@@ -627,7 +642,7 @@ impl<'a> Verification<'a> {
     ) -> Result<()> {
         let is_timed = !self.args.no_timing;
         let devices = self.devices()?;
-        let (evidence, trial) = gather(files, (pair, others), devices, settings, is_timed, &self.progress);
+        let (evidence, trial) = gather(files, pair, others, devices, settings, is_timed, &self.progress);
         if self.args.output_format == VerifyFormat::Full {
             let style = Style::of_stdout(ColorChoice::Auto);
             let text = if self.args.quiet {

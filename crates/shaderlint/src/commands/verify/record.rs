@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use shaderlint_verify::run::Adapter;
 
 use super::evidence::{DeviceOutcome, DeviceRow, Evidence, InOthers};
-use super::gather::{Files, gather};
+use super::gather::{Files, Texts, gather};
 use super::kernel_toml::Settings;
 use super::pair::{FixedFile, fixed_file};
 use crate::cli::SourceArgs;
@@ -129,8 +129,10 @@ fn measure(
     let files = Files {
         flagged: &flagged,
         fixed: &fixed,
-        flagged_text: &file.text,
-        fixed_text: &fixed_text,
+        texts: Texts {
+            flagged: &file.text,
+            fixed: &fixed_text,
+        },
     };
     let is_timed = |adapter: &&Adapter| !adapter.info.is_cpu || SOFTWARE_GROUPS.contains(&group);
     let adapters: Vec<Adapter> = adapters.iter().filter(is_timed).cloned().collect();
@@ -138,7 +140,8 @@ fn measure(
     let evidence = |pair| {
         gather(
             &files,
-            (pair, InOthers::default()),
+            pair,
+            InOthers::default(),
             &adapters,
             &settings,
             true,

@@ -457,7 +457,8 @@ impl<'a> Search<'a> {
     /// where several are called alike, and what these include.
     pub fn includes_one(
         &self,
-        (name, text): (&str, &Text),
+        name: &str,
+        text: &Text,
         if_unknown: bool,
         is_one: &dyn Fn(&SourceFile) -> bool,
         is_written: &dyn Fn(&str) -> bool,
