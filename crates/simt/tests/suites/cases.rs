@@ -125,7 +125,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
             }
             PartKind::Block { info, text } if info == FACTS => {
                 let facts: Vec<&str> = text.lines().collect();
-                reader.state(line, &facts)?;
+                reader.state(line, None, &facts)?;
                 reader.end_case()?;
             }
             PartKind::Block { info, text } => {
@@ -198,7 +198,7 @@ impl Reader {
             if let Some(table) = self.own.last_mut() {
                 table.rows = vec![row];
             }
-            self.state(line, &stated)?;
+            self.state(line, Some(line), &stated)?;
         }
         self.end_case()
     }
@@ -207,8 +207,9 @@ impl Reader {
         self.own.drain(..).try_for_each(|words| words.check_used())
     }
 
-    /// Adds the cases that these facts are of: one for each choice of rows from the tables that their kernels use.
-    fn state(&mut self, line: usize, facts: &[&str]) -> Result<(), String> {
+    /// Adds the cases that these facts are of: one for each choice of rows from the tables that their kernels use. If `row` is
+    /// none, a case is where its first chosen row is, or its first block.
+    fn state(&mut self, line: usize, row: Option<usize>, facts: &[&str]) -> Result<(), String> {
         let error = |why: &str| format!("{line}: {why}");
         if facts.iter().all(|fact| fact.is_empty()) {
             return Err(error("no facts are stated"));
@@ -235,10 +236,10 @@ impl Reader {
             let kernels = (0..sides).map(|side| Expansion::of(&words, &choice, side));
             match kernels.collect::<Result<Vec<Kernel>, Unexpanded>>() {
                 Ok(kernels) => {
-                    let row = choice.iter().next();
-                    let row = row.map(|(table, row)| &words[*table].rows[*row]).or(first);
+                    let chosen = choice.iter().next();
+                    let chosen = chosen.map(|(table, row)| &words[*table].rows[*row]).or(first);
                     self.cases.push(Case {
-                        line: row.map_or(line, |row| row.line),
+                        line: row.or(chosen.map(|row| row.line)).unwrap_or(line),
                         title: titles.join(": "),
                         kernels,
                         facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),

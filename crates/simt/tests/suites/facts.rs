@@ -2,28 +2,59 @@
 //!
 //! A fact has parts between commas. A case may leave parts out, but no fact: of each topic that it speaks of, it states all.
 
-use shaderlint_hlsl::{FunctionId, Shader};
+use shaderlint_hlsl::{FunctionId, NoIncludes, Shader, Version, preprocess, read_preprocessed};
 
-use crate::cases::Case;
-use crate::{kernel, pair};
+use crate::cases::{Case, Kernel};
+use crate::kernel::{self, Read};
+use crate::pair::{self, Pair};
 
 /// Something that facts are about.
-pub(crate) struct Topic<T: ?Sized> {
+pub(crate) struct Topic<T> {
     /// What its facts begin with.
     pub starts: &'static [&'static str],
     /// All its facts.
     pub facts: fn(&T) -> Vec<String>,
 }
 
+/// What a fact of one version of HLSL begins with. Without that, the version is unknown.
+const VERSIONS: [(&str, Option<Version>); 4] = [
+    ("HLSL 2018: ", Some(Version::V2018)),
+    ("HLSL 2021: ", Some(Version::V2021)),
+    ("HLSL 202x: ", Some(Version::V202x)),
+    ("", None),
+];
+
 /// Compares the facts of a case with what is found.
 pub(crate) fn check(case: &Case) -> Result<(), String> {
-    match &case.kernels[..] {
-        [kernel] => check_topics(&case.facts, kernel::TOPICS, &kernel::Read::of(kernel)?),
-        pair => check_topics(&case.facts, pair::TOPICS, pair),
+    let mut open: Vec<&str> = case.facts.iter().map(String::as_str).collect();
+    let mut wrong = Vec::new();
+    for (name, version) in VERSIONS {
+        let stated: Vec<&str> = open.iter().filter_map(|fact| fact.strip_prefix(name)).collect();
+        open.retain(|fact| !fact.starts_with(name));
+        if stated.is_empty() {
+            continue;
+        }
+        let checked = match &case.kernels[..] {
+            [kernel] => check_topics(&stated, kernel::TOPICS, &Read::of(kernel, version)?),
+            [first, second] => check_topics(&stated, pair::TOPICS, &Pair::of([first, second], version)?),
+            _ => Err("  a case has one kernel or two".to_owned()),
+        };
+        wrong.extend(checked.err().map(|why| format!("{name}{why}")));
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
     }
 }
 
-fn check_topics<T: ?Sized>(stated: &[String], topics: &[Topic<T>], of: &T) -> Result<(), String> {
+pub(crate) fn shader_of(kernel: &Kernel, version: Option<Version>) -> Shader {
+    let (mut unit, problems) = preprocess("suite.hlsl", kernel.text.as_bytes(), &[], &NoIncludes);
+    unit.version = version;
+    read_preprocessed(unit, problems, None).0
+}
+
+fn check_topics<T>(stated: &[&str], topics: &[Topic<T>], of: &T) -> Result<(), String> {
     let topic_of = |fact: &str| {
         let begins = |topic: &&Topic<T>| topic.starts.iter().any(|start| fact.starts_with(start));
         topics.iter().rposition(|topic| begins(&topic))

@@ -2,14 +2,14 @@
 
 use std::fmt::Debug;
 
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Version};
 use shaderlint_simt::{
     Access, Amount, Analysis, Around, Cells, Claim, Collective, Divergence, Elements, Floats, Found, Half,
     Holders, Kind, Race, Stop, WaveEffect, WaveLadder, analyze, element_text, proved_of_itself,
 };
 
 use crate::cases::Kernel;
-use crate::facts::{Topic, entry_of, joined, numbers};
+use crate::facts::{Topic, entry_of, joined, numbers, shader_of};
 
 pub(crate) const TOPICS: &[Topic<Read>] = &[
     Topic {
@@ -111,8 +111,8 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    pub(crate) fn of(kernel: &Kernel) -> Result<Self, String> {
-        let shader = shaderlint_hlsl::parse(kernel.text.clone().into_bytes()).0;
+    pub(crate) fn of(kernel: &Kernel, version: Option<Version>) -> Result<Self, String> {
+        let shader = shader_of(kernel, version);
         let entry = entry_of(&shader)?;
         let analysis = analyze(&shader, entry);
         Ok(Read {
@@ -131,8 +131,13 @@ impl Read {
         self.kernel.line_of(offset)
     }
 
-    fn lines(&self, span: Span) -> String {
-        format!("lines {}-{}", self.line(span.start), self.line(span.end))
+    /// In which function a construct is, and on which lines if they are the case's own.
+    fn whereabouts(&self, function: FunctionId, span: Span) -> String {
+        let name = &self.shader.functions[function.0 as usize].name;
+        match (self.line(span.start), self.line(span.end)) {
+            (first, last) if first > 0 => format!("in {name}, lines {first}-{last}"),
+            _ => format!("in {name}"),
+        }
     }
 
     fn place(&self, array: GlobalId, index: i32) -> String {
@@ -221,7 +226,7 @@ impl Read {
             format!("{:?}", found.shape),
             format!("{} rounds", found.rounds),
             format!("{} barriers", found.barriers),
-            self.lines(found.span),
+            self.whereabouts(found.function, found.span),
         ];
         let orders = if found.orders_device {
             "orders the device"
@@ -255,9 +260,9 @@ impl Read {
             Holders::FirstLane => "in the first lane",
         };
         let arms = if found.needs_both_arms {
-            "if both arms are evaluated"
+            "if both arms of ?: are evaluated"
         } else {
-            "whatever ?: evaluates"
+            "in every version"
         };
         joined([
             format!("wave {reversed}{} by {:?}", kind(found.kind), found.operator),
@@ -266,7 +271,7 @@ impl Read {
             holders.to_owned(),
             format!("at {}", numbers(&found.sizes)),
             format!("{} to {} reads", found.reads.0, found.reads.1),
-            self.lines(found.span),
+            self.whereabouts(found.function, found.span),
             arms.to_owned(),
         ])
     }

@@ -29,14 +29,22 @@ suites! {
     device_order
     equivalence
     equivalence_of_atomics
+    halves
+    ladders
     other_threads
     outside_of_resources
+    results
+    seen
+    shapes
+    shuffles
     soundness
     soundness_of_defects
     statements
     unfollowed_code
     unknown_names
     unknown_types
+    unordered
+    windows
 }
 
 fn folder() -> PathBuf {
