@@ -255,8 +255,8 @@ fn with_its_line(text: &[u8], place: FileSpan) -> FileSpan {
     }
 }
 
-/// A block in the place of a statement. It begins on a line of its own where a statement precedes it, and where the
-/// `if` begins whose only statement it is.
+/// A block in the place of a statement. It begins on a line of its own where a statement precedes it, and is indented
+/// like the `if` whose only statement it is.
 fn block(text: &[u8], place: FileSpan, style: &Style<'_>, block: &str) -> FileEdit {
     let before = text.get(..place.start as usize).unwrap_or_default();
     let blanks = |text: &[u8]| {

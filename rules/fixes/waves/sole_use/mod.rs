@@ -198,8 +198,8 @@ fn stands_alone(shader: &Shader, expr: Span) -> bool {
 }
 
 /// Whether values that move from `start` to `end` may mean something else there: a directive may redefine a macro, or
-/// a variable in between may hide one of their names. Types in functions cannot: the front end reports where they may
-/// hide anything.
+/// a variable in between may hide one of their names. Of types in functions the front end reports where they may hide
+/// anything.
 fn may_mean_else(shader: &Shader, function: &Function, start: u32, end: u32, values: &[Spelled]) -> bool {
     let text = text_in_file(shader, Span { start, end });
     let has_directive = text.is_none_or(|text| blank_comments(text.as_bytes()).contains(&b'#'));
