@@ -1,4 +1,4 @@
-//! What takes text from outside in this package rather than in the libraries: for the targets in `crates/fuzz`.
+//! The parts of this package that take text from outside, for the targets in `crates/fuzz`.
 
 use std::ops::Range;
 use std::path::Path;
@@ -35,7 +35,7 @@ const FORMATS: [(&str, OutputFormat); 7] = [
     ("gitlab", OutputFormat::Gitlab),
 ];
 
-/// Looks at a file with these bytes, in all the readings that the program makes of it. Nothing is read from disk.
+/// Checks a file with these bytes in all its configurations. Reads nothing from disk.
 fn check(bytes: &[u8]) -> Result<FileReport> {
     let files = Files::given("fuzzed.hlsl", bytes);
     let (target, options) = in_memory(files, "fuzzed.hlsl", Arc::default());

@@ -1,4 +1,4 @@
-//! The program. What it does is in the library beside it, so that what fuzzes it needs no second program.
+//! The program. Its code is in the library beside it, so that fuzzing needs no second program.
 
 #![forbid(unsafe_code)]
 

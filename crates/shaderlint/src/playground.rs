@@ -1,4 +1,4 @@
-//! The linter for a page: a question and its answer, both JSON, of a file that is nowhere on disk.
+//! The linter for a web page: answers a question, both in JSON, about a file that is not on disk.
 
 use std::path::Path;
 use std::sync::Arc;

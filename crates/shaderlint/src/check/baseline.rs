@@ -1,6 +1,6 @@
-//! Findings that were there before: a file counts them, by file and rule, and only what exceeds the count is told.
+//! Baselines: a file counts the known findings by file and rule, and shaderlint reports only what exceeds the count.
 //!
-//! Counts survive edits that move findings about. What comments allow is not counted: it needs no second reason.
+//! Counts survive edits that move findings about. A baseline does not count what comments allow: that needs no second reason.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -35,7 +35,7 @@ struct Baseline {
 }
 
 impl Baselines {
-    /// Those that hold for the files that were looked at.
+    /// The baselines of these files.
     pub fn read(checked: &[FileReport]) -> Result<Baselines> {
         Baselines::at(checked.iter().filter_map(|one| one.baseline.as_ref()))
     }
@@ -57,7 +57,7 @@ impl Baselines {
         Ok(baselines)
     }
 
-    /// Puts aside what is known. Where there is more than that, nobody can tell which is new: all of it is told.
+    /// Puts known findings aside. Where a file has more than the baseline counts, nobody can tell which are new: all of them stay.
     pub fn apply(&self, checked: &mut [FileReport]) {
         let found = count(checked);
         for one in checked {
@@ -103,7 +103,7 @@ impl Baselines {
         }
     }
 
-    /// The entries that count more than there is, of files that were looked at as wholes and of files that are gone.
+    /// The entries that count more findings than there are, for files that were checked as units and files that are gone.
     /// `is_on` says whether a rule was looked for in a file.
     pub fn stale(&self, checked: &[FileReport], is_on: impl Fn(&str, &Path) -> bool) -> Vec<ConfigError> {
         let found = count(checked);
@@ -178,8 +178,8 @@ fn is_rule(id: &str) -> bool {
     RULES.iter().any(|rule| rule.id == id)
 }
 
-/// Writes down what is found as known: for the files that were looked at, of the rules that were looked for, which
-/// `is_on` says. What is said of others stays while there are such files. Returns the baselines that were written.
+/// Writes the findings to the baselines, for the files that were checked and the rules that are on (`is_on`). Entries of other
+/// files stay while those files exist. Returns the paths of the baselines.
 pub(crate) fn write(checked: &[FileReport], is_on: &dyn Fn(&str, &Path) -> bool) -> Result<Vec<PathBuf>> {
     let found = count(checked);
     let mut written = Vec::new();

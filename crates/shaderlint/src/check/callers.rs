@@ -1,9 +1,8 @@
-//! Who calls the functions of a header that are looked at by themselves.
+//! Whether any file calls a function of a header.
 //!
-//! What a header's function makes of its group is seen where a kernel calls it, with the group that it has there. It is
-//! looked at by itself, in a group that is supposed, only if nothing at hand could call it: of the files of the
-//! workspace that include the header, whether or not they are to be looked at, and of all that these include, none
-//! names it, be it under an `#if` or in a macro.
+//! A kernel that calls a function shows what the function does, with that kernel's group. shaderlint runs a function by itself,
+//! in an assumed group, only if no file at hand could call it: no file of the workspace that includes the header, checked in
+//! this run or not, and nothing that such a file includes, names the function, not even under an `#if` or in a macro.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

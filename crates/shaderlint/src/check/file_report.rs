@@ -1,4 +1,4 @@
-//! What looking at a file showed.
+//! The report on one file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use shaderlint_linter::{Diagnostic, Report};
 
 use crate::support::failure::Failure;
 
-/// What looking at one file showed. Without the tree: a run may look at thousands of files.
+/// The report on one file. It keeps no tree: a run may check thousands of files.
 #[derive(Default)]
 pub(crate) struct FileReport {
     pub path: String,
@@ -22,7 +22,7 @@ pub(crate) struct FileReport {
     pub known: Vec<Diagnostic>,
     /// The baseline that holds for the file.
     pub baseline: Option<PathBuf>,
-    /// It was looked at as a whole, rather than where others include it.
+    /// shaderlint checked it as a unit, not only where others include it.
     pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
@@ -40,14 +40,14 @@ pub(crate) struct FileReport {
     pub fixed: Fixed,
 }
 
-/// As what a file counts among those that were looked at.
+/// What a file counts as in the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Counted {
     #[default]
     Checked,
-    /// A header that was named: it has no kernel, and nothing with one includes it.
+    /// A header that the command line names: it has no kernel, and no file with a kernel includes it.
     Unseen,
-    /// Looked at only for what is in the headers that it includes.
+    /// Checked only for the findings in headers that it includes.
     ForHeaders,
 }
 

@@ -1,4 +1,4 @@
-//! The files of the workspace that include another file, and their readings of it. The run may look at them or not.
+//! The files of the workspace that include another file, and their readings of it. The run may check them or not.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -59,7 +59,7 @@ impl OfWorkspace for ByFolder<'_> {
     }
 }
 
-/// Those who include the file at `path`, were `text` in it, read one by one as they are asked for.
+/// The files that include the file at `path` if `text` is in it. Each is read when the iterator reaches it.
 pub(crate) fn of<'a>(
     path: &'a Path,
     text: &'a Text,

@@ -1,4 +1,4 @@
-//! One file: read, check, fix.
+//! Reads, checks and fixes one file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::workspace::prefilter::{self, MayBeFixed};
 use crate::workspace::project_file::{read_file, text_of};
 use crate::workspace::walk::InputOrigin;
 
-/// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at. What was
+/// Checks one file, and fixes it if the options say so. A panic becomes an error: the run still checks the other files. What was
 /// stopped is one too, for a report that lacks a part may be wrong: of a fix, that part may have been the objection.
 pub(crate) fn check_file(target: &Target, options: &Options, role: Role) -> Result<FileReport> {
     let name = target.input.path.display().to_string();
@@ -249,7 +249,7 @@ fn note_includer(finding: &mut Diagnostic, name: &str) {
     finding.notes.push(note);
 }
 
-/// Adds to what a header has by itself what can be fixed in it, as the first of the files that include it has it.
+/// Adds the findings with a fix in a header, as the first of the files that include it has them.
 fn find_where_included(checked: &mut FileReport, text: &Text, options: &Options) {
     if !text.derived::<MayBeFixed>().0 {
         return;
@@ -292,7 +292,7 @@ fn judge_by_includers(checked: &mut FileReport, text: &Text, options: &Options) 
     checked.includers.extend(asked);
 }
 
-/// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
+/// Checks the comments of a header whose code was checked where others include it. `used` are the places at which they
 /// name rules that find something in any of those, or in `alone`, what it has for itself; `None` where not all of them
 /// could be seen whole.
 pub(crate) fn check_header(
@@ -347,7 +347,7 @@ pub(crate) fn check_header(
     checked
 }
 
-/// What the file's comments allow, and what is wrong in them; a rule that there is not, too.
+/// The suppressions in a file's comments, and the errors in them, unknown rules among these.
 fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
     let (suppressions, mut problems) = suppressions(text);
     let ids = suppressions.iter().flat_map(|one| &one.ids);
@@ -369,7 +369,7 @@ fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
     (suppressions, problems)
 }
 
-/// What the file `name` allows without need, of the rules that are on.
+/// The suppressions of the file `name` that suppress nothing, for rules that are on.
 fn unused(
     name: &str,
     suppressions: &[Suppression],
@@ -386,7 +386,7 @@ fn unused(
     unused_suppressions(&UNUSED_SUPPRESSION, own_level, suppressions, used, is_judged)
 }
 
-/// Whether a file is another one under other definitions.
+/// Whether definitions decide what a file holds.
 fn has_conditionals(text: &Text) -> bool {
     let lines = text.derived::<Directives>();
     let mut conditions = lines.iter().filter(|line| line.keyword.starts_with(b"if"));
@@ -402,7 +402,7 @@ fn may_be_needed(unused: &mut Diagnostic) {
     }
 }
 
-/// The role in which shaderlint looks at a file to fix it: other files prove the fixes of a header without a kernel.
+/// The role in which shaderlint checks a file to fix it: other files prove the fixes of a header without a kernel.
 pub(crate) fn role_for_fixes(files: &Files, path: &Path) -> Role {
     if may_have_entry(files, path) {
         Role::Unit

@@ -1,4 +1,4 @@
-//! What holds for a run, and for a file of it.
+//! The options of a run, and of each of its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::workspace::config::Project;
 use crate::workspace::includes::Files;
 use crate::workspace::walk::{Input, InputOrigin};
 
-/// A file to look at, and what holds for it.
+/// A file to check, with its configuration.
 pub(crate) struct Target {
     pub input: Input,
     pub project: Arc<Project>,
@@ -21,13 +21,13 @@ pub(crate) struct Target {
 
 pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + Sync>;
 
-/// What holds for every file of a run.
+/// The options of every file of a run.
 pub(crate) struct Options {
     pub files: Arc<Files>,
     pub readings: Arc<ReadingCache>,
-    /// What earlier runs read units to.
+    /// The readings that earlier runs kept.
     pub disk: DiskCache,
-    /// What holds for a file that nobody asked for.
+    /// The configuration of a file that the run does not name.
     pub project_of: ProjectOf,
     /// The rules that the command line asks for.
     pub rules: RuleArgs,
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     pub fix: Option<FixMode>,
     /// The baseline that the command line names.
     pub baseline: Option<PathBuf>,
-    /// Says when nobody waits any more.
+    /// Set once nobody waits for the results.
     pub stop: Cancellation,
 }
 
@@ -97,13 +97,13 @@ impl Options {
         self.baseline.clone().or_else(|| project.baseline.clone())
     }
 
-    /// How much it matters what `rule` finds in the file `path`.
+    /// The level of what `rule` finds in the file `path`.
     pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> GivenLevel {
         project.level(&self.rules, rule, path)
     }
 
-    /// Whether all that `rule` could find in the file `path` is told. Under an older shader model than the file is
-    /// written for, some wave forms are not spoken of.
+    /// Whether the run reports all that `rule` finds in the file `path`. Under a shader model older than the file is written
+    /// for, it leaves some wave forms out.
     pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
         let profile = project.profile.filter(|_| project.is_profile_of_run);
         let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);

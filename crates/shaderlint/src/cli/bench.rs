@@ -54,7 +54,7 @@ pub(crate) enum BenchFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes(pub Vec<u64>);
 
-/// The most elements that are asked for: their sums' places are 32-bit words.
+/// The most elements that one may ask for: the places of their sums are 32-bit words.
 const MOST: u64 = 1 << 31;
 
 pub(crate) fn decades(from: u64, to: u64) -> Sizes {

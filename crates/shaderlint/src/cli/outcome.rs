@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-/// What the process says to its caller.
+/// The exit status of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Everything was looked at and nothing found.
+    /// Every file was checked, and there are no findings.
     Clean,
     /// There are findings.
     Findings,
-    /// Something could not be done.
+    /// Part of the job could not be done.
     Failure,
 }
 

@@ -1,4 +1,4 @@
-//! What the command line says of how files are read.
+//! Arguments that say how files are read.
 
 use std::path::PathBuf;
 

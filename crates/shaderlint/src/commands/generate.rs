@@ -1,4 +1,4 @@
-//! What packages of shaderlint are made with: `shaderlint completions SHELL` and `shaderlint man`.
+//! `shaderlint completions SHELL` and `shaderlint man`, for who packages shaderlint.
 
 use std::path::Path;
 

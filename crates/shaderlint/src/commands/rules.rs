@@ -1,4 +1,4 @@
-//! `shaderlint rules`: what is looked for.
+//! `shaderlint rules`: the list of rules.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Findings told apart across runs, whatever moves around them.
+//! Fingerprints, which tell findings apart across runs, whatever moves around them.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Findings as failed tests, which Jenkins and many others show. A file is a suite, a finding in it a test; one that is
-//! told for information passes, and says its piece.
+//! Findings as failed tests, which Jenkins and many others show. A file is a suite, a finding in it a test; one of
+//! level `info` passes, and has its text as output.
 
 use std::io::{self, Cursor};
 

@@ -1,4 +1,4 @@
-//! Showing what was found.
+//! The formats of findings.
 
 mod causes;
 mod diff;
@@ -34,11 +34,11 @@ use crate::support::failure::Failure;
 use crate::support::paths;
 use crate::support::terminal::Style;
 
-/// What a run showed.
+/// The results of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct Results<'a> {
     pub checked: &'a [FileReport],
-    /// Why some files could not be looked at.
+    /// Why some files could not be checked.
     pub failures: &'a [Failure],
 }
 

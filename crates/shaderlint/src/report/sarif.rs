@@ -1,6 +1,6 @@
 //! Findings as a SARIF 2.1.0 log, which code scanning services and editors read.
 //!
-//! What comments allow and what a baseline knows is in it too, as suppressed results. Columns count characters.
+//! The log has what comments allow and what a baseline knows, too, as suppressed results. Columns count characters.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How many findings there are of each rule.
+//! The number of findings of each rule.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! What a run comes to.
+//! The summary of a run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use shaderlint_linter::Safety;
 use crate::check::file_report::{Counted, FileReport};
 use crate::cli::Detail;
 
-/// What was asked for, as far as it decides what is said at the end.
+/// The options that decide what the summary says.
 #[derive(Clone, Copy)]
 pub(crate) struct SummaryContext<'a> {
     pub changed_since: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! What reporters make of findings, independent of rules and engine.
+//! The formats, independent of rules and engine.
 
 use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};

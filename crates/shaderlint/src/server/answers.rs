@@ -1,4 +1,4 @@
-//! What an editor learns of a file, told or asked for.
+//! Diagnostics of a file, which the server pushes or the editor pulls.
 
 use std::path::Path;
 use std::sync::Arc;

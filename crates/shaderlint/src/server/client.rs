@@ -1,4 +1,4 @@
-//! The editor: what it can do, and what it is told.
+//! The editor: its capabilities, and messages to it.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ use super::lines::Encoding;
 pub(super) struct Client {
     sender: Sender<Message>,
     pub encoding: Encoding,
-    /// It asks for diagnostics; else it is told.
+    /// It pulls diagnostics; otherwise the server pushes them.
     pub pulls: bool,
     /// It can be told to ask again.
     pub refreshes: bool,

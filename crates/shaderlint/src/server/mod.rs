@@ -1,10 +1,10 @@
-//! The language server: what is found in files while they are written.
+//! The language server: checks files while somebody writes them.
 //!
-//! One thread reads messages and answers them ([`requests`]), a pool looks at files. An open file is seen in its
-//! [`session::Unit`]s: itself if it has an entry point, else the files that include it. A unit is looked at again when
-//! it, or what it includes, changes; a request about a file waits until its units are up to date.
+//! One thread reads messages and answers them ([`requests`]), a pool checks files. The findings in an open file come
+//! from its [`session::Unit`]s: itself if it has an entry point, else the files that include it. The server checks a unit again
+//! when it, or a file that it includes, changes; a request about a file waits until its units are up to date.
 //!
-//! **Invariant.** Nothing is read outside of the workspace folders and the include folders that are configured.
+//! **Invariant.** The server reads nothing outside of the workspace folders and the configured include folders.
 
 mod answers;
 mod client;

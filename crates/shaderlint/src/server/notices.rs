@@ -1,4 +1,4 @@
-//! What is said beside findings: of configurations and baselines, and of what keeps shaders from being looked at.
+//! Diagnostics beside findings: about configurations and baselines, and about what keeps files from being checked.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ pub(super) fn doubts(doubts: &[ConfigError], code: &str, encoding: Encoding) -> 
         .collect()
 }
 
-/// Puts aside what the baseline knows. One that cannot be read knows nothing; what is stale in one is told.
+/// Puts aside what the baseline knows: nothing, if it cannot be read. Its stale entries become notices.
 pub(super) fn baseline(
     target: &Target,
     options: &Options,
@@ -84,7 +84,7 @@ pub(super) fn baseline(
 /// What is wrong in comments for the linter and with entry points, and what is not found because a directive goes nowhere:
 /// with a missing include or an open `#if` a file would look clean.
 pub(super) fn problems(checked: &FileReport, encoding: Encoding) -> Vec<Notice> {
-    // Nobody looks at a header that no kernel includes.
+    // No kernel includes the header, so no file shows it.
     if checked.counted == Counted::Unseen {
         return Vec::new();
     }

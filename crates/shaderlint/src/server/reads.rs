@@ -45,7 +45,7 @@ impl Reads {
         }
     }
 
-    /// The same of what was looked at. The files that include it have a say in its fixes.
+    /// The same of a checked unit. The files that include it have a say in its fixes.
     pub fn of_looked(checked: &FileReport, target: &Target, options: &Options) -> Reads {
         let mut reads = Reads::of(target, options);
         // Where nothing was to be found, nobody looked.

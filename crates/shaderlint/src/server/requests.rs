@@ -1,4 +1,4 @@
-//! What an editor says and asks.
+//! Notifications and requests of the editor.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl Session {
                 self.touch(&path);
                 self.waiting.push((path, request));
             }
-            // What is not in a file is not looked at.
+            // A document that is no file is not checked.
             None if is_about_file => self.answer(Path::new(""), request),
             _ => {
                 let message = format!("{} is not served", request.method);
@@ -248,7 +248,7 @@ impl Session {
         [fixes.collect(), found.iter().filter_map(allow).collect()]
     }
 
-    /// The findings in a range for which quick fixes are asked.
+    /// The findings in the range for which the editor asks for quick fixes.
     fn found_in(&self, path: &Path, params: &CodeActionParams) -> Vec<(Arc<FileReport>, Diagnostic)> {
         if !wants(params, &CodeActionKind::QUICKFIX).unwrap_or(true) {
             return Vec::new();
@@ -344,7 +344,7 @@ impl Session {
 /// Looks for what to offer.
 type Work = Box<dyn FnOnce() -> Result<Option<CodeAction>> + Send>;
 
-/// Whether actions of this kind are asked for; `None` where no kind is named.
+/// Whether the editor asks for actions of this kind; `None` where it names no kind.
 fn wants(params: &CodeActionParams, kind: &CodeActionKind) -> Option<bool> {
     let only = params.context.only.as_ref()?;
     Some(only.iter().any(|of| is_part(kind, of)))

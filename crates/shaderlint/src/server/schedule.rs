@@ -1,4 +1,4 @@
-//! What is looked at when.
+//! When each unit is checked.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::support::paths::here;
 use crate::support::{error_text, panics};
 
 impl Session {
-    /// When the next unit is to be looked at, if that is a question of time.
+    /// When the next unit is due, if that is a question of time.
     pub fn next_due(&self) -> Option<Instant> {
         let idle = self.units.values().filter(|unit| unit.running.is_none());
         let due = idle.filter_map(|unit| unit.due);
@@ -25,13 +25,13 @@ impl Session {
         due.filter(|due| is_free || *due > Instant::now()).min()
     }
 
-    /// How many units are being looked at.
+    /// How many units are being checked.
     fn running(&self) -> usize {
         let running = self.units.values().filter(|unit| unit.running.is_some());
         running.count()
     }
 
-    /// How much a unit is waited for: as the document that is seen in it of which somebody wanted something last.
+    /// The priority of a unit: that of the document in it that somebody asked about last.
     fn urgency(&self, unit: &Path) -> (bool, u64) {
         let sees = |(path, document): &(&PathBuf, &Document)| {
             let mut units = document.units.iter().flatten();

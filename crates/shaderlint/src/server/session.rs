@@ -1,4 +1,4 @@
-//! What is open, what is seen of it, and when it is looked at again.
+//! The state of the server: open documents, and the units that show them.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -27,15 +27,15 @@ use crate::support::uri;
 use crate::workspace::config::NO_FOLDER;
 use crate::workspace::prefilter;
 
-/// How long nothing may be typed before a file is looked at.
+/// How long nobody may type before a file is checked.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// A file that is looked at as a whole.
+/// A file that is checked as a whole.
 #[derive(Default)]
 pub(super) struct Unit {
     /// Counts up with each change of what it consists of.
     wanted: u64,
-    /// What was looked at last.
+    /// The last report on it.
     seen: u64,
     /// Ends the look that is under way.
     pub running: Option<Cancellation>,
@@ -44,7 +44,7 @@ pub(super) struct Unit {
     pub checked: Option<Arc<FileReport>>,
     /// What was read for it.
     reads: Reads,
-    /// The files that changed while it was looked at.
+    /// The files that changed during its check.
     pub changed_meanwhile: Vec<PathBuf>,
     pub role: Role,
     /// What is wrong in the configuration and the baseline that hold for it.
@@ -89,7 +89,7 @@ pub(super) struct Session {
     pub options: Arc<Options>,
     pub documents: BTreeMap<PathBuf, Document>,
     pub units: BTreeMap<PathBuf, Unit>,
-    /// The files for which the editor has been told of something.
+    /// The files with diagnostics in the editor.
     pub told: BTreeSet<PathBuf>,
     /// Requests about files that are not up to date.
     pub waiting: Vec<(PathBuf, lsp_server::Request)>,
@@ -97,13 +97,13 @@ pub(super) struct Session {
     pub in_work: HashMap<RequestId, Cancellation>,
     /// What was asked of the editor about its configuration.
     pub configuration: Option<RequestId>,
-    /// What went wrong last, by unit: it is said once.
+    /// The last failure of each unit, which is reported once.
     complaints: BTreeMap<PathBuf, String>,
     /// The files that the editor was asked to tell of.
     pub watched: BTreeSet<String>,
     /// How many different answers about diagnostics were given.
     pub answers: u64,
-    /// How many units are looked at at a time.
+    /// How many units are checked at a time.
     pub looks: usize,
     /// Ends the search for includers that is under way.
     pub searching: Option<Cancellation>,
@@ -112,8 +112,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// `looks` is how many units are looked at at a time. What is asked for, a search, and the file that somebody works on
-    /// want a thread of `pool` beside them.
+    /// `looks` is how many units are checked at a time. Requests, a search, and the file that somebody works on need a thread of
+    /// `pool` beside these.
     pub fn new(
         client: Client,
         params: &InitializeParams,
@@ -292,7 +292,7 @@ impl Session {
         }
     }
 
-    /// Has all units looked at again that consist of the file `path`.
+    /// Has all units checked again that have the file `path`.
     fn changed(&mut self, path: &Path, quiet: Duration) {
         let included = OnceCell::new();
         let included = || included.get_or_init(|| Reads::of(&self.target(path).0, &self.options));
@@ -407,7 +407,7 @@ impl Session {
         target(path, &self.folders, &self.settings, &self.good, self.root())
     }
 
-    /// Shows what keeps a unit from being looked at as it should be, unless that is known.
+    /// Shows what keeps a unit from being checked as it should be, unless the editor shows it already.
     pub fn complain(&mut self, unit: &Path, error: String) {
         if !self.complaints.values().any(|known| *known == error) {
             self.client.show(format!("shaderlint: {error}"));

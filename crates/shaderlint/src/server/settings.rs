@@ -1,4 +1,4 @@
-//! What the editor is configured to do, under `shaderlint`.
+//! The editor's settings under `shaderlint`.
 
 use std::path::{Path, PathBuf};
 

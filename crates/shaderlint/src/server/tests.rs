@@ -1,4 +1,4 @@
-//! What a panic leaves of the server, over standard input and output.
+//! The server survives a panic, over standard input and output.
 //!
 //! No text is known to make it panic. So a test starts this very program as a server, in which texts that ask for it do.
 

@@ -1,4 +1,4 @@
-//! Files that change on disk: which ones the editor is asked to tell of, and which matter.
+//! Files that change on disk: which ones the editor watches for the server, and which changes matter.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::workspace::config::{Project, shadertools};
 use crate::workspace::walk::{EXTENSIONS, SHARED_EXTENSIONS};
 
 impl Session {
-    /// Asks to be told of shaders, configurations and baselines as they are usually called.
+    /// Asks the editor to watch shaders, configurations and baselines of the usual names.
     pub fn watch_workspace(&mut self) {
         let usual = EXTENSIONS
             .iter()
@@ -27,7 +27,7 @@ impl Session {
         self.watch(usual.chain([shadertools::NAME.to_owned()]).collect());
     }
 
-    /// Asks to be told of what else is read under this configuration.
+    /// Asks the editor to watch what else is read under this configuration.
     pub fn watch_project(&mut self, project: &Project) {
         let patterns = project.include.iter().map(Path::new);
         let named = self.settings.config.iter().chain(&project.baseline);
@@ -35,7 +35,7 @@ impl Session {
         self.watch(read.filter_map(ending).collect());
     }
 
-    /// Asks to be told of files that end like these, which are included.
+    /// Asks the editor to watch files with the endings of these, which are included.
     pub fn watch_included<'a>(&mut self, files: impl Iterator<Item = &'a str>) {
         self.watch(files.map(Path::new).filter_map(ending).collect());
     }

@@ -1,4 +1,4 @@
-//! The folders that are open, and the files in them.
+//! The open folders, and the files in them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

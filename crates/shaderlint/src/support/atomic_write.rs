@@ -1,4 +1,4 @@
-//! Putting a fixed file in place.
+//! Replaces files whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -1,9 +1,9 @@
-//! Ending work early.
+//! Cancels work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Ends work early. Who has a copy can say so, and who works asks now and then.
+/// A token that cancels work: whoever has a copy can set it, and the work asks for it now and then.
 #[derive(Clone, Default)]
 pub(crate) struct Cancellation(Arc<AtomicBool>);
 
@@ -16,7 +16,7 @@ impl Cancellation {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Once it is set it stays so.
+    /// Once set, it stays set.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

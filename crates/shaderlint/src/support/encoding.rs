@@ -1,4 +1,4 @@
-//! Files in UTF-16: they are looked at as UTF-8, and written back as they were.
+//! Files in UTF-16: shaderlint checks them as UTF-8 and writes them back in their encoding.
 
 use anyhow::{Result, ensure};
 

@@ -1,4 +1,4 @@
-//! What libraries say of mistakes, in our words: systems in terms of their calls, serde in terms of Rust.
+//! Errors of libraries in our words: the system speaks of its calls, serde of Rust.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

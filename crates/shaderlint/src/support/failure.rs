@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::error_text;
 
-/// Why something could not be looked at, or not be fixed.
+/// Why a file could not be checked or fixed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub path: String,
@@ -13,7 +13,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// What kept us from doing our job with this file.
+    /// The failure of a file, from an error.
     pub fn of(path: &Path, error: &anyhow::Error) -> Failure {
         Failure {
             path: path.display().to_string(),
@@ -29,7 +29,7 @@ impl Failure {
         }
     }
 
-    /// What is said beside the path.
+    /// The text without the path.
     pub fn message(&self) -> &str {
         let rest = self.text.strip_prefix(&self.path);
         rest.and_then(|rest| rest.strip_prefix(": "))

@@ -1,4 +1,4 @@
-//! What every floor may use, and what knows none of them.
+//! What every floor may use: it knows nothing of the linter.
 
 pub(crate) mod atomic_write;
 pub(crate) mod cancellation;

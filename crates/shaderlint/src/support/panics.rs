@@ -1,4 +1,4 @@
-//! A panic is a mistake of this program. It is told as one, and ends the work on one file at most.
+//! A panic is a bug of this program. It is reported as an error, and ends the work on one file at most.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ pub(crate) fn keep_quiet() {
     }));
 }
 
-/// What the work comes to, or `context` and what it panicked with.
+/// The result of the work; a panic is an error with `context` and its message.
 pub(crate) fn as_error<T>(context: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(anyhow!("{context}: {}", describe(&*panic))))
@@ -36,7 +36,7 @@ fn describe(panic: &(dyn Any + Send)) -> String {
     format!("{message}{}", PLACE.take())
 }
 
-/// Panics where a text asks for it, to see what becomes of that.
+/// Panics where a text asks for it, to test what follows.
 #[cfg(test)]
 pub(crate) fn if_asked(text: &[u8], words: &str) {
     let is_asked = text.windows(words.len()).any(|window| window == words.as_bytes());

@@ -1,4 +1,4 @@
-//! Paths: how they are written, and whether two are of one file.
+//! Paths: their forms, and whether two name one file.
 
 use std::path::{Component, Path, PathBuf};
 

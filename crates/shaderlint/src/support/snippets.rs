@@ -1,4 +1,4 @@
-//! Places in files, shown with their lines.
+//! Shows places in files with their lines of source.
 
 use anyhow::Result;
 use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label};
@@ -13,7 +13,7 @@ use crate::support::{error_text, terminal};
 /// Lines of source are cut here.
 const MAX_LINE: usize = 400;
 
-/// Says on standard error why the job could not be done.
+/// Prints to standard error why the job could not be done.
 pub(crate) fn failure(error: &anyhow::Error) {
     match error.downcast_ref() {
         Some(error) => at_place(Snippet::error(), error),
@@ -21,7 +21,7 @@ pub(crate) fn failure(error: &anyhow::Error) {
     }
 }
 
-/// Says on standard error what is most likely a mistake in a configuration.
+/// Prints a likely mistake in a configuration to standard error.
 pub(crate) fn doubt(doubt: &ConfigError) {
     at_place(Snippet::warning(), doubt);
 }
@@ -37,7 +37,7 @@ fn at_place(snippet: Snippet<FileId>, ConfigError { file, place, message }: &Con
     }
 }
 
-/// Says on standard error what is wrong at a place.
+/// Prints a problem with its place to standard error.
 pub(crate) fn problem(sources: &Sources, problem: &Problem) {
     problems(sources, std::slice::from_ref(problem));
 }
@@ -62,7 +62,7 @@ pub(crate) fn of_problem(texts: &SourceTexts, path: &str, problem: &Problem) -> 
     }
 }
 
-/// What may help with a name that is not known: one in capitals is likely a macro that the build defines.
+/// Help for an unknown name: one in capitals is likely a macro that the build defines.
 fn hint(cause: &Cause) -> Option<String> {
     let Cause::Name(name) = cause else { return None };
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';

@@ -1,4 +1,4 @@
-//! Files as text that can be shown: lossy where they are no UTF-8, with offsets that still fit.
+//! Files as text to show: lossy where they are not UTF-8, with offsets that still fit.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What may have been meant by a name that nothing has.
+//! "Did you mean": suggestions for unknown names.
 
 use shaderlint_rules::RULES;
 

@@ -1,4 +1,4 @@
-//! Shader models and versions of HLSL by the names that compilers give them.
+//! Shader models and versions of HLSL, by the names that compilers use.
 
 /// The stages that have thread groups, and libraries, whose entry points may.
 const STAGES: [&str; 4] = ["cs", "lib", "ms", "as"];

@@ -1,4 +1,4 @@
-//! Writing to the terminal, or to whatever stands in its place.
+//! Writes to standard output and standard error, with colours where these are a terminal.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -123,12 +123,12 @@ pub(crate) fn print_error(text: &[u8]) {
     let _ = io::stderr().lock().write_all(text);
 }
 
-/// One line that says what was made of something doubtful.
+/// Prints a warning.
 pub(crate) fn warn(message: &str) {
     print_error(format!("warning: {message}\n").as_bytes());
 }
 
-/// One line that says why something could not be done.
+/// Prints an error.
 pub(crate) fn complain(message: &str) {
     print_error(format!("error: {message}\n").as_bytes());
 }

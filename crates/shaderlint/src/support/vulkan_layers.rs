@@ -1,4 +1,4 @@
-//! What drivers say where nobody asked them.
+//! Keeps Vulkan's layers from printing errors where there is no display.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;

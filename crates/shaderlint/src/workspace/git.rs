@@ -1,4 +1,4 @@
-//! What a branch changes, as git tells.
+//! The files that a branch changes, by git.
 
 use crate::support::paths::{ends_with, here};
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! The byte scan that spares most files the parse.
+//! The pre-filter: a scan of a file's bytes decides whether the file needs parsing.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -112,7 +112,7 @@ fn names(text: &[u8], word: &str) -> bool {
     })
 }
 
-/// Whether the file has to be parsed.
+/// Whether the file needs parsing.
 pub(crate) fn needs_parse(path: &str, text: &Text, includes: &dyn Includes) -> bool {
     let is_one = |file: &SourceFile| names_one(&file.text);
     names_one(text) || includes_one(path, text, includes, true, &is_one, &|_| false)

@@ -1,4 +1,4 @@
-//! One file for a subcommand that works on a single one.
+//! One file with its configuration, for commands that work on a single file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,19 +31,19 @@ pub(crate) struct TranslationUnit {
 
 #[cfg(feature = "gpu")]
 impl TranslationUnit {
-    /// Says on standard error what could not be read.
+    /// Prints to standard error what could not be read.
     pub fn tell_problems(&self) {
         snippets::problems(&self.shader.sources, &self.problems);
         self.tell_choices();
     }
 
-    /// Says on standard error which files were taken of several.
+    /// Prints to standard error which files were taken of several.
     pub fn tell_choices(&self) {
         snippets::problems(&self.shader.sources, &self.choices);
     }
 }
 
-/// One file for a subcommand that works on a single one.
+/// One file with its configuration.
 pub(crate) struct ProjectFile {
     pub path: PathBuf,
     pub text: Vec<u8>,
@@ -108,7 +108,7 @@ impl ProjectFile {
     }
 }
 
-/// Reads one file for a subcommand that needs it whole.
+/// Reads one file as a translation unit.
 #[cfg(feature = "gpu")]
 pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<TranslationUnit> {
     let file = ProjectFile::read(path, source)?;

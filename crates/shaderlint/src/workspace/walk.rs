@@ -1,4 +1,4 @@
-//! From arguments to files.
+//! Turns arguments into files.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::support::failure::Failure;
 use crate::support::{error_text, paths};
 use crate::workspace::prefilter::names_entry;
 
-/// What a folder is searched for. Files that are named are read whatever they are called.
+/// The endings of shaders in folders. A file that is named is checked whatever its ending.
 pub(crate) const EXTENSIONS: [&str; 12] = [
     "hlsl", "hlsli", "ihlsl", "fx", "fxh", "compute", "cginc", "usf", "ush", "csh", "azsl", "azsli",
 ];
@@ -18,14 +18,14 @@ pub(crate) const EXTENSIONS: [&str; 12] = [
 /// Endings that HLSL and GLSL share.
 pub(crate) const SHARED_EXTENSIONS: [&str; 6] = ["comp", "task", "mesh", "amp", "as", "ms"];
 
-/// A file to look at.
+/// A file to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
     pub path: PathBuf,
     pub origin: InputOrigin,
 }
 
-/// How a file comes to be looked at, the most explicit first.
+/// Why a run checks a file, the most explicit reason first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum InputOrigin {
     /// Named by its path.
@@ -39,7 +39,7 @@ pub(crate) enum InputOrigin {
 }
 
 /// The files that the arguments mean, each once and by path, whatever the order of the arguments; and what is wrong with
-/// the arguments. `is_shader` says what is looked at in folders.
+/// the arguments. `is_shader` says which files in folders to check.
 pub(crate) fn walk(
     arguments: &[(PathBuf, InputOrigin)],
     is_shader: &mut dyn FnMut(&Path) -> bool,

@@ -2,8 +2,9 @@
 //!
 //! A build can change what a file compiles to by a macro if a condition tests that macro and no unconditional `#define` sets
 //! it. If conditions test only whether the macro is defined, two configurations, one with it and one without, cover it; but
-//! where others are tested, too, it takes two for each set of these. Every other macro always has further values. This module may name more macros than matter, never fewer, but for those that no
-//! condition tests: a build that sets those changes the text itself.
+//! where others are tested, too, it takes two for each set of these. Every other macro always has further values. This module
+//! may name more macros than matter, never fewer, except macros that no condition tests: a build that sets those changes the
+//! text itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,10 +1,10 @@
-//! What units were read to, on disk: a later run with the same program reads those again of which something changed.
+//! The readings of units, kept on disk: a later run of the same program reads again only the units that changed.
 //!
-//! What a unit is read to follows from the program, from its name and role, from what holds for it, from its text, and from
-//! the files that it includes, directly or not. An entry is looked for by all of these but the texts (`entry_name`), so an
-//! edited file takes the place of what it was. The reader comes to other files by [`Includes::resolve`] alone, and what that
-//! answers is recorded. If each question still has the same answer, by path and text, the reader would take the same steps
-//! to the same end. A question that would only be asked now follows another answer, or another text.
+//! The program, the unit's name, role, configuration and text, and the files that it includes, directly or not, determine its
+//! readings. All of these but the texts name an entry (`entry_name`), so the entry of an edited file replaces its old one. The
+//! reader reaches other files by [`Includes::resolve`] alone, and an entry records each question and its answer. If each
+//! question still has the same answer, by path and text, the reader would take the same steps to the same readings: a question
+//! that it asks only now follows another answer, or another text.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ use crate::workspace::walk;
 /// The folder of the entries, in that of the project or else of the repository.
 const FOLDER: &str = ".shaderlint_cache";
 
-/// What another program put here is taken out when nothing was added to it for so long.
+/// Entries of another program go once it has added none for so long.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Where entries are.
@@ -58,7 +58,7 @@ struct Entry {
     readings: Vec<(Vec<Source>, Reading)>,
 }
 
-/// What one `#include` came to.
+/// The answer for one `#include`.
 #[derive(Serialize, Deserialize)]
 struct Included {
     asked: Question,
@@ -69,7 +69,7 @@ struct Included {
 #[derive(Serialize, Deserialize)]
 enum Source {
     Root,
-    /// What this one of the includes came to.
+    /// The file that this one of the includes found.
     Included(usize),
     /// None of the workspace: what is defined before a file.
     Other {

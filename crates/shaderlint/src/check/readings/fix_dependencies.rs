@@ -1,4 +1,4 @@
-//! What fixes depend on beside the kernel as it is read.
+//! The code that a fix depends on, apart from the kernel in this reading.
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
-//! Kernels whose group size, or that of its groupshared arrays, the build defines: by macros that no file does, or that
-//! are 1 where the build is silent.
+//! Kernels whose group size, or the size of whose groupshared arrays, the build defines: by macros that no file defines, or
+//! that are 1 where the build says nothing.
 //!
-//! Such a file is read with several sizes in their place; arrays have an element for each thread. What is found at each
-//! of them, in the same place, is said, with one of the sizes: nothing else is known of the one that is built. A defect
-//! may come of the size alone, and is not told.
+//! shaderlint reads such a file with several sizes; arrays have an element for each thread. It reports what it finds at each
+//! size in the same place, and names one of the sizes: it does not know which one the build has. It reports no defects, for
+//! the assumed size may cause them.
 
 use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic, NoFix};
@@ -15,10 +15,10 @@ use crate::support::definition::Definition;
 const ALONG_ONE: [u32; 3] = [64, 128, 256];
 const ALONG_SEVERAL: [u32; 2] = [8, 16];
 
-/// Entry points whose sizes are looked at.
+/// Most entry points whose sizes are tried.
 const MAX_ENTRIES: usize = 64;
 
-/// The definitions to try, one of which each reading is to have; none if all sizes are known.
+/// The definitions to try, one for each reading; none if all sizes are known.
 pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
     let mut names: Vec<String> = Vec::new();
     let mut most = 0;

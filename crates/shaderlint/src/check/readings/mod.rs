@@ -37,18 +37,18 @@ pub(crate) use union::{
 /// that is too long to be run to its end, a second or two.
 const ENOUGH_WORK: u64 = 10_000_000;
 
-/// What readings stand for: see [`Reading::stands_for`].
+/// The likeness of readings, with the words of their fixes: see [`Reading::stands_for`].
 type Known = FxHashMap<u64, HashSet<Vec<u8>>>;
 
-/// What a file is to the others.
+/// The part that a file plays in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     /// It may have entry points.
     #[default]
     Unit,
-    /// It has none, and no file that was looked at includes it.
+    /// It has none, and no file of the run includes it.
     StrayHeader,
-    /// It has none, and is seen in files that include it, but for the functions that none of them calls.
+    /// It has none. Files that include it show all of it but the functions that none of them calls.
     Included,
 }
 
@@ -356,7 +356,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
         .map(|function| function.name.clone())
         .collect();
     let aside = match shader.sources.files.first() {
-        // There is none, or nothing that a fix could change is in what they come to.
+        // There is no entry point, or none reaches anything that a fix could change.
         Some(file) if is_unread || !has_entry => vec![whole(&file.text)],
         _ => aside(&shader),
     };
@@ -420,8 +420,8 @@ fn may_be_run(text: &[u8], role: Role) -> bool {
         || role != Role::Unit && prefilter::names_group_barrier(text)
 }
 
-/// The functions that no entry point comes to, where they stand in files. Whatever is named where it may be called from,
-/// or outside of functions, is come to.
+/// The functions that no entry point reaches, as places in files. An entry point reaches whatever a function that it reaches
+/// names, and whatever code outside of functions names.
 fn aside(shader: &Shader) -> Vec<FileSpan> {
     let own_name = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
     let mut by_name: FxHashMap<Vec<u8>, Vec<&Function>> = FxHashMap::default();
@@ -454,7 +454,7 @@ fn aside(shader: &Shader) -> Vec<FileSpan> {
     let come_to: Vec<FileSpan> = come_to.into_iter().filter_map(place).collect();
     let meets = |a: &FileSpan, b: &FileSpan| a.file == b.file && a.start < b.end && b.start < a.end;
     let places = aside.into_iter().filter_map(place);
-    // A function's text may be taken in twice, and be come to once.
+    // A file may be included twice, and a function of it be reached in one of its copies.
     places
         .filter(|place| !come_to.iter().any(|other| meets(place, other)))
         .collect()

@@ -1,7 +1,7 @@
-//! Units that were read, each once.
+//! Reads each unit once.
 //!
-//! A unit is read for its own findings, and asked again for the fixes of each file that it includes: these are proved where
-//! it takes them in, too. Both need the same readings, so they are made once.
+//! A run needs a unit's readings for the unit's own findings, and again for the fixes in each file that it includes, which have
+//! to hold where the unit includes them, too.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
 use crate::workspace::includes::{Files, Lookups, Search, lock};
 
-/// What a unit was read to.
+/// The readings of a unit.
 #[derive(Clone)]
 pub(crate) struct UnitReadings {
     pub readings: Vec<Reading>,
@@ -24,7 +24,7 @@ pub(crate) struct UnitReadings {
     is_stopped: bool,
 }
 
-/// Those of the units of a run that may be asked for twice.
+/// The units of a run whose readings may be needed twice.
 #[derive(Default)]
 pub(crate) struct ReadingCache(Mutex<Entries>);
 

@@ -1,15 +1,15 @@
-//! Functions of headers that no kernel calls: kernels but for the size of their group, and maybe for a semantic.
+//! Functions of headers that no kernel calls: they lack a kernel's group size, and some a semantic.
 //!
-//! They are run in a group with a thread for each element of the groupshared arrays that they touch. What is proved to
-//! compute something does so in a group of that size, and each finding says so.
+//! shaderlint runs them in a group with a thread for each element of the groupshared arrays that they access. A proof about such
+//! a function holds in a group of that size, and each finding says so.
 //!
-//! Most tell their threads apart by an input of a kernel. Where nobody includes the header, those that have one are taken
-//! for kernels. Of the others those are run that nothing calls and that wait for their group, be the number of the thread
-//! a plain parameter: if only one may be it, it is run as [`GROUP_INDEX`], and findings say that too. Nothing is known of
-//! what else is passed, nor of the elements from before. Of one that hands something out, that alone is supposed to be
-//! used: where an element or a partial result is among it, by whatever way it gets there, a reduction is none. One that hands
-//! nothing out leaves all it has to who comes after it: of parts that a reduction leaves there nobody knows whether they
-//! are used, as in the first half of Blelloch's scan, so it is none.
+//! Most of these functions tell their threads apart by an input of a kernel. If no file includes the header, shaderlint takes
+//! each function with such an input for a kernel. It runs the others if nothing calls them and they have a group barrier, even
+//! if the thread index is a plain parameter: if only one parameter can be that, it counts as [`GROUP_INDEX`], and findings say
+//! so. Other arguments and earlier values of elements are unknown. If the function returns something, shaderlint assumes that
+//! callers use nothing else: where an element or a partial result gets into it, there is no reduction. If it returns nothing,
+//! later code may use all that it leaves, partial results included, as in the first half of Blelloch's scan: there is no
+//! reduction either.
 
 use std::collections::BTreeSet;
 

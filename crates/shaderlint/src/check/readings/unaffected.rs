@@ -1,7 +1,7 @@
-//! Whether a file that includes another one compiles anything of what a fix changes in that.
+//! Whether an including file compiles anything that a fix changes in the included one.
 //!
-//! It is asked of texts, whichever arm of an `#if` they stand in: a build that no file names may take another one. A name stands for
-//! whatever may be meant by it, so a file that has names of its own like those of the other one may be concerned without need.
+//! This compares texts, whichever arm of an `#if` they are in: a build that no file names may take another arm. A name stands for
+//! everything that it may mean, so a file whose own names are like those of the included one may count as affected without need.
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{

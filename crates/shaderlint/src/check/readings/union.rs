@@ -1,4 +1,4 @@
-//! What several readings of a file show together, and those of the files that include it.
+//! The union of the readings of a file, and what the files that include it say of its findings and fixes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ fn is_one(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.rule == b.rule && a.primary.place == b.primary.place
 }
 
-/// Drops the fixes in other files: the run offers them where it looks at those files. `no_fix` has the reason already.
+/// Drops the fixes in other files: the run offers them where it checks those files. `no_fix` has the reason already.
 fn keep_own_fixes(report: &mut Report, sources: &Sources) {
     let is_elsewhere = |edit: &&FileEdit| edit.place.file != FileId(0);
     for finding in &mut report.findings {
@@ -269,7 +269,7 @@ fn keep_fixes_that_no_reading_is_against(readings: &mut [Reading]) {
 
 /// What a reading has against a fix that was proved for another one.
 enum Objection {
-    /// It followed its kernels and did not come to the fix.
+    /// The engine followed its kernels, and it does not have the fix.
     Refusal(NoFix<FileSpan>),
     /// It did not follow them to where the fix would show.
     Doubt(String),

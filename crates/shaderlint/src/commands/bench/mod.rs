@@ -17,7 +17,7 @@ use crate::support::{atomic_write, terminal};
 /// The style sheet of the page of `shaderlint verify`.
 const STYLE: &str = include_str!("../verify/page.css");
 
-/// What is printed for other programs.
+/// The output for other programs.
 #[derive(Serialize)]
 struct Output<'a> {
     /// The program's.
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     let systems = systems::systems(&args.what, &args.source)?;
     let adapters: Vec<Adapter> = chosen(args.adapter.as_deref())?;
     ensure!(!adapters.is_empty(), "there is no adapter to measure on");
-    // Measuring takes minutes: what cannot be written is told before.
+    // Measuring takes minutes: a file that cannot be written is reported before.
     for path in [&args.report, &args.plot].into_iter().flatten() {
         atomic_write::is_writable(path)?;
     }

@@ -18,7 +18,7 @@ pub(super) fn heading(measured: &Measured) -> String {
     text
 }
 
-/// Columns as wide as they need to be; what is to be said of a row goes on lines of its own.
+/// Columns as wide as they need to be; the remarks on a row have lines of their own.
 pub(super) fn table(size: &Size, style: Style) -> String {
     let base = size.yardstick.as_deref().unwrap_or("");
     let mut lines: Vec<[String; 5]> = vec![[

@@ -1,4 +1,4 @@
-//! Comments that allow what was found, written into the files: `--add-allow`.
+//! `--add-allow`: writes comments into the files that suppress the findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::check::file_report::FileReport;
 use crate::support::atomic_write;
 use crate::support::encoding::encoded_like;
 
-/// What came of it.
+/// What was added.
 #[derive(Default)]
 pub(crate) struct Added {
     pub comments: usize,

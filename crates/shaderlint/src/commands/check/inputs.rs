@@ -1,4 +1,4 @@
-//! What a run looks at.
+//! The files that a run checks.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -17,10 +17,10 @@ use crate::workspace::config::Projects;
 use crate::workspace::git;
 use crate::workspace::walk::{self, Input, InputOrigin};
 
-/// What standard input is called where nobody says.
+/// The name of standard input without `--stdin-filename`.
 const STDIN: &str = "<stdin>";
 
-/// The files to look at, each with what holds for it; and what is wrong with the arguments.
+/// The files to check, each with its configuration, and the errors in the arguments.
 pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
     let mut projects = Projects::new(&args.source);
     let (found, failures) = if let Some(name) = stdin(args)? {
@@ -43,7 +43,7 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
     let mut inputs = Vec::new();
     for input in found {
         let project = projects.of(&input.path)?;
-        // Who names a file wants it looked at.
+        // Naming a file overrides `exclude`.
         let is_wanted = input.origin != InputOrigin::Found && !args.files.force_exclude;
         if is_wanted || !project.excludes(&input.path) {
             inputs.push(Target { input, project });
@@ -52,7 +52,7 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
     Ok((inputs, failures))
 }
 
-/// What the command line names, and what is on the list that it names.
+/// The paths that the command line names, and those on the list that it names.
 fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, InputOrigin)>> {
     let named = args.paths.iter().map(|path| (path.clone(), InputOrigin::Named));
     let mut arguments: Vec<(PathBuf, InputOrigin)> = named.collect();
@@ -82,8 +82,7 @@ fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, InputOrigin)>> {
     Ok(arguments)
 }
 
-/// Those of the inputs that changed since the branch left `revision`, that include what changed, or for which other
-/// things hold now.
+/// The inputs that changed since the branch left `revision`, that include a file which changed, or whose configuration changed.
 pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) -> Result<Vec<Target>> {
     let changed = git::since(revision)?;
     let is_affected = |target: &Target| {
@@ -142,7 +141,7 @@ pub(crate) fn is_named_header(target: &Target, options: &Options) -> bool {
     target.input.origin == InputOrigin::Named && !lint::may_have_entry(&options.files, &target.input.path)
 }
 
-/// What standard input is called, if it is what to look at.
+/// The name of standard input, if the run checks that.
 pub(crate) fn stdin(args: &CheckArgs) -> Result<Option<&Path>> {
     let FileArgs {
         paths,

@@ -1,4 +1,4 @@
-//! The main job: look at every file, show what was found.
+//! Checks every file and shows the findings.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     run_with(args, &mut |_| {})
 }
 
-/// The same; `tell` hears which files are looked at.
+/// The same; calls `tell` with the files that it checks.
 pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Result<Outcome> {
     if let Some((path, command)) = meant_command(args) {
         bail!(
@@ -124,15 +124,15 @@ fn meant_command(args: &CheckArgs) -> Option<(&Path, String)> {
     Some((path, meant.to_owned()))
 }
 
-/// What is to be done.
+/// The job of a run.
 pub(crate) struct Job {
     pub inputs: Vec<Target>,
     options: Options,
-    /// What is wrong with the arguments.
+    /// The errors in the arguments.
     pub failures: Vec<Failure>,
 }
 
-/// Works out what is to be done; `stdin` is a file that is not read from disk.
+/// Prepares the job of a run; `stdin` is a file that is not read from disk.
 pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<Job> {
     let (inputs, failures) = inputs::inputs(args)?;
     let roots = || {
@@ -148,7 +148,7 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     if let Some((path, bytes)) = stdin {
         files.give(path, Some(bytes.as_slice().into()));
     }
-    // Nothing is said twice of a configuration.
+    // A configuration is not complained of twice.
     let of_roots: Mutex<HashMap<PathBuf, Projects>> = Mutex::default();
     let source = args.source.clone();
     let project_of = move |path: &Path| {
@@ -183,7 +183,7 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     })
 }
 
-/// Whether a rule is looked for in one of the inputs.
+/// Whether a rule is on for one of the inputs.
 fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool {
     let mut inputs = inputs.iter();
     let target = inputs.find(|target| here(&target.input.path) == here(file));
@@ -197,7 +197,7 @@ fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool 
     }
 }
 
-/// Takes what is found for known.
+/// Writes the findings to the baselines.
 fn write_baseline(
     args: &CheckArgs,
     checked: &[FileReport],
@@ -207,7 +207,7 @@ fn write_baseline(
     for failure in failures {
         terminal::complain(&failure.text);
     }
-    // A file that could not be looked at would lose what is known of it.
+    // A file that could not be checked would lose its entries.
     ensure!(failures.is_empty(), "no baseline is written");
     ensure!(
         checked.is_empty() || checked.iter().any(|one| one.baseline.is_some()),
@@ -225,7 +225,7 @@ fn write_baseline(
     Ok(Outcome::Clean)
 }
 
-/// Allows what was found by comments.
+/// Writes comments that suppress the findings.
 fn add_allow(
     args: &CheckArgs,
     checked: &[FileReport],
@@ -259,7 +259,7 @@ fn add_allow(
     })
 }
 
-/// Prints what standard input becomes by its fixes; as it is where there are none.
+/// Prints standard input with its fixes.
 fn pass_on(bytes: &[u8], checked: &[FileReport]) -> Result<()> {
     let fixed = checked.iter().find_map(|one| one.fixed.diff.as_ref());
     match fixed {
@@ -268,11 +268,11 @@ fn pass_on(bytes: &[u8], checked: &[FileReport]) -> Result<()> {
     }
 }
 
-/// Looks at all files, and makes the fixes that are asked for.
+/// Checks all files, and makes the fixes that the options ask for.
 ///
 /// A fix of a file is proved beside what it includes, and where it is included ([`crate::check::includers`]). So it changes
-/// what the fixes of others are proved of: files that have to do with others are fixed one after the other, each seeing
-/// what became of those before it, and in the end whoever includes one that is fixed is looked at again.
+/// what the fixes of others are proved of: files that have to do with others are fixed one after the other, each with
+/// the fixes of those before it, and in the end the run checks every file again that includes a fixed one.
 fn check_and_fix_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<FileReport>> {
     let mut results = check_all(inputs, &options.with(None, &options.stop), progress);
     if options.fix.is_none() {
@@ -319,7 +319,7 @@ fn check_and_fix_all(inputs: &[Target], options: &Options, progress: &Progress) 
         fix((target, result), &|one| {
             one.fixed.rules.is_empty() && !is_alone(one)
         });
-        // Those who include it are looked at with what became of it.
+        // Files that include it are checked with its fixes.
         if let Ok(one) = &*result
             && included.contains(&target.input.path)
             && let Some(bytes) = &one.fixed.bytes
@@ -448,7 +448,7 @@ impl Use {
         }
     }
 
-    /// Whether the header has functions to be looked at by themselves. Most have none, and need not be read again.
+    /// Whether the header has functions to run by themselves. Most have none, and need not be read again.
     fn leaves_some_uncalled(&self, target: &Target, options: &Options) -> bool {
         let file = options.files.read(&target.input.path);
         let text = file.filter(|file| prefilter::names_group_barrier(&file.text));
@@ -461,7 +461,7 @@ impl Use {
     }
 }
 
-/// Of files that were looked at only for the headers that are named, what is in those is told.
+/// Keeps only the findings in named headers, for files that were checked only because of these headers.
 fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<FileReport>], options: &Options) {
     let headers = inputs
         .iter()
@@ -574,8 +574,8 @@ fn say_once(checked: &mut [FileReport]) {
     }
 }
 
-/// Says what was found: on standard output or in a file, and beside it on standard error what else there is to say.
-/// Where standard output is taken by the text itself, all goes to standard error.
+/// Writes the findings to standard output or to a file, and everything else to standard error. If standard output has the fixed
+/// text, all goes to standard error.
 fn show(
     args: &CheckArgs,
     results: Results,
@@ -625,7 +625,7 @@ fn show(
     for one in stale.iter().filter(|_| !output.quiet) {
         terminal::warn(&one.message);
     }
-    // Where nothing could be looked at, "nothing found" would mislead.
+    // Where nothing could be checked, "nothing found" would mislead.
     let could_not_look = results.checked.is_empty() && !results.failures.is_empty();
     if args.fixes.show_fixes {
         let made = results.checked.iter().filter_map(report::fixes_made);

@@ -1,4 +1,4 @@
-//! What shaderlint would do, and with what: `--show-files` and `--show-settings`.
+//! `--show-files` and `--show-settings`: the files that shaderlint would check, and the settings of one.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::workspace::walk::EXTENSIONS;
 const NAME: usize = 13;
 const MARGIN: usize = NAME + 4;
 
-/// Prints the files that would be looked at, a line each.
+/// Prints the files that a run would check, a line each.
 pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
     let Job { inputs, failures, .. } = job(args, None)?;
     let lines = inputs
@@ -35,7 +35,7 @@ pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
     })
 }
 
-/// Prints what holds for one file.
+/// Prints the settings of one file.
 pub(crate) fn settings(args: &CheckArgs, file: &Path) -> Result<Outcome> {
     ensure!(!file.is_dir(), "{}: a folder; name a file in it", file.display());
     ensure!(file.is_file(), "{}: no such file", file.display());
@@ -132,7 +132,7 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
     shown
 }
 
-/// The rules that matter more or less in this file than they do where nothing is said.
+/// The rules whose level in this file is not the default.
 fn levels(args: &CheckArgs, project: &Project, file: &Path) -> Vec<String> {
     let path = file.display().to_string();
     let given = RULES.iter().filter_map(|rule| {

@@ -1,4 +1,4 @@
-//! `--watch`: looks again whenever a file changes, until somebody ends it.
+//! `--watch`: checks again whenever a file changes, until somebody ends it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::support::paths::here;
 use crate::support::{snippets, terminal};
 use crate::workspace::walk;
 
-/// An editor writes a file in several steps: how long nothing may change before it is looked at.
+/// An editor writes a file in several steps: how long nothing may change before the next check.
 const QUIET: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     loop {
         terminal::clear();
         let mut watching = Ok(());
-        // What changes while it is looked at is looked at again.
+        // A file that changes during a check is checked again.
         let checked = run_with(args, &mut |inputs| watching = watch(read(args, inputs)));
         watching?;
         if let Err(error) = checked {

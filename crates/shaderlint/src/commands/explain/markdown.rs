@@ -1,4 +1,4 @@
-//! Pages for a terminal: as much of Markdown as our pages have.
+//! Pages on a terminal: the parts of Markdown that our pages use.
 
 use crate::support::terminal::{self, Style, WIDTH, wrap};
 

@@ -1,4 +1,4 @@
-//! A first `shaderlint.toml`: `shaderlint init`.
+//! `shaderlint init`: writes a first `shaderlint.toml`.
 
 mod survey;
 
@@ -16,7 +16,7 @@ use crate::support::terminal;
 use crate::workspace::config::shaderlint_toml;
 use survey::{Named, Survey};
 
-/// Writes the file, and says what is in it.
+/// Writes the file and prints a summary of it.
 pub(crate) fn run(args: &InitArgs) -> Result<Outcome> {
     let folder = args.folder.as_deref().unwrap_or(Path::new("."));
     ensure!(folder.is_dir(), "{}: no such folder", folder.display());
@@ -103,7 +103,7 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// What is told once the file is written.
+/// The summary once the file is written.
 fn summary(path: &Path, survey: &Survey) -> String {
     let mut lines = vec![format!(
         "wrote {}, for {}",

@@ -1,4 +1,4 @@
-//! What a folder tells of its build: where included files are, and which target its scripts name.
+//! A survey of a folder: where included files are, and which target its build scripts name.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What is known of two kernels that should do the same: gathered once, shown as a table, as JSON or as a page.
+//! The evidence about two kernels that should do the same: gathered once, shown as a table, as JSON or as a page.
 
 use serde::Serialize;
 use shaderlint_simt::WAVE_SIZES;
@@ -305,7 +305,7 @@ fn some_of(names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
 }
 
-/// The verdict on what is known so far.
+/// The verdict on this evidence.
 pub(super) fn verdict(
     proof: &Proof,
     has_rows: bool,

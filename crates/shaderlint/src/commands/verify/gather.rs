@@ -1,10 +1,10 @@
-//! From two kernels to what is known of them.
+//! Gathers the evidence about two kernels: the proof, the interpreter and the devices.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use shaderlint_hlsl::{Scalar, Shader};
+use shaderlint_hlsl::{FunctionId, Scalar, Shader};
 use shaderlint_simt::{analyze, unordered, uses_shared_memory};
 use shaderlint_verify::interpret::{self, Interpretation, elements_reached};
 use shaderlint_verify::run::{
@@ -124,7 +124,7 @@ pub(super) fn gather(
     (evidence, trial)
 }
 
-/// Lowers both kernels and decides what they are given.
+/// Lowers both kernels and chooses their inputs.
 fn runnable(
     files: &Files<'_>,
     pair: &Pair,
@@ -182,16 +182,10 @@ fn runnable(
     let open = unordered(&flagged.shader, pair.flagged);
     (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
     let of_fixed = unordered(&fixed.shader, pair.fixed).contested;
-    // Of threads that race in groupshared memory, or read there what nobody wrote, anything may come. So it may where not all of
-    // its accesses are followed.
-    let found = analyze(&flagged.shader, pair.flagged);
-    let is_followed = !found.has_gaps && found.stopped.is_none();
-    let is_known = found.races.is_empty()
-        && found.uninitialised.is_empty()
-        && (is_followed || !uses_shared_memory(&flagged.shader, pair.flagged));
+    let is_ordered = is_shared_memory_ordered(&flagged.shader, pair.flagged);
     trial.contested = open
         .contested
-        .filter(|_| is_known)
+        .filter(|_| is_ordered)
         .zip(of_fixed)
         .map(|(of_flagged, of_fixed)| &of_flagged | &of_fixed);
     trial.open = (proof.left_open.map(str::to_owned))
@@ -236,6 +230,15 @@ fn runnable(
         }
     }
     Ok(Runnable { trial, remarks })
+}
+
+/// Whether the engine follows all accesses to groupshared memory, and no thread races there or reads what nobody wrote.
+fn is_shared_memory_ordered(shader: &Shader, entry: FunctionId) -> bool {
+    let found = analyze(shader, entry);
+    let is_followed = !found.has_gaps && found.stopped.is_none();
+    found.races.is_empty()
+        && found.uninitialised.is_empty()
+        && (is_followed || !uses_shared_memory(shader, entry))
 }
 
 /// Both kernels with what differs repeated.

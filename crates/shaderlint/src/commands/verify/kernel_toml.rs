@@ -1,4 +1,4 @@
-//! What a kernel is given when it is run: from `--set` and from the `kernel.toml` beside its file.
+//! The inputs of a kernel: from `--set` and from the `kernel.toml` beside its file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::support::suggestions::most_like;
 use crate::workspace::config::is_meant;
 use crate::workspace::walk;
 
-/// The file that says what the kernels of a folder are given.
+/// The file that has the inputs of the kernels of a folder.
 const FILE: &str = "kernel.toml";
 
 /// Elements a buffer may be said to have: with 16 bytes each they are what devices give.

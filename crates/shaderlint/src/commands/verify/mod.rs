@@ -1,7 +1,6 @@
-//! `shaderlint verify`: are the fixed kernels the flagged ones, by proof, interpreted and on every GPU there is?
+//! `shaderlint verify`: compares fixed kernels with the flagged ones, by proof, in the interpreter and on every GPU.
 //!
-//! [`pair`] says which kernels are compared, [`gather`] finds out what is known of them; that is [`evidence`], which
-//! [`text`] and [`page`] show.
+//! [`pair`] chooses the kernels, [`gather`] gathers the [`evidence`] about them, and [`text`] and [`page`] show it.
 
 mod evidence;
 mod gather;
@@ -41,7 +40,7 @@ use crate::workspace::includes::Files as Sources;
 use crate::workspace::project_file::{ProjectFile, TranslationUnit};
 use crate::workspace::walk::{self, Input, InputOrigin, Workspace};
 
-/// What is printed for other programs.
+/// The output for other programs.
 #[derive(Serialize)]
 struct Output<'a> {
     /// The program's.
@@ -70,7 +69,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     verification.finish()
 }
 
-/// What is known of the fixed kernels of a file without running them on a device, as the page of a report has it.
+/// The evidence about the fixed kernels of a file without running them on a device, as the page of a report has it.
 pub(crate) fn on_page(file: &ProjectFile) -> Result<Vec<serde_json::Value>> {
     let args = VerifyArgs {
         path: file.path.clone(),
@@ -251,11 +250,11 @@ struct Verification<'a> {
     progress: Progress,
     known: Vec<Evidence>,
     page: Page,
-    /// Something could not be looked at.
+    /// Some file could not be checked.
     could_not: bool,
     /// Files in which something was not understood.
     unread: usize,
-    /// Fixes of mistakes, of which there is nothing to compare.
+    /// Fixes of defects: a wrong kernel has no results to compare with.
     mending: usize,
 }
 
@@ -289,7 +288,7 @@ impl<'a> Verification<'a> {
         let mut projects = Projects::new(&args.source);
         let mut is_shader = |path: &Path| match projects.of(path) {
             Ok(project) => project.includes(path) && !project.excludes(path),
-            // What is wrong with it is said when the file is read.
+            // Reading the file reports what is wrong with it.
             Err(_) => walk::is_shader(path),
         };
         let (inputs, problems) = walk::walk(&[(args.path.clone(), InputOrigin::Found)], &mut is_shader);
@@ -305,12 +304,12 @@ impl<'a> Verification<'a> {
             "{}: no file has a kernel",
             args.path.display()
         );
-        // An adapter that there is not is told once.
+        // A missing adapter is reported once.
         self.devices()?;
         for input in &inputs {
             let file = ProjectFile::read(&input.path, &args.source);
             if let Err(error) = file.and_then(|file| self.one_file(&file)) {
-                // The others are still looked at.
+                // The others are still checked.
                 self.progress.aside(|| snippets::failure(&error));
                 self.could_not = true;
             }
@@ -481,7 +480,7 @@ impl<'a> Verification<'a> {
         self.tell_unread(&units)
     }
 
-    /// What is wrong with files as they were read. Where that was not in full, this is why, and is told first.
+    /// The error about files as far as they were read. If that was not in full, shows why first.
     fn as_read(&self, units: &[&TranslationUnit], error: Error) -> Error {
         let unread = units.iter().filter(|unit| !unit.problems.is_empty());
         let names: Vec<&str> = unread.map(|unit| kernel::path(unit)).collect();

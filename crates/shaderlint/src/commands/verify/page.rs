@@ -1,4 +1,4 @@
-//! What is known of kernels, as one page for a browser that needs nothing else: the reader's own device can run them.
+//! The evidence as one page for a browser that needs nothing else: the reader's own device can run the kernels.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

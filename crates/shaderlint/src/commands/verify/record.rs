@@ -1,4 +1,4 @@
-//! `shaderlint verify --evidence FOLDER`: what devices show of each rule's fixes, written down beside the rule's fixtures.
+//! `shaderlint verify --evidence FOLDER`: writes what devices show of each rule's fixes beside the rule's fixtures.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! What is known of two kernels, for a terminal.
+//! The evidence about two kernels, for a terminal.
 
 use std::fmt::Write;
 
@@ -73,7 +73,7 @@ fn color_of(verdict: VerdictKind) -> &'static str {
     }
 }
 
-/// What is compared: kernels of one name are told by their files.
+/// The names of the compared kernels; two of one name have those of their files.
 fn heading(evidence: &Evidence) -> String {
     let [x, y, z] = evidence.group;
     let kernel = format!("{} ({x}×{y}×{z})", evidence.kernel);
@@ -96,7 +96,7 @@ fn paint(color: &str, words: &str, style: Style) -> String {
 /// Columns before the words.
 const INDENT: usize = 15;
 
-/// A label and what is said beside it. Either may take several lines; nothing is said of nothing.
+/// A label with its text beside it. Either may take several lines; without a text there is no label.
 fn labelled(label: &str, words: &[Words], style: Style) -> String {
     if words.is_empty() {
         return String::new();
@@ -156,7 +156,7 @@ fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Words>)> {
     labelled.collect()
 }
 
-/// What is said at one wave size, and of what kind it is.
+/// The text for one wave size, with its kind.
 struct Said<'a, K> {
     kind: K,
     wave_size: u32,
@@ -164,7 +164,7 @@ struct Said<'a, K> {
     color: &'static str,
 }
 
-/// A line for each kind: the wave sizes that have it, and what is said of the first of them.
+/// A line for each kind: the wave sizes that have it, and the text for the first of them.
 fn by_kind<'a, K: PartialEq>(all: impl Iterator<Item = Said<'a, K>>) -> Vec<Words> {
     let mut kinds: Vec<Vec<Said<K>>> = Vec::new();
     for one in all {

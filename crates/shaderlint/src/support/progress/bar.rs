@@ -1,4 +1,4 @@
-//! What is being done, on a terminal.
+//! A progress bar on the terminal.
 
 use std::io::IsTerminal;
 use std::thread;
@@ -8,14 +8,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How often the line changes.
 const TICK: Duration = Duration::from_millis(120);
-/// Nobody asks what is done about what takes less.
+/// Work that takes less shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A line that comes and goes. Nothing where standard error is no terminal, or a log's.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// How many of some files were looked at, once that takes a while.
+    /// Counts checked files, once the work takes a while.
     pub fn of_files(count: usize, is_quiet: bool) -> Progress {
         let count = u64::try_from(count).ok();
         let bar = ProgressBar::with_draw_target(count, ProgressDrawTarget::hidden());

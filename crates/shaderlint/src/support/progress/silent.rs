@@ -1,4 +1,4 @@
-//! What is being done, where there is no terminal to say it on.
+//! Progress without a terminal: shows nothing.
 
 pub(crate) struct Progress;
 

@@ -1,4 +1,4 @@
-//! How much it matters what a rule finds: `[levels]` and `[[override]]`.
+//! The levels of rules: `[levels]` and `[[override]]`.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::is_matched;
 pub(crate) struct Levels(pub Vec<(String, Level)>);
 
 impl Levels {
-    /// What is said of `rule`: of itself, else under an alias, else of its category.
+    /// The level of `rule`: its own, else that of an alias, else that of its category.
     fn of(&self, rule: &Rule) -> Option<GivenLevel> {
         let given = |is_meant: &dyn Fn(&str) -> bool| {
             let mut levels = self.0.iter();

@@ -1,7 +1,7 @@
-//! What holds for a file beside the command line: `shaderlint.toml`, else `shadertoolsconfig.json`, found upwards.
+//! The configuration of a file: `shaderlint.toml`, else `shadertoolsconfig.json`, in its folder or above.
 //!
-//! A [`Project`] is the whole answer for a file, with the command line's say already in it. Its paths are written as
-//! the working directory sees them, so that what is printed can be opened.
+//! A [`Project`] is the whole configuration of a file, with the command line over it. Its paths are relative to the working
+//! directory, so that readers can open what is printed.
 
 mod levels;
 pub(crate) mod shaderlint_toml;
@@ -25,17 +25,17 @@ use crate::support::paths::{here, shown};
 use crate::support::{snippets, terminal};
 use crate::workspace::walk;
 
-/// What holds for the files under one configuration.
+/// The configuration of the files under one folder.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Project {
-    /// The files that say it, the nearest first.
+    /// The configuration files, the nearest first.
     pub files: Vec<PathBuf>,
     /// The folder of the farthest of them: the tree in which stray headers are looked up.
     pub root: Option<PathBuf>,
     pub profile: Option<ShaderModel>,
-    /// That is of the command line, or the editor: in other runs it may be another one.
+    /// The profile is from the command line or the editor: other runs may have another one.
     pub is_profile_of_run: bool,
-    /// The version of HLSL, as somebody says: where nobody does, what differs between versions is not proved.
+    /// The version of HLSL. Without one, nothing that differs between versions is proved.
     pub version: Option<Version>,
     pub defines: Vec<Definition>,
     pub include_dirs: Vec<PathBuf>,
@@ -53,7 +53,7 @@ pub(crate) struct Project {
     pub levels: LevelSettings,
     /// Which form of a fix comes first, where there are two.
     pub form: FixForm,
-    /// What is most likely a mistake in them, though they can be read.
+    /// Likely mistakes in files that can be read.
     pub doubts: Vec<ConfigError>,
 }
 
@@ -65,12 +65,12 @@ pub(crate) struct Variant {
 }
 
 impl Project {
-    /// How much it matters what `rule` finds in the file `path`, the command line's say included.
+    /// The level of what `rule` finds in the file `path`, with the command line over it.
     pub fn level(&self, of_run: &RuleArgs, rule: &Rule, path: &str) -> GivenLevel {
         of_run.over(rule, self.levels.given(rule, path))
     }
 
-    /// All that decides what files are read to, as text.
+    /// All settings that the readings of files depend on, as text.
     pub fn reading(&self) -> String {
         let Project {
             profile,
@@ -161,7 +161,7 @@ pub(crate) struct Projects {
     read: HashMap<Option<PathBuf>, Arc<Project>>,
     /// By folder, what is found from there.
     found: HashMap<PathBuf, Option<PathBuf>>,
-    /// The folders outside of which no configuration is looked for.
+    /// The folders in which to look for configurations; `None` for everywhere.
     fence: Option<Vec<PathBuf>>,
 }
 
@@ -187,7 +187,7 @@ impl Projects {
         }
     }
 
-    /// Those whose configuration is in these folders or named. Nothing is said: there is nobody to read it.
+    /// The same with configurations in these folders, or named. Prints nothing: there is nobody to read it.
     pub fn within(args: &SourceArgs, folders: &[PathBuf]) -> Self {
         Projects {
             args: args.clone(),

@@ -1,4 +1,4 @@
-//! `shadertoolsconfig.json`: what editors with HLSL Tools are told, for projects that have nothing of our own.
+//! `shadertoolsconfig.json`: the configuration of HLSL Tools, for projects without a `shaderlint.toml`.
 //!
 //! Such files add up from the file's folder upwards, to the one that says `"root": true`; the nearest wins.
 
@@ -82,7 +82,7 @@ fn file(path: &Path, text: &str) -> Result<File> {
     Ok(file)
 }
 
-/// What is said nearer stays.
+/// Adds a file; settings of nearer files stay.
 fn add(project: &mut Project, path: &Path, text: &str, file: File) {
     let folder = path.parent().unwrap_or(Path::new(""));
     for missing in file.include_dirs.iter().chain(file.virtual_dirs.values()) {

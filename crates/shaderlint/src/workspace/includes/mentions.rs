@@ -17,7 +17,7 @@ use crate::workspace::walk;
 pub(super) struct Mentions {
     /// What was asked for by name.
     named: BTreeSet<PathBuf>,
-    /// The files of the workspace, and whether they are looked at by themselves.
+    /// The files of the workspace, and whether the run checks them by themselves.
     files: Option<BTreeMap<PathBuf, bool>>,
     /// What shaders mention, and what is mentioned itself, by path; and the files among that to which no walk comes.
     mentioned: HashMap<PathBuf, (Mentioned, Vec<PathBuf>)>,
@@ -25,7 +25,7 @@ pub(super) struct Mentions {
 }
 
 impl Mentions {
-    /// The file at `path` is looked at, whatever it is called.
+    /// The run checks the file at `path`, whatever its name.
     pub fn look_at(&mut self, path: &Path) {
         self.named.insert(here(path));
     }
@@ -67,7 +67,7 @@ struct ByName {
 
 /// What holds for files that nobody asked for.
 pub(crate) trait OfWorkspace {
-    /// Whether the file is looked at by itself.
+    /// Whether the run checks the file by itself.
     fn is_unit(&self, path: &Path) -> bool;
 
     /// The file that another one includes so, by path from the root of the file system.
@@ -148,7 +148,7 @@ impl Files {
             let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
             found.map(with_kind).collect()
         });
-        // What git ignores no walk comes to, nor to what is beside it.
+        // No walk reaches what git ignores, nor what is beside it.
         for path in units.iter().chain(of.iter().flatten()) {
             if !files.contains_key(path) {
                 let around = path.parent().into_iter().flat_map(walk::tree_with_links);
@@ -179,7 +179,7 @@ impl Files {
                 let text = self.bytes_if(&path, true).ok();
                 let text = text.and_then(|bytes| decode(&bytes));
                 let mentioned = text.map_or_else(Mentioned::default, |text| prefilter::mentioned(&text));
-                // No walk comes to what is hidden or ignored, nor to other projects' include folders.
+                // No walk reaches what is hidden or ignored, nor other projects' include folders.
                 let is_walked = |written: &&String| files.contains_key(&beside(&path, written));
                 let others = mentioned.written.iter().filter(|written| !is_walked(written));
                 let found = others.filter_map(|written| of_workspace.resolve(&path, written));

@@ -1,4 +1,4 @@
-//! Finding and reading included files.
+//! Finds and reads included files.
 //!
 //! Real projects are written on Windows and built with include paths that no file in them states. So names match in
 //! any case, and what is found nowhere is looked up in the tree by the end of its path.
@@ -38,7 +38,7 @@ pub(crate) struct Files {
     fence: Mutex<Vec<PathBuf>>,
     /// One more folder from which files are included, and in which no others are searched for.
     reach: Option<PathBuf>,
-    /// What is looked at is read in these folders only, too.
+    /// Checked files are read in these folders only, too.
     guards_inputs: bool,
     mentions: Mutex<Mentions>,
     /// Counts up with each change of what is given, or may be on disk.
@@ -68,7 +68,7 @@ impl Files {
         files
     }
 
-    /// As [`Files::new`], and nothing else is looked at either.
+    /// As [`Files::new`], and no other files are checked either.
     pub fn within(folders: &[PathBuf]) -> Self {
         Files {
             guards_inputs: true,
@@ -102,7 +102,7 @@ impl Files {
         }
     }
 
-    /// Whether the path may be looked at.
+    /// Whether the path may be read.
     pub fn allows(&self, path: &Path) -> bool {
         let path = here(path).canonicalize();
         path.is_ok_and(|path| {
@@ -112,12 +112,12 @@ impl Files {
         })
     }
 
-    /// Whether [`Files::look_at`] was told of the file at `path`.
+    /// Whether [`Files::look_at`] named the file at `path`.
     pub fn is_named(&self, path: &Path) -> bool {
         lock(&self.mentions).is_named(path)
     }
 
-    /// Says that the file at `path` is looked at, whatever it is called.
+    /// The run checks the file at `path`, whatever its name.
     pub fn look_at(&self, path: &Path) {
         lock(&self.mentions).look_at(path);
     }

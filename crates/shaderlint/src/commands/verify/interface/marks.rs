@@ -1,8 +1,8 @@
-//! What declarations say of memory beside their types: in which order it holds matrices, how wide small numbers are, how
-//! texels are encoded, how many dimensions a texture has, and what attributes tell Vulkan.
+//! What declarations say of memory beside their types: the order of matrices, the width of small numbers, the encoding of
+//! texels, the dimensions of a texture, and attributes for Vulkan.
 //!
-//! The types of the tree leave these out. They are compared as they are written, in the order of the text, with those of
-//! the structs and aliases that are named: texts that say the same in another way are taken to be unlike.
+//! The types of the tree leave these out. This module compares them as written, in the order of the text, with those of the
+//! structs and aliases that a declaration names: two spellings of the same count as different.
 
 use std::collections::HashSet;
 

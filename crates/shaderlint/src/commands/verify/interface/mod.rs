@@ -1,6 +1,6 @@
-//! Whether a host could give two kernels the same: nothing else can be compared.
+//! Whether one host program can bind the same resources to two kernels: otherwise there is nothing to compare.
 //!
-//! What has a register or an offset on one side only is taken to be bound by its name, which is what the two share.
+//! A resource with a register or an offset on one side only counts as bound by its name, which both sides share.
 
 mod blocks;
 mod marks;
