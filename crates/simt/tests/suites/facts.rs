@@ -34,12 +34,16 @@ pub(crate) fn check(case: &Case) -> Result<(), String> {
         if stated.is_empty() {
             continue;
         }
-        let checked = match &case.kernels[..] {
-            [kernel] => check_topics(&stated, kernel::TOPICS, &Read::of(kernel, version)?),
-            [first, second] => check_topics(&stated, pair::TOPICS, &Pair::of([first, second], version)?),
-            _ => Err("  a case has one kernel or two".to_owned()),
+        let differences = match &case.kernels[..] {
+            [kernel] => check_topics(&stated, kernel::TOPICS, &Read::of(kernel, version)?)?,
+            [first, second] => check_topics(&stated, pair::TOPICS, &Pair::of([first, second], version)?)?,
+            _ => return Err("  a case has one kernel or two".to_owned()),
         };
-        wrong.extend(checked.err().map(|why| format!("{name}{why}")));
+        wrong.extend(
+            differences
+                .iter()
+                .map(|(is, fact)| format!("  {is} {name}{fact}")),
+        );
     }
     if wrong.is_empty() {
         Ok(())
@@ -54,37 +58,34 @@ pub(crate) fn shader_of(kernel: &Kernel, version: Option<Version>) -> Shader {
     read_preprocessed(unit, problems, None).0
 }
 
-fn check_topics<T>(stated: &[&str], topics: &[Topic<T>], of: &T) -> Result<(), String> {
+/// The facts of topics on which what is stated is not what is found, and which of the two each is.
+fn check_topics<T>(
+    stated: &[&str],
+    topics: &[Topic<T>],
+    of: &T,
+) -> Result<Vec<(&'static str, String)>, String> {
     let topic_of = |fact: &str| {
-        let begins = |topic: &&Topic<T>| topic.starts.iter().any(|start| fact.starts_with(start));
-        topics.iter().rposition(|topic| begins(&topic))
+        let begins = |topic: &Topic<T>| topic.starts.iter().any(|start| fact.starts_with(start));
+        topics.iter().position(begins)
     };
     let mut of_topics: Vec<Vec<&str>> = vec![Vec::new(); topics.len()];
     for fact in stated {
         let topic = topic_of(fact).ok_or_else(|| format!("  `{fact}` is no fact"))?;
         of_topics[topic].push(fact);
     }
-    let mut wrong = Vec::new();
+    let mut differences = Vec::new();
     for (topic, stated) in topics.iter().zip(of_topics) {
         if stated.is_empty() {
             continue;
         }
         let found = (topic.facts)(of);
-        let same = found.len() == stated.len()
-            && stated
-                .iter()
-                .zip(&found)
-                .all(|(stated, found)| states(stated, found));
-        if !same {
-            wrong.extend(stated.iter().map(|fact| format!("  stated: {fact}")));
-            wrong.extend(found.iter().map(|fact| format!("  found:  {fact}")));
+        let mut pairs = stated.iter().zip(&found);
+        if found.len() != stated.len() || !pairs.all(|(stated, found)| states(stated, found)) {
+            differences.extend(stated.iter().map(|fact| ("stated:", (*fact).to_owned())));
+            differences.extend(found.into_iter().map(|fact| ("found: ", fact)));
         }
     }
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(wrong.join("\n"))
-    }
+    Ok(differences)
 }
 
 /// Whether a stated fact is what was found, without some of its parts. What stands behind a colon may be left out too.

@@ -44,6 +44,8 @@ suites! {
     unknown_names
     unknown_types
     unordered
+    values
+    versions
     windows
 }
 
