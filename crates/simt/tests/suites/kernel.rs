@@ -14,11 +14,11 @@ use crate::facts::{Topic, entry_of, joined, numbers, shader_of};
 pub(crate) const TOPICS: &[Topic<Read>] = &[
     Topic {
         starts: &["claim:", "no claims"],
-        facts: |read| each(&read.analysis.claims, "no claims", claim),
+        facts: |read| or_none(lines(&read.analysis.claims, claim), "no claims"),
     },
     Topic {
         starts: &["race on", "no races"],
-        facts: |read| each(&read.analysis.races, "no races", |found| read.race(found)),
+        facts: |read| or_none(read.races(), "no races"),
     },
     Topic {
         starts: &[
@@ -29,43 +29,48 @@ pub(crate) const TOPICS: &[Topic<Read>] = &[
             "no collectives",
         ],
         facts: |read| {
-            each(&read.analysis.collectives, "no collectives", |found| {
-                read.collective(found)
-            })
+            or_none(
+                lines(&read.analysis.collectives, |found| read.collective(found)),
+                "no collectives",
+            )
         },
     },
     Topic {
         starts: &["wave", "no wave ladders"],
         facts: |read| {
-            each(&read.analysis.wave_ladders, "no wave ladders", |found| {
-                read.wave_ladder(found)
-            })
+            or_none(
+                lines(&read.analysis.wave_ladders, |found| read.wave_ladder(found)),
+                "no wave ladders",
+            )
         },
     },
     Topic {
         starts: &["out of bounds:", "nothing out of bounds"],
-        facts: |read| {
-            each(&read.analysis.out_of_bounds, "nothing out of bounds", |found| {
-                let place = read.place(found.array, found.index);
-                format!("out of bounds: {}", access(&found.access, &place))
-            })
-        },
+        facts: |read| or_none(read.out_of_bounds(), "nothing out of bounds"),
     },
     Topic {
         starts: &["unwritten:", "nothing unwritten"],
-        facts: |read| {
-            each(&read.analysis.uninitialised, "nothing unwritten", |found| {
-                let place = read.place(found.array, found.index.cast_signed());
-                format!("unwritten: {}", access(&found.read, &place))
-            })
-        },
+        facts: |read| or_none(read.unwritten(), "nothing unwritten"),
     },
     Topic {
         starts: &["divergent barrier:", "no divergent barriers"],
+        facts: |read| or_none(read.divergences(), "no divergent barriers"),
+    },
+    Topic {
+        // All of the four before.
+        starts: &["defect:", "no defects"],
         facts: |read| {
-            each(&read.analysis.divergences, "no divergent barriers", |found| {
-                read.divergence(found)
-            })
+            let kinds = [
+                read.divergences(),
+                read.out_of_bounds(),
+                read.races(),
+                read.unwritten(),
+            ];
+            let defects = kinds
+                .concat()
+                .into_iter()
+                .map(|defect| format!("defect: {defect}"));
+            or_none(defects.collect(), "no defects")
         },
     },
     Topic {
@@ -94,12 +99,16 @@ pub(crate) const TOPICS: &[Topic<Read>] = &[
     },
 ];
 
-/// A line for each, or that there are none.
-fn each<T>(all: &[T], none: &str, line: impl Fn(&T) -> String) -> Vec<String> {
-    if all.is_empty() {
+/// A line for each.
+fn lines<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    all.iter().map(line).collect()
+}
+
+fn or_none(facts: Vec<String>, none: &str) -> Vec<String> {
+    if facts.is_empty() {
         return vec![none.to_owned()];
     }
-    all.iter().map(line).collect()
+    facts
 }
 
 /// A kernel that was looked at.
@@ -142,6 +151,28 @@ impl Read {
 
     fn place(&self, array: GlobalId, index: i32) -> String {
         element_text(&self.shader, array, i64::from(index))
+    }
+
+    fn races(&self) -> Vec<String> {
+        lines(&self.analysis.races, |race| self.race(race))
+    }
+
+    fn divergences(&self) -> Vec<String> {
+        lines(&self.analysis.divergences, |found| self.divergence(found))
+    }
+
+    fn out_of_bounds(&self) -> Vec<String> {
+        lines(&self.analysis.out_of_bounds, |found| {
+            let place = self.place(found.array, found.index);
+            format!("out of bounds: {}", access(&found.access, &place))
+        })
+    }
+
+    fn unwritten(&self) -> Vec<String> {
+        lines(&self.analysis.uninitialised, |found| {
+            let place = self.place(found.array, found.index.cast_signed());
+            format!("unwritten: {}", access(&found.read, &place))
+        })
     }
 
     fn divergence(&self, found: &Divergence) -> String {

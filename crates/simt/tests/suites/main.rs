@@ -26,6 +26,7 @@ macro_rules! suites {
 suites! {
     chosen_elements
     claims
+    defects
     device_order
     equivalence
     equivalence_of_atomics
