@@ -83,6 +83,8 @@ const BODY: &str = "BODY";
 /// Declarations of a section; nothing where none are given.
 const GLOBALS: &str = "GLOBALS";
 const FACTS: &str = "facts";
+/// A column that is for people.
+const NOTE: &str = "note";
 const SIDES: [&str; 2] = ["first", "second"];
 
 impl Word {
@@ -137,10 +139,19 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
                 };
                 reader.explain(Words::new(line, &[name.to_owned()], vec![row])?)?;
             }
-            PartKind::Table { columns, rows } => match columns.iter().position(|column| column == FACTS) {
-                Some(facts) => reader.state_rows(line, columns, rows, facts)?,
-                None => reader.explain(Words::new(line, &columns, rows)?)?,
-            },
+            PartKind::Table {
+                mut columns,
+                mut rows,
+            } => {
+                if let Some(note) = columns.iter().position(|column| column == NOTE) {
+                    columns.remove(note);
+                    rows.iter_mut().for_each(|row| drop(row.cells.remove(note)));
+                }
+                match columns.iter().position(|column| column == FACTS) {
+                    Some(facts) => reader.state_rows(line, columns, rows, facts)?,
+                    None => reader.explain(Words::new(line, &columns, rows)?)?,
+                }
+            }
         }
     }
     reader.leave(0)?;
