@@ -7,7 +7,7 @@ use super::outline::{Line, line, line_start, next_hash};
 use super::text::{SourceText, offset};
 use super::token::{Symbol, Token};
 use super::unit::{Condition, Unit};
-use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
+use super::{Branch, Inactive, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
 use super::{macros, unity};
 use crate::MatrixOrder;
 use crate::span::{Cause, FileId, FileSpan, Problem};
@@ -17,6 +17,15 @@ const KEYWORDS: [&str; 13] = [
     "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
     "pragma", "error",
 ];
+
+/// The directive that opens a region, which begins on the next line.
+#[derive(Clone, Copy)]
+struct Opening {
+    line: Line,
+    branch: Branch,
+    /// The place of its condition.
+    asks: FileSpan,
+}
 
 impl Unit<'_> {
     /// Obeys the directive whose `#` is next in the file. Reads to the end of its line, or of the line that ends the region that it
@@ -188,6 +197,7 @@ impl Unit<'_> {
         let place = source.place(line.hash, line.keyword_end);
         if matches!(branch, Branch::If | Branch::Ifdef | Branch::Ifndef) {
             let (holds, asks) = self.holds(source, line, branch);
+            let opening = Opening { line, branch, asks };
             let group = self.groups.len();
             self.groups.push(None);
             let mut condition = Condition {
@@ -198,11 +208,11 @@ impl Unit<'_> {
                 group,
             };
             if holds {
-                condition.taken = Some(self.take(source, line, branch, asks));
+                condition.taken = Some(self.take(source, opening));
                 self.frame.conditions.push(condition);
             } else {
                 self.frame.conditions.push(condition);
-                self.skip(source, line, branch, asks);
+                self.skip(source, opening);
             }
             return;
         }
@@ -212,7 +222,7 @@ impl Unit<'_> {
         };
         self.close_taken(source, condition, line);
         let asks = self.next_branch(source, line, branch, condition);
-        self.skip(source, line, branch, asks);
+        self.skip(source, Opening { line, branch, asks });
     }
 
     /// Notes that the branch at `line` belongs to `condition`. Returns the place of what it asks.
@@ -283,19 +293,18 @@ impl Unit<'_> {
         })
     }
 
-    /// Starts a region that is taken, behind `line`.
-    fn take(&mut self, source: &SourceText, line: Line, opened_by: Branch, condition: FileSpan) -> Taken {
-        let start = source.file_start(lex::past_newline(source.bytes(), line.end));
+    /// Starts a region that is taken.
+    fn take(&mut self, source: &SourceText, opening: Opening) -> Taken {
+        let start = source.file_start(lex::past_newline(source.bytes(), opening.line.end));
         self.active.insert((source.id, start));
-        let region = FileSpan {
-            file: source.id,
-            start,
-            end: start,
-        };
         Taken {
-            region,
-            condition,
-            opened_by,
+            region: FileSpan {
+                file: source.id,
+                start,
+                end: start,
+            },
+            condition: opening.asks,
+            opened_by: opening.branch,
         }
     }
 
@@ -308,12 +317,11 @@ impl Unit<'_> {
         }
     }
 
-    /// Leaves out the text behind a line, up to the directive that starts a region that is taken, or that ends the `#if`.
-    fn skip(&mut self, source: &SourceText, line_of_branch: Line, branch_of_line: Branch, asks: FileSpan) {
+    /// Leaves out a region, and those that follow, up to the directive that starts a region that is taken, or that ends the `#if`.
+    fn skip(&mut self, source: &SourceText, opening: Opening) {
         let bytes = source.bytes();
-        let (mut opened_by, mut asks) = (branch_of_line, asks);
-        let mut start = lex::past_newline(bytes, line_of_branch.end);
-        let mut at = start;
+        let mut opening = opening;
+        let mut at = lex::past_newline(bytes, opening.line.end);
         let mut depth = 0_usize;
         while let Some(hash) = next_hash(bytes, at) {
             let (line, keyword) = line(bytes, hash);
@@ -335,19 +343,17 @@ impl Unit<'_> {
             let Some(condition) = self.frame.conditions.last().copied() else {
                 break;
             };
-            let region = start..line_start(bytes, hash);
-            self.leave_out(source, region, asks, opened_by, condition.group);
-            start = lex::past_newline(bytes, line.end);
+            self.leave_out(source, opening, line_start(bytes, hash), condition.group);
             self.frame.at = line.end;
             let Some(branch) = branch else {
                 self.frame.conditions.pop();
                 return;
             };
-            opened_by = branch;
-            asks = self.next_branch(source, line, branch, condition);
+            let asks = self.next_branch(source, line, branch, condition);
+            opening = Opening { line, branch, asks };
             // No region behind an `#else` is taken.
             if condition.taken.is_none() && !condition.saw_else && self.holds(source, line, branch).0 {
-                let taken = self.take(source, line, branch, asks);
+                let taken = self.take(source, opening);
                 if let Some(condition) = self.frame.conditions.last_mut() {
                     condition.taken = Some(taken);
                 }
@@ -355,9 +361,23 @@ impl Unit<'_> {
             }
         }
         if let Some(condition) = self.frame.conditions.last().copied() {
-            self.leave_out(source, start..bytes.len(), asks, opened_by, condition.group);
+            self.leave_out(source, opening, bytes.len(), condition.group);
         }
         self.frame.at = bytes.len();
+    }
+
+    /// Notes a region that is left out, from its opening to `end`.
+    fn leave_out(&mut self, source: &SourceText, opening: Opening, end: usize, group: usize) {
+        let start = lex::past_newline(source.bytes(), opening.line.end);
+        if start < end {
+            let region = Inactive {
+                region: source.place(start, end),
+                condition: opening.asks,
+                opened_by: opening.branch,
+                taken: None,
+            };
+            self.inactive.push((region, group));
+        }
     }
 
     fn include(&mut self, source: &SourceText, line: Line, in_call: bool) {

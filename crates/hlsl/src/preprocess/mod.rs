@@ -9,7 +9,7 @@
 //! 1. [`lex`], [`mod@text`], [`mod@comments`], [`token`]: bytes and tokens
 //! 2. [`outline`], [`dead`], [`definitions`], [`unity`]: what the directives of a file say under any configuration
 //! 3. [`macros`], [`names`], [`condition`], [`expansion`]: the macros of a unit, and a condition's value
-//! 4. [`unit`]: the state of one run
+//! 4. [`mod@unit`]: the state of one run
 //! 5. [`expand`], [`call`], [`directive`]: the steps of a run. They call each other, for a directive may stand among the
 //!    arguments of a macro call, and its line is expanded in turn.
 //! 6. [`scan`]: a run

@@ -4,7 +4,7 @@ use crate::language::Version;
 
 /// The macros that DXC defines for a compute shader of shader model `major`.`minor` in a version of the language.
 ///
-/// A macro whose number is not given is defined as itself. Conditions take an [assumed number](assumed_number) for it. Code keeps
+/// A macro whose number is not given is defined as itself. Conditions assume a number for it. Code keeps
 /// the name, which nothing declares: no proof depends on a number that a build may change.
 ///
 /// FXC compiles models before 6.0, and defines none of these (DirectXShaderCompiler's wiki, "Predefined Version Macros";

@@ -1,6 +1,5 @@
 //! The state of a translation unit while it is read: its files, its macros, the text written so far, and its problems.
 
-use std::ops::Range;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,7 +10,7 @@ use super::names::Names;
 use super::origins::Output;
 use super::text::{self, SourceText};
 use super::token::Token;
-use super::{Branch, Defined, Inactive, KernelVariant, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Taken};
+use super::{Defined, Inactive, KernelVariant, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Taken};
 use crate::span::{Cause, FileId, FileSpan, Problem, SourceFile, Sources};
 use crate::text::Text;
 use crate::{Includes, MatrixOrder};
@@ -284,25 +283,5 @@ impl<'a> Unit<'a> {
             space = lex::space(bytes, end.max(space.end + 1), true);
         }
         tokens
-    }
-
-    /// Notes a region that an `#if` leaves out.
-    pub fn leave_out(
-        &mut self,
-        source: &SourceText,
-        region: Range<usize>,
-        condition: FileSpan,
-        opened_by: Branch,
-        group: usize,
-    ) {
-        if !region.is_empty() {
-            let region = Inactive {
-                region: source.place(region.start, region.end),
-                condition,
-                opened_by,
-                taken: None,
-            };
-            self.inactive.push((region, group));
-        }
     }
 }
