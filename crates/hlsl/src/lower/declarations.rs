@@ -85,7 +85,7 @@ impl<'a> Lowering<'a> {
             match child.kind() {
                 "storage_class_specifier" => is_static |= self.node_source(child) == b"static",
                 "type_qualifier" => is_const |= self.node_source(child) == b"const",
-                // Both stand before the declarators, of which there may be very many.
+                // Both stand before the declarators, and there may be very many of these.
                 "init_declarator" | "identifier" | "array_declarator" => break,
                 _ => {}
             }
