@@ -15,17 +15,17 @@ enum Operation {
     CompareStore,
 }
 
-fn operation(name: &str) -> Option<Operation> {
-    Some(match name.strip_prefix("Interlocked")? {
-        "Add" => Operation::Simple(AtomicFunction::Add),
-        "And" => Operation::Simple(AtomicFunction::And),
-        "Or" => Operation::Simple(AtomicFunction::InclusiveOr),
-        "Xor" => Operation::Simple(AtomicFunction::ExclusiveOr),
-        "Min" => Operation::Simple(AtomicFunction::Min),
-        "Max" => Operation::Simple(AtomicFunction::Max),
-        "Exchange" => Operation::Exchange,
-        "CompareExchange" => Operation::CompareExchange,
-        "CompareStore" => Operation::CompareStore,
+fn operation(intrinsic: Intrinsic) -> Option<Operation> {
+    Some(match intrinsic {
+        Intrinsic::InterlockedAdd => Operation::Simple(AtomicFunction::Add),
+        Intrinsic::InterlockedAnd => Operation::Simple(AtomicFunction::And),
+        Intrinsic::InterlockedOr => Operation::Simple(AtomicFunction::InclusiveOr),
+        Intrinsic::InterlockedXor => Operation::Simple(AtomicFunction::ExclusiveOr),
+        Intrinsic::InterlockedMin => Operation::Simple(AtomicFunction::Min),
+        Intrinsic::InterlockedMax => Operation::Simple(AtomicFunction::Max),
+        Intrinsic::InterlockedExchange => Operation::Exchange,
+        Intrinsic::InterlockedCompareExchange => Operation::CompareExchange,
+        Intrinsic::InterlockedCompareStore => Operation::CompareStore,
         _ => return None,
     })
 }
@@ -41,17 +41,17 @@ impl Body<'_, '_> {
             return Err(LowerError::unsupported("an atomic without a place", span));
         };
         let place = self.place(cell)?;
-        self.atomic_on(intrinsic.name(), &place, rest, span)
+        self.atomic_on(intrinsic, &place, rest, span)
     }
 
-    /// The atomic of this name on `place`, with the arguments that follow the place in HLSL.
+    /// The atomic on `place`, with the arguments that follow the place in HLSL.
     ///
     /// Outside of a texture it evaluates its arguments and changes nothing. D3D leaves undefined which value it finds there
     /// (D3D11.3 functional spec, `imm_atomic_*`). Here it finds 0 in every kernel. So a kernel that uses the value never
     /// differs from itself, nor from a kernel with a 0 in its place, which is a permitted outcome.
     pub(super) fn atomic_on(
         &mut self,
-        name: &str,
+        intrinsic: Intrinsic,
         place: &Place,
         arguments: &[Expr],
         span: Span,
@@ -62,7 +62,8 @@ impl Body<'_, '_> {
                 span,
             ));
         }
-        let Some(operation) = operation(name) else {
+        let name = intrinsic.name();
+        let Some(operation) = operation(intrinsic) else {
             return Err(LowerError::unsupported(format_args!("`{name}`"), span));
         };
         let (fun, value, out) = match (operation, arguments) {

@@ -7,6 +7,7 @@ use super::LowerError;
 use super::body::{Body, Place, Value};
 use super::convert::WORDS;
 use super::module::Buffer;
+use super::reach::atomic_method;
 use super::texture_use::{is_read_texture, is_texture};
 use super::types::naga_scalar;
 
@@ -53,6 +54,15 @@ impl Body<'_, '_> {
             return self.hashed(&name, &read, ty, span).map(Some);
         }
         let buffer = self.buffer(object)?;
+        if buffer.bytes
+            && let Some(atomic) = atomic_method(name)
+            && let [address, rest @ ..] = arguments
+        {
+            let word = self.word_index(address)?;
+            let place = self.element(object, &buffer, word)?;
+            self.atomic_on(atomic, &place, rest, span)?;
+            return Ok(None);
+        }
         match (name, arguments) {
             ("Load", [index]) if !buffer.bytes => {
                 let index = self.value_as(index, &Type::UINT)?;
@@ -93,12 +103,6 @@ impl Body<'_, '_> {
                 let place = self.element(object, &buffer, slot)?;
                 let value = self.load(&place, span)?;
                 self.convert(value, &place.ty, ty, span).map(Some)
-            }
-            (_, [address, rest @ ..]) if buffer.bytes && name.starts_with("Interlocked") => {
-                let word = self.word_index(address)?;
-                let place = self.element(object, &buffer, word)?;
-                self.atomic_on(name, &place, rest, span)?;
-                Ok(None)
             }
             _ => Err(LowerError::unsupported(
                 format_args!("the method `{name}` in this form"),

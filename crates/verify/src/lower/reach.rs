@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
             }
             ExprKind::Method { object, name, .. } => {
                 if let Some(global) = instance.global_of(function, object) {
-                    if name.starts_with("Interlocked") {
+                    if atomic_method(name).is_some() {
                         self.reach.atomics.entry(global).or_default().insert(Vec::new());
                     }
                     if name == "GetDimensions" {
@@ -276,4 +276,9 @@ fn atomic_cell(place: &Expr, instance: &Instance, function: &Function) -> Option
             _ => return None,
         }
     }
+}
+
+/// The atomic function that a method of a byte address buffer has the name of.
+pub(super) fn atomic_method(name: &str) -> Option<Intrinsic> {
+    Intrinsic::from_name(name).filter(|intrinsic| intrinsic.is_atomic())
 }
