@@ -89,9 +89,7 @@ impl Body<'_, '_> {
         };
         let found = self.found(place, fun, value, out.is_some(), span)?;
         if let (Some(out), Some(found)) = (out, found) {
-            let target = self.target(out)?;
-            let found = self.convert(found, &place.ty, &out.ty, span)?;
-            self.store_target(&target, found, span)?;
+            self.store_out(out, found, &place.ty, span)?;
         }
         Ok(())
     }

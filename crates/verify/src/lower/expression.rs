@@ -109,8 +109,7 @@ impl Body<'_, '_> {
 
     fn load_named(&mut self, expr: &Expr) -> Result<Value, LowerError> {
         let place = self.place(expr)?;
-        let value = self.load(&place, expr.span)?;
-        self.convert(value, &place.ty, &expr.ty, expr.span)
+        self.load_as(&place, &expr.ty, expr.span)
     }
 
     fn try_fold(&mut self, expr: &Expr) -> Result<Option<Value>, LowerError> {

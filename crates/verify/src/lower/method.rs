@@ -27,8 +27,7 @@ impl Body<'_, '_> {
             match (name, arguments) {
                 ("Load", [at]) => {
                     let place = self.texel(object, &texture, at, span)?;
-                    let value = self.load(&place, span)?;
-                    return self.convert(value, &place.ty, ty, span).map(Some);
+                    return self.load_as(&place, ty, span).map(Some);
                 }
                 ("GetDimensions", outs) => {
                     self.texture_dimensions(object, outs, span)?;
@@ -67,8 +66,7 @@ impl Body<'_, '_> {
             ("Load", [index]) if !buffer.bytes => {
                 let index = self.value_as(index, &Type::UINT)?;
                 let place = self.element(object, &buffer, index)?;
-                let value = self.load(&place, span)?;
-                self.convert(value, &place.ty, ty, span).map(Some)
+                self.load_as(&place, ty, span).map(Some)
             }
             ("Load" | "Load2" | "Load3" | "Load4", [address]) if buffer.bytes => {
                 self.load_words(object, &buffer, address, ty, span).map(Some)
@@ -101,8 +99,7 @@ impl Body<'_, '_> {
             ("Consume", []) => {
                 let slot = self.count(&buffer, false, span)?;
                 let place = self.element(object, &buffer, slot)?;
-                let value = self.load(&place, span)?;
-                self.convert(value, &place.ty, ty, span).map(Some)
+                self.load_as(&place, ty, span).map(Some)
             }
             _ => Err(LowerError::unsupported(
                 format_args!("the method `{name}` in this form"),
@@ -212,9 +209,7 @@ impl Body<'_, '_> {
             ));
         }
         for (out, value) in outs.iter().zip([length, stride]) {
-            let target = self.target(out)?;
-            let value = self.convert(value, &Type::UINT, &out.ty, span)?;
-            self.store_target(&target, value, span)?;
+            self.store_out(out, value, &Type::UINT, span)?;
         }
         Ok(())
     }

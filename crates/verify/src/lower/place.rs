@@ -309,6 +309,25 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Stores a value of type `ty` in the place that an `out` argument names.
+    pub(super) fn store_out(
+        &mut self,
+        out: &Expr,
+        value: Value,
+        ty: &Type,
+        span: Span,
+    ) -> Result<(), LowerError> {
+        let target = self.target(out)?;
+        let value = self.convert(value, ty, &out.ty, span)?;
+        self.store_target(&target, value, span)
+    }
+
+    /// Reads a place as a value of type `ty`.
+    pub(super) fn load_as(&mut self, place: &Place, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let value = self.load(place, span)?;
+        self.convert(value, &place.ty, ty, span)
+    }
+
     /// Reads a place as a value of its HLSL type.
     pub(super) fn load(&mut self, place: &Place, span: Span) -> Result<Value, LowerError> {
         if let Some(condition) = place.inside {

@@ -88,9 +88,7 @@ impl Body<'_, '_> {
         let size = self.texture_size(texture, span)?;
         for (index, out) in (0u32..).zip(outs) {
             let extent = self.add(Expression::AccessIndex { base: size, index });
-            let target = self.target(out)?;
-            let value = self.convert(extent, &Type::UINT, &out.ty, span)?;
-            self.store_target(&target, value, span)?;
+            self.store_out(out, extent, &Type::UINT, span)?;
         }
         Ok(())
     }
