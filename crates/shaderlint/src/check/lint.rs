@@ -181,7 +181,7 @@ fn check_readings(mut checked: FileReport, root: Root<'_>, options: &Options) ->
         }
     }
     checked.is_in_part = union.is_cut || !union.problems.is_empty() || !checked.report.stops.is_empty();
-    // What nobody looked at includes may be needed where it is.
+    // In a header, a file outside of this run may need the comment.
     if role == Role::Unit && !checked.is_in_part && checked.report.problems.is_empty() {
         let mut unused = unused(name, &suppressions, &checked.report.used, &level);
         if union

@@ -9,7 +9,7 @@ use shaderlint_rules::{RULES, named};
 
 use crate::support::suggestions::{likeness, no_such_rule};
 
-/// What the command line calls all rules.
+/// The name of all rules on the command line.
 const ALL: &str = "ALL";
 
 /// The rules that the command line asks for.
@@ -67,7 +67,7 @@ impl TypedValueParser for RuleNames {
     }
 }
 
-/// Reads any word as the rule to explain: what is wrong with it is said there. Shells complete rules' own ids.
+/// Reads any word as the rule to explain: the command reports an unknown one. Shells complete rules' own ids.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RuleId;
 

@@ -11,9 +11,9 @@ pub(super) struct Document {
     pub uri: Uri,
     pub version: i32,
     pub text: String,
-    /// Where it is seen; `None` while that is being found out.
+    /// The units that show it; `None` while the server searches for them.
     pub units: Option<Vec<PathBuf>>,
-    /// Whether it is still to be found out which files include it.
+    /// Whether the server has yet to search for the files that include it.
     pub is_sought: bool,
     /// Whether somebody did something with it but open it. When that was, or else when it was opened: a number that grows.
     pub touched: (bool, u64),

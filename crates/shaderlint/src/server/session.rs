@@ -258,7 +258,7 @@ impl Session {
         self.changed(path, QUIET);
     }
 
-    /// Somebody works on a document: what it is seen in comes first.
+    /// Somebody works on a document: its units come first.
     pub fn touch(&mut self, path: &Path) {
         if let Some(document) = self.documents.get_mut(path) {
             self.touches += 1;
@@ -302,7 +302,7 @@ impl Session {
             self.want(&unit, quiet, unit != path);
         }
         for unit in others {
-            // It may read more than it did when it was looked at last. One that waits will read what there is then.
+            // It may read more files than at its last check. A unit that waits will read what there is then.
             let state = self.units.get_mut(&unit).filter(|state| state.running.is_some());
             if let Some(state) = state {
                 state.changed_meanwhile.push(path.to_owned());
@@ -310,11 +310,11 @@ impl Session {
         }
     }
 
-    /// Whether what was seen of a unit may be another one by what is in the file `path`. `included` is what that includes.
+    /// Whether the report on a unit may depend on the file `path`. `included` is what that includes.
     fn depends<'a>(&self, unit: &Path, path: &Path, included: &dyn Fn() -> &'a Reads) -> bool {
         let state = self.units.get(unit);
         let checked = state.and_then(|state| Some((state, state.checked.as_ref()?)));
-        // What includes the unit has a say in its fixes, and in what its functions are looked at for.
+        // What includes the unit has a say in its fixes, and in which of its functions are run by themselves.
         checked.is_some_and(|(state, checked)| {
             let mut findings = checked.report.findings.iter();
             let has_say = findings.any(|finding| finding.fix.is_some()) || state.role != Role::Unit;
@@ -377,7 +377,7 @@ impl Session {
         }
     }
 
-    /// The document is seen in `units`, by itself in the role `own`.
+    /// The document has these units; as a unit of its own it has the role `own`.
     fn settle(&mut self, path: &Path, units: Vec<PathBuf>, own: Role) {
         for unit in &units {
             let role = if unit == path { own } else { Role::Unit };
@@ -482,7 +482,7 @@ impl Session {
         let before = state.checked.replace(Arc::clone(&checked)).unwrap_or_default();
         std::mem::swap(&mut state.notices, &mut notices);
         let mut files: BTreeSet<PathBuf> = BTreeSet::new();
-        // That a header has nothing by itself is no news: it is seen in others.
+        // That a header has nothing by itself is no news: other units show it.
         if state.role != Role::Included {
             files.insert(unit.to_owned());
         }

@@ -20,7 +20,7 @@ pub(crate) const WORDS: [&[u8]; 9] = [
     b"ConsumeStructuredBuffer",
 ];
 
-/// What a function needs to be taken for a kernel, in lower case.
+/// A function needs one of these to count as a kernel, in lower case.
 pub(crate) const THREAD_INPUTS: [&str; 3] = ["sv_groupindex", "sv_groupthreadid", "sv_dispatchthreadid"];
 
 /// Whether the text names an input that tells threads apart.

@@ -122,8 +122,8 @@ impl<'a> Configurations<'a> {
         self.is_cut
     }
 
-    /// Those that the project and the file declare beside the default one, as they are asked for. One that comes to the
-    /// text of the default one is none.
+    /// Those that the project and the file declare beside the default one, each made when the iterator reaches it. One with the
+    /// text of the default one does not count.
     pub fn declared<'d>(&'d self, default: &'d [u8]) -> impl Iterator<Item = Configuration> + 'd {
         self.declared.iter().filter_map(move |one| {
             let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
@@ -147,8 +147,8 @@ impl<'a> Configurations<'a> {
         self.noted(difference(&self.base, &defines), defines, unit, problems)
     }
 
-    /// All of a file but the default one, whatever its regions hold. What the project defines, or `-D` does, is not taken for
-    /// something else to turn a region on: that is the build which is asked about.
+    /// All of a file but the default one, whatever its regions hold. No region is turned on against a definition of the project or
+    /// of `-D`: that is the build in question.
     #[cfg(feature = "gpu")]
     pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
         let is_any = |_: &str, _: shaderlint_hlsl::FileSpan, _: &[u8]| true;
@@ -278,8 +278,8 @@ pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
                 .any(|word| called.contains(word))
 }
 
-/// What of the project, of the kernels and of the keywords is declared beside the default, and whether there is more. Where each
-/// kernel has definitions of its own, no build has a choice of keywords without any of them.
+/// The configurations that the project, the kernels and the keywords declare beside the default one, and whether there are more.
+/// If each kernel has definitions of its own, no build has a choice of keywords without any of them.
 fn declared(
     project: &Project,
     of_kernels: &[KernelVariant],
@@ -342,7 +342,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// One keyword, or none, of a set of which the default choice has this one.
+    /// Takes one keyword, or none, from a set. `default` is the keyword of that set in the default choice.
     fn take(&mut self, other: Option<&String>, default: Option<&String>) {
         self.defined.extend(other.cloned());
         self.removed.extend(default.cloned());
@@ -376,9 +376,9 @@ impl Choice {
     }
 }
 
-/// The choices of keywords that builds make, the default first. Sets count whose keywords may change what is compiled, and
-/// of which the project does not define one for all builds. Where there are more than are read, it is a few in which each
-/// keyword is defined once, and `true`.
+/// The choices of keywords that builds make, the default first. A set counts if its keywords may change what is compiled,
+/// and if the project defines none of them for all builds. Where there are more choices than are read, the result is a few in
+/// which each keyword is defined once, and `true`.
 fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>, bool) {
     let mut sets = keyword_sets(text);
     let is_fixed = |keyword: &String| project.defines.iter().any(|(name, _)| name == keyword);

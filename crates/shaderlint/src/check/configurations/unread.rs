@@ -15,10 +15,10 @@ use shaderlint_hlsl::{
 use super::Configuration;
 use crate::workspace::prefilter::{times_named, words};
 
-/// Said of names that are in no text.
+/// Stands for names that are in no text.
 const PASTED: &str = "macros that ## puts together";
 
-/// What files ask for and define.
+/// The macros that files test and define.
 #[derive(Default)]
 struct Asked {
     /// The words of all conditions.
@@ -29,7 +29,7 @@ struct Asked {
     bodies: HashMap<Vec<u8>, Vec<Vec<u8>>>,
     /// Names whose definitions put others together.
     pasting: HashSet<Vec<u8>>,
-    /// Names that are defined whatever the conditions come to.
+    /// Names that are defined whether or not conditions hold.
     fixed: HashSet<Vec<u8>>,
     guards: HashSet<Vec<u8>>,
 }

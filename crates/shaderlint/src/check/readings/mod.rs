@@ -67,11 +67,11 @@ pub(crate) struct Root<'a> {
 pub(crate) struct Reading {
     /// Two readings of a file with the same value show the same. It hashes [`Shader::likeness`] and `extracts`.
     likeness: Option<u64>,
-    /// Said of a finding that the default reading has not; empty for that one.
+    /// The note on findings that the default reading lacks; empty for the default reading.
     label: String,
-    /// The part of that which speaks of definitions and keywords.
+    /// The part of the label about definitions and keywords.
     keywords: String,
-    /// Of the file's own definitions for some of its kernels: a finding says which it is in.
+    /// It has the file's own definitions for some of its kernels: a finding says which it is in.
     is_of_kernels: bool,
     #[serde(skip)]
     sources: Sources,
@@ -79,23 +79,23 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
-    /// Of the default one: more is declared beside it than is read.
+    /// It is the default one, and more configurations are declared than are read.
     is_cut: bool,
-    /// Kernels that no build compiles so, but with what the file defines for them.
+    /// Kernels that no build compiles in this configuration: the file gives them definitions of their own.
     unbuilt: HashSet<String>,
-    /// The entry points of included files: what does not name them does not compile them.
+    /// The entry points of included files: a file that does not name them does not compile them.
     of_headers: HashSet<String>,
-    /// A build compiles some kernel so, as far as the file says.
+    /// As far as the file says, a build compiles some kernel in this configuration.
     is_built: bool,
     /// The functions that no entry point calls, directly or not. The reading says nothing of them.
     aside: Vec<FileSpan>,
-    /// What to define in further readings, where there are entry points of unknown size.
+    /// The definitions of further readings, if there are entry points of unknown size.
     sizes: Vec<Vec<Definition>>,
-    /// The functions that are for the rules, and that nothing calls.
+    /// The functions that matter to the rules and that nothing calls.
     uncalled: Vec<String>,
     /// Those of them that were run by themselves.
     alone: Vec<String>,
-    /// What the fixes of defects depend on, for those who look for more readings.
+    /// The dependencies of fixes, which decide on further readings.
     #[serde(skip)]
     repaired: FixDependencies,
     /// The lines that it takes from included files that fixes may change.
@@ -136,15 +136,15 @@ impl Reading {
         Some((self.likeness?, words.map(<[u8]>::to_vec).collect()))
     }
 
-    /// The numbers that the file has here which `is_it` tells by its path.
+    /// The numbers that the file has here; `is_it` recognises its path.
     pub fn numbers(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<FileId> {
         let files = (0..).zip(&self.sources.files);
         let files = files.filter(|(_, file)| is_it(&file.path));
         files.map(|(number, _)| FileId(number)).collect()
     }
 
-    /// How often it takes in something between these bytes of a file: once for each time that it includes it, and once of its
-    /// own text. Of another file that is no unit by itself this is not known.
+    /// How often it includes something between these bytes of a file; its own text counts once. `None` if that is unknown: for an
+    /// included file that fixes cannot change.
     fn times_taken(&self, file: FileId, start: u32, end: u32) -> Option<usize> {
         if file == FileId(0) {
             return Some(1);
@@ -153,7 +153,7 @@ impl Reading {
         Some(known?.1.times(start, end))
     }
 
-    /// Whether something could not be read, or not be run to its end: what is not found may be there.
+    /// Whether something could not be read, or not be run to its end: there may be more findings.
     pub fn is_in_part(&self) -> bool {
         !(self.problems.is_empty() && self.report.stops.is_empty())
     }
@@ -163,14 +163,14 @@ impl Reading {
         self.is_cut
     }
 
-    /// Whether a comment of that file, at this place, allows something here.
+    /// Whether a comment of that file, at this place, suppresses something here.
     pub fn uses(&self, comment: FileSpan, is_it: &dyn Fn(&str) -> bool) -> bool {
         let mut numbers = self.numbers(is_it).into_iter();
         numbers.any(|file| self.report.used.contains(&FileSpan { file, ..comment }))
     }
 
-    /// Whether an `#include` with a macro may come to a file of this name under other definitions, be they `given`: words that
-    /// the macro may expand to make up the name.
+    /// Whether an `#include` with a macro may mean a file of this name under other definitions, `given` ones among them: the
+    /// macro may expand to words that make up the name.
     pub fn may_include(&self, file_name: &str, given: &[Definition]) -> bool {
         let definitions = LazyCell::new(|| Definitions::of(&self.sources, given));
         let may_include = |line: &Directive| {
@@ -413,7 +413,7 @@ fn drop_fix_across_files(finding: &mut Diagnostic, others: &[(FileId, Extracts)]
     }
 }
 
-/// Whether there is anything to run in a text: a kernel, or a function that may be taken for one.
+/// Whether there is anything to run in a text: a kernel, or a function that may count as one.
 fn may_be_run(text: &[u8], role: Role) -> bool {
     prefilter::names_entry(text)
         || prefilter::names_thread(text)

@@ -218,9 +218,9 @@ fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option
     is_one.then_some((length, name))
 }
 
-/// Says what findings suppose. A defect may come of the size alone, where each thread was meant to serve several
-/// elements, and is not told. Nor is a fix. Of a function that nothing calls only its own scans and reductions are told:
-/// how many threads make its atomics is for those who call it.
+/// Notes the assumptions in each finding. Drops defects, for the assumed size may cause them where each thread should serve
+/// several elements, and drops fixes. A function that nothing calls keeps only its own scans and reductions: its callers decide
+/// how many threads make its atomics.
 pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
     let is_told = |finding: &mut Diagnostic| {
         let stray = strays.iter().find(|stray| finding.kernels.contains(&stray.name));

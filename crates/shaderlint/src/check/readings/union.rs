@@ -10,11 +10,11 @@ use super::unaffected::is_unconcerned;
 use super::{Reading, UnitReadings, contains, file_called, holds, text_of};
 use crate::support::paths::is_same;
 
-/// Of a file that more than so many include nothing is fixed.
+/// A file that more than so many files include gets no fixes.
 pub(crate) const MAX_INCLUDERS: usize = 32;
 
-/// Said of a fix where others include its file and compile nothing of what it changes. How they would take the names that come is
-/// not proved.
+/// The note on a fix if other files include its file and compile nothing of what the fix changes. It is not proved what the new
+/// names would mean there.
 const OF_SOME: &str = "the fix is proved where kernels come to what it changes; other files include this one and come to nothing of it";
 
 /// How the names of wave intrinsics begin.
@@ -47,8 +47,8 @@ pub(crate) struct Union {
     pub alone: Vec<String>,
 }
 
-/// Puts readings together. A finding of the first is said as it is, another one with the reading's label, and each
-/// place once. What is only a fallback for wave code is not told to use waves.
+/// Unites readings. A finding of the first reading stays as it is, another one gets the label of its reading, and each place
+/// has one finding. Code that is only a fallback for wave code has no finding that suggests waves.
 pub(crate) fn union(readings: Vec<Reading>) -> Union {
     union_in(Sources::default(), readings)
 }
@@ -299,8 +299,8 @@ impl Objection {
 /// Reasons for having no fix which say that a kernel was not followed, and nothing about the fix.
 const NOT_FOLLOWED: [&str; 3] = ["unknown-results", "unfollowed", "too-long"];
 
-/// Whether a reading neither comes to the fix of a finding nor is against it: none of its kernels is followed to where it would
-/// show. `own` is what it says of the same place. The default configuration has to come to each fix.
+/// Whether a reading neither has the fix of a finding nor is against it: the engine follows none of its kernels to where the
+/// fix would show. `own` is its finding at the same place. The default configuration must have each fix.
 fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
     if reading.label.is_empty() {
         return false;
@@ -314,7 +314,7 @@ fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) ->
     is_in_part && !own.is_some_and(is_against)
 }
 
-/// What a reading has against a fix: it takes in what the fix changes, and speaks of it, without having come to it.
+/// The objection of a reading to a fix: it includes and names what the fix changes, but does not have the fix.
 fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     let fix = finding.fix.as_ref()?;
     // What is only inserted stands beside code that is the same either way.

@@ -342,7 +342,7 @@ fn check_and_fix_all(inputs: &[Target], options: &Options, progress: &Progress) 
             if let Ok(one) = result
                 && is_stale(one)
             {
-                // A header that is seen where it is included is not asked what it includes: none is fixed there.
+                // A header that its includers show has no fixes of its own here, whatever it includes.
                 let role = if one.is_unit {
                     Role::Unit
                 } else {
@@ -356,7 +356,7 @@ fn check_and_fix_all(inputs: &[Target], options: &Options, progress: &Progress) 
     results
 }
 
-/// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
+/// Checks the files with entry points, then the headers that none of them includes: includers show the other headers.
 fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<Result<FileReport>> {
     let mut results: Vec<Option<Result<FileReport>>> = inputs
         .par_iter()
@@ -405,9 +405,9 @@ fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<R
         .collect()
 }
 
-/// What files with entry points make of a header.
+/// How files with entry points use a header.
 struct Use {
-    /// Where its comments name rules that find something there; `None` where not all of it could be seen.
+    /// Where its comments name rules that find something there; `None` if a file that includes it was not understood in full.
     used: Option<Vec<FileSpan>>,
     /// The functions that none of them calls in its default reading, be they the header's or not; `None` where none has a
     /// kernel in that.
@@ -491,7 +491,7 @@ fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<FileReport>]
 /// A finding by its rule, file and place.
 type Said = (&'static str, String, (u32, u32));
 
-/// Of what is seen in the file `path`.
+/// A finding of the file `path`.
 fn said(path: &str, sources: &Sources, finding: &Diagnostic) -> Said {
     let place = finding.primary.place;
     let file = sources.get(place.file).map_or(path, |file| &*file.path);

@@ -153,7 +153,7 @@ impl CellOutcome {
         matches!(self, CellOutcome::Equal | CellOutcome::Reassociates)
     }
 
-    /// The second kernel is seen not to be the first.
+    /// Something shows that the kernels differ.
     pub fn is_different(self) -> bool {
         matches!(
             self,

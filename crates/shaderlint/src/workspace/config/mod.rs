@@ -151,7 +151,7 @@ fn is_matched(patterns: &Gitignore, path: &Path) -> bool {
     path.starts_with(patterns.path()) && patterns.matched_path_or_any_parents(&path, false).is_ignore()
 }
 
-/// Said of an include folder that is none.
+/// The message about an include folder that does not exist.
 pub(crate) const NO_FOLDER: &str = "no such folder";
 
 /// Finds the project of each file. A configuration is read once.

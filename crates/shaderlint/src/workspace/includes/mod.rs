@@ -34,7 +34,7 @@ pub(crate) struct Files {
     trees: Vec<PathBuf>,
     /// The files in the trees, by the lower-case form of their names.
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
-    /// The folders outside of which nothing is included, as they are once links are followed.
+    /// The folders in which included files may be, with links followed.
     fence: Mutex<Vec<PathBuf>>,
     /// One more folder from which files are included, and in which no others are searched for.
     reach: Option<PathBuf>,

@@ -96,7 +96,7 @@ fn following(end: u32, ty: &Type) -> Option<u32> {
     }
 }
 
-/// Bytes of a type of which any order and any compiler make the same.
+/// The bytes of a type, if they are the same for every order and every compiler.
 fn size(ty: &Type) -> Option<u32> {
     match ty {
         Type::Scalar(scalar) if scalar.is_word() => Some(4),

@@ -27,7 +27,7 @@ struct Kernel<'a> {
     declarations: Declarations<'a>,
     /// What it names of all that is declared outside functions.
     used: Vec<&'a Global>,
-    /// The members that stand in no block, once they are asked for.
+    /// The members that stand in no block, computed once.
     loose: OnceCell<Vec<&'a Global>>,
 }
 
