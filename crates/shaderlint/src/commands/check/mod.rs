@@ -1,8 +1,11 @@
 //! `shaderlint check`: checks every file and shows the findings.
 
 mod add_allow;
+mod check_all;
 mod inputs;
+mod job;
 mod run;
+mod shared_headers;
 mod show;
 mod watch;
 

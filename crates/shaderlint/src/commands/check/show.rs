@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use shaderlint_hlsl::Version;
 use shaderlint_rules::RULES;
 
-use super::run::{Job, job};
+use super::job::{Job, job};
 use crate::cli::{CheckArgs, Outcome};
 use crate::support::definition::Definition;
 use crate::support::terminal::{self, WIDTH, wrap};
