@@ -107,11 +107,15 @@ impl Word {
     }
 }
 
-/// A heading, and the words that are explained below it.
+/// A heading, and what is said below it.
 struct Section {
+    line: usize,
     level: usize,
     title: String,
     words: Vec<Words>,
+    /// Facts of all its cases.
+    facts: Vec<String>,
+    has_cases: bool,
 }
 
 /// The cases of a file, or the line and the reason for which it is no suite.
@@ -122,13 +126,18 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
         match part.kind {
             PartKind::Heading { level, title } => {
                 reader.leave(level)?;
-                let words = Vec::new();
-                reader.sections.push(Section { level, title, words });
+                reader.sections.push(Section {
+                    line,
+                    level,
+                    title,
+                    words: Vec::new(),
+                    facts: Vec::new(),
+                    has_cases: false,
+                });
             }
             PartKind::Block { info, text } if info == FACTS => {
                 let facts: Vec<&str> = text.lines().collect();
-                reader.state(line, None, &facts)?;
-                reader.end_case()?;
+                reader.state_block(line, &facts)?;
             }
             PartKind::Block { info, text } => {
                 let name = info.strip_prefix("hlsl");
@@ -145,7 +154,9 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, String> {
             } => {
                 if let Some(note) = columns.iter().position(|column| column == NOTE) {
                     columns.remove(note);
-                    rows.iter_mut().for_each(|row| drop(row.cells.remove(note)));
+                    for row in &mut rows {
+                        row.cells.remove(note);
+                    }
                 }
                 match columns.iter().position(|column| column == FACTS) {
                     Some(facts) => reader.state_rows(line, columns, rows, facts)?,
@@ -175,6 +186,12 @@ impl Reader {
         }
         while let Some(left) = self.sections.pop_if(|section| section.level >= level) {
             left.words.iter().try_for_each(Words::check_used)?;
+            if !left.facts.is_empty() && !left.has_cases {
+                return Err(format!(
+                    "{}: this section states facts, but has no cases",
+                    left.line
+                ));
+            }
         }
         Ok(())
     }
@@ -187,6 +204,21 @@ impl Reader {
         } else {
             section.words.push(words);
         }
+        Ok(())
+    }
+
+    /// Adds the cases of a block of facts. Right below a heading, they are facts of all its cases.
+    fn state_block(&mut self, line: usize, facts: &[&str]) -> Result<(), String> {
+        if !self.own.is_empty() {
+            self.state(line, None, facts)?;
+            return self.end_case();
+        }
+        let section = self.sections.last_mut();
+        let section = section.ok_or_else(|| format!("{line}: no heading is above this"))?;
+        if section.has_cases {
+            return Err(format!("{line}: no block is above these facts"));
+        }
+        section.facts.extend(facts.iter().map(|fact| (*fact).to_owned()));
         Ok(())
     }
 
@@ -225,6 +257,17 @@ impl Reader {
         if facts.iter().all(|fact| fact.is_empty()) {
             return Err(error("no facts are stated"));
         }
+        for section in &mut self.sections {
+            section.has_cases = true;
+        }
+        let of_sections = self
+            .sections
+            .iter()
+            .flat_map(|section| section.facts.iter().cloned());
+        let facts: Vec<String> = { facts.iter() }
+            .map(|fact| (*fact).to_owned())
+            .chain(of_sections)
+            .collect();
         let titles: Vec<&str> = self
             .sections
             .iter()
@@ -253,7 +296,7 @@ impl Reader {
                         line: row.or(chosen.map(|row| row.line)).unwrap_or(line),
                         title: titles.join(": "),
                         kernels,
-                        facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),
+                        facts: facts.clone(),
                     });
                 }
                 Err(Unexpanded::Choice(table)) => {

@@ -2,7 +2,7 @@
 //!
 //! A fact has parts between commas. A case may leave parts out, but no fact: of each topic that it speaks of, it states all.
 
-use shaderlint_hlsl::{FunctionId, NoIncludes, Shader, Version, preprocess, read_preprocessed};
+use shaderlint_hlsl::{FunctionId, NoIncludes, Problem, Shader, Version, preprocess, read_preprocessed};
 
 use crate::cases::{Case, Kernel};
 use crate::kernel::{self, Read};
@@ -52,10 +52,10 @@ pub(crate) fn check(case: &Case) -> Result<(), String> {
     }
 }
 
-pub(crate) fn shader_of(kernel: &Kernel, version: Option<Version>) -> Shader {
+pub(crate) fn shader_of(kernel: &Kernel, version: Option<Version>) -> (Shader, Vec<Problem>) {
     let (mut unit, problems) = preprocess("suite.hlsl", kernel.text.as_bytes(), &[], &NoIncludes);
     unit.version = version;
-    read_preprocessed(unit, problems, None).0
+    read_preprocessed(unit, problems, None)
 }
 
 /// The facts of topics on which what is stated is not what is found, and which of the two each is.
@@ -98,6 +98,26 @@ fn states(stated: &str, found: &str) -> bool {
     let first = stated.next().zip(found.next());
     first.is_some_and(|(stated, found)| is_part(stated, found))
         && stated.all(|stated| found.any(|found| is_part(stated, found)))
+}
+
+/// A line for each.
+pub(crate) fn lines<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    all.iter().map(line).collect()
+}
+
+pub(crate) fn or_none(facts: Vec<String>, none: &str) -> Vec<String> {
+    if facts.is_empty() {
+        return vec![none.to_owned()];
+    }
+    facts
+}
+
+/// What the front end does not understand.
+pub(crate) fn problems(problems: &[Problem]) -> Vec<String> {
+    or_none(
+        lines(problems, |problem| format!("problem: {}", problem.message)),
+        "no problems",
+    )
 }
 
 /// The parts of a fact.

@@ -2,14 +2,14 @@
 
 use std::fmt::Debug;
 
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Version};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Problem, Shader, Span, Version};
 use shaderlint_simt::{
     Access, Amount, Analysis, Around, Cells, Claim, Collective, Divergence, Elements, Floats, Found, Half,
     Holders, Kind, Race, Stop, WaveEffect, WaveLadder, analyze, element_text, proved_of_itself,
 };
 
 use crate::cases::Kernel;
-use crate::facts::{Topic, entry_of, joined, numbers, shader_of};
+use crate::facts::{Topic, entry_of, joined, lines, numbers, or_none, problems, shader_of};
 
 pub(crate) const TOPICS: &[Topic<Read>] = &[
     Topic {
@@ -90,6 +90,10 @@ pub(crate) const TOPICS: &[Topic<Read>] = &[
         facts: |read| stop("passes ", read.analysis.passes_stopped.as_ref()),
     },
     Topic {
+        starts: &["problem:", "no problems"],
+        facts: |read| problems(&read.problems),
+    },
+    Topic {
         starts: &["proved of itself", "not proved of itself:"],
         facts: |read| {
             let proved = proved_of_itself(Floats::Any, (&read.shader, read.entry));
@@ -99,34 +103,24 @@ pub(crate) const TOPICS: &[Topic<Read>] = &[
     },
 ];
 
-/// A line for each.
-fn lines<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
-    all.iter().map(line).collect()
-}
-
-fn or_none(facts: Vec<String>, none: &str) -> Vec<String> {
-    if facts.is_empty() {
-        return vec![none.to_owned()];
-    }
-    facts
-}
-
 /// A kernel that was looked at.
 pub(crate) struct Read {
     kernel: Kernel,
     shader: Shader,
+    problems: Vec<Problem>,
     entry: FunctionId,
     analysis: Analysis,
 }
 
 impl Read {
     pub(crate) fn of(kernel: &Kernel, version: Option<Version>) -> Result<Self, String> {
-        let shader = shader_of(kernel, version);
+        let (shader, problems) = shader_of(kernel, version);
         let entry = entry_of(&shader)?;
         let analysis = analyze(&shader, entry);
         Ok(Read {
             kernel: kernel.clone(),
             shader,
+            problems,
             entry,
             analysis,
         })

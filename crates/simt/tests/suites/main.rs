@@ -59,6 +59,7 @@ fn run(suite: &str) {
     let file = format!("crates/simt/tests/suites/{suite}.md");
     let text = fs::read_to_string(folder().join(format!("{suite}.md"))).expect("the suite's file");
     let cases = cases::read(&text).unwrap_or_else(|error| panic!("{file}:{error}"));
+    assert!(!cases.is_empty(), "{file} has no cases");
     let wanted = std::env::var("CASE").unwrap_or_default();
     let mut failures = Vec::new();
     let mut count = 0;

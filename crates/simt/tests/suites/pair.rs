@@ -1,10 +1,10 @@
 //! What a comparison of two kernels comes to.
 
-use shaderlint_hlsl::{FunctionId, Shader, Version};
+use shaderlint_hlsl::{FunctionId, Problem, Shader, Version};
 use shaderlint_simt::{Floats, LaneMap, Outcome, WaveRun, compare, compare_stretch, compare_with};
 
 use crate::cases::Kernel;
-use crate::facts::{Topic, entry_of, numbers, shader_of};
+use crate::facts::{Topic, entry_of, numbers, problems, shader_of};
 
 /// For each way to compare, its outcome.
 pub(crate) const TOPICS: &[Topic<Pair>] = &[
@@ -55,6 +55,10 @@ pub(crate) const TOPICS: &[Topic<Pair>] = &[
             outcomes("as statements: ", runs.into_iter().flatten())
         },
     },
+    Topic {
+        starts: &["problem:", "no problems"],
+        facts: |pair| problems(&pair.problems),
+    },
 ];
 
 const MAPS: &[LaneMap] = &[LaneMap::Linear];
@@ -63,13 +67,20 @@ const MAPS: &[LaneMap] = &[LaneMap::Linear];
 pub(crate) struct Pair {
     shaders: [Shader; 2],
     entries: [FunctionId; 2],
+    problems: Vec<Problem>,
 }
 
 impl Pair {
     pub(crate) fn of(kernels: [&Kernel; 2], version: Option<Version>) -> Result<Self, String> {
-        let shaders = kernels.map(|kernel| shader_of(kernel, version));
+        let read = kernels.map(|kernel| shader_of(kernel, version));
+        let problems = read.iter().flat_map(|(_, problems)| problems.clone()).collect();
+        let shaders = read.map(|(shader, _)| shader);
         let entries = [entry_of(&shaders[0])?, entry_of(&shaders[1])?];
-        Ok(Pair { shaders, entries })
+        Ok(Pair {
+            shaders,
+            entries,
+            problems,
+        })
     }
 
     fn first(&self) -> (&Shader, FunctionId) {
