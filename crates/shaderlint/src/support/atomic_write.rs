@@ -1,4 +1,4 @@
-//! Replaces files whole or not at all.
+//! Atomic replacement of files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -6,9 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Puts `new` in place of a file that still holds `old`: whole or not at all, with the file's permissions.
+/// Atomically replaces the contents of a file, which must still be `old`, by `new`. Keeps the file's
+/// permissions.
 pub(crate) fn replace(path: &Path, old: &[u8], new: &[u8]) -> Result<()> {
-    // What a link points to is replaced, not the link.
+    // Replace the target of a link, not the link.
     let target = path.canonicalize()?;
     ensure!(
         fs::read(&target)? == old,
@@ -25,7 +26,8 @@ pub(crate) fn replace(path: &Path, old: &[u8], new: &[u8]) -> Result<()> {
     written
 }
 
-/// Says why a file cannot be written, before what goes into it is worked out. A file that is not there is made.
+/// Checks that a file can be written, before its contents are computed. Creates the file if it does not
+/// exist.
 #[cfg(feature = "gpu")]
 pub(crate) fn is_writable(path: &Path) -> Result<()> {
     let opened = OpenOptions::new().append(true).create(true).open(path);

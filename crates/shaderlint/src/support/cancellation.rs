@@ -1,9 +1,9 @@
-//! Cancels work.
+//! Cancellation of work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A token that cancels work: whoever has a copy can set it, and the work asks for it now and then.
+/// A flag that cancels work. Any clone can set it; the worker polls it.
 #[derive(Clone, Default)]
 pub(crate) struct Cancellation(Arc<AtomicBool>);
 
@@ -16,7 +16,7 @@ impl Cancellation {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Once set, it stays set.
+    /// Once set, the flag stays set.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use shaderlint_hlsl::SourceFile;
 
-/// An error in a configuration file or a baseline, at its place.
+/// An error at a position in a configuration file or a baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfigError {
     pub file: SourceFile,

@@ -5,7 +5,7 @@ use anyhow::Result;
 /// A macro and its value.
 pub(crate) type Definition = (String, String);
 
-/// `base` with `over` made after it: one definition a name, the later one.
+/// The definitions of `base`, overridden by those of `over`. Has one definition per name, the last one.
 pub(crate) fn overlaid(base: &[Definition], over: &[Definition]) -> Vec<Definition> {
     let mut defines: Vec<Definition> = Vec::new();
     for (name, value) in base.iter().chain(over) {

@@ -1,13 +1,13 @@
-//! Files in UTF-16: shaderlint checks them as UTF-8 and writes them back in their encoding.
+//! UTF-16 files: they are checked as UTF-8, and written back in UTF-16.
 
 use anyhow::{Result, ensure};
 
-/// `text` in the encoding of the file that held `bytes`, which was decoded to `old`.
+/// Encodes `text` like the file with the contents `bytes`, which decode to `old`.
 pub(crate) fn encoded_like(bytes: &[u8], old: &[u8], text: &[u8]) -> Result<Vec<u8>> {
     let unit: fn(u16) -> [u8; 2] = match bytes {
         [0xff, 0xfe, ..] => u16::to_le_bytes,
         [0xfe, 0xff, ..] => u16::to_be_bytes,
-        // A zero byte has become the blank that compilers take it for.
+        // Zero bytes become blanks, as compilers read them.
         _ => return Ok(text.to_vec()),
     };
     let encoded = |text: &[u8]| -> Vec<u8> {
@@ -16,7 +16,7 @@ pub(crate) fn encoded_like(bytes: &[u8], old: &[u8], text: &[u8]) -> Result<Vec<
         let units = units.flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec());
         units.flat_map(unit).collect()
     };
-    // Else something was replaced on the way here.
+    // Otherwise, decoding replaced something.
     ensure!(encoded(old) == bytes, "it is not all UTF-16");
     Ok(encoded(text))
 }

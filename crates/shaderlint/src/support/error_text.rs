@@ -1,4 +1,4 @@
-//! Errors of libraries in our words: the system speaks of its calls, serde of Rust.
+//! Errors of libraries, reworded for users: operating systems write of their calls, and serde writes of Rust.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::config_error::ConfigError;
 use crate::support::suggestions::{likeness, most_like};
 
-/// An error with what led to it, in a line.
+/// An error and its causes, on one line.
 pub(crate) fn of_error(error: &anyhow::Error) -> String {
     let causes = error.chain().map(|cause| match cause.downcast_ref() {
         Some(error) => of_io(error),
@@ -15,7 +15,7 @@ pub(crate) fn of_error(error: &anyhow::Error) -> String {
     causes.collect::<Vec<_>>().join(": ")
 }
 
-/// What a system says; what we say ourselves in its name stays.
+/// The text of an I/O error. An error without an OS code is our own, and keeps its text.
 fn of_io(error: &io::Error) -> String {
     match error.kind() {
         _ if error.raw_os_error().is_none() => error.to_string(),
@@ -30,18 +30,19 @@ fn of_io(error: &io::Error) -> String {
     }
 }
 
-/// Why a folder was not walked.
+/// Why the walk of a folder failed.
 pub(crate) fn of_walk(error: &ignore::Error) -> String {
     match error {
         ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => of_walk(err),
         ignore::Error::WithPath { path, err } => format!("{}: {}", path.display(), of_walk(err)),
-        // It says the path once more.
+        // Its own text repeats the path.
         ignore::Error::Io(error) => error.kind().to_string(),
         other => other.to_string(),
     }
 }
 
-/// What is wrong in the TOML at `path`, at its place. `tables` are some of its tables, each with its keys.
+/// The error in the TOML file at `path`, with its position. `tables` are some of its tables, each with its
+/// keys.
 pub(crate) fn mistake(
     path: &Path,
     text: &str,
@@ -60,7 +61,7 @@ pub(crate) fn mistake(
     ConfigError::new(path, text, place, message)
 }
 
-/// What serde says, in other words where these are known.
+/// Rewords a message of serde, if its form is known.
 pub(crate) fn of_serde(message: &str, tables: &[(&str, &[&str])]) -> String {
     unknown_key(message, tables)
         .or_else(|| unknown_value(message))
@@ -74,7 +75,7 @@ fn unknown_key(message: &str, tables: &[(&str, &[&str])]) -> Option<String> {
     let elsewhere = tables.iter().flat_map(|(_, keys)| keys.iter().copied());
     let lead = format!("no key is called `{key}` here");
     let meant = most_like(key, known.iter().copied().chain(elsewhere));
-    // Keys are short, and words of no relation soon have half of their letters in common.
+    // Keys are short, and short words easily share half of their letters by chance.
     Some(match meant.filter(|meant| likeness(key, meant) > 0.6) {
         Some(meant) if known.contains(&meant) => format!("{lead}; did you mean `{meant}`?"),
         Some(meant) => {
@@ -95,7 +96,7 @@ fn unknown_value(message: &str) -> Option<String> {
     })
 }
 
-/// The name at the beginning, and those that are expected in its place.
+/// The name at the beginning, and the names that serde expects instead.
 fn name_and_known(rest: &str) -> Option<(&str, Vec<&str>)> {
     let (name, known) = rest.rsplit_once("`, expected ")?;
     Some((name, known.split('`').skip(1).step_by(2).collect()))

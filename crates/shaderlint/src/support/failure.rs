@@ -4,16 +4,16 @@ use std::path::Path;
 
 use super::error_text;
 
-/// Why a file could not be checked or fixed.
+/// Why a path could not be checked or fixed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub path: String,
-    /// The path is in it.
+    /// The message, which names the path.
     pub text: String,
 }
 
 impl Failure {
-    /// The failure of a file, from an error.
+    /// The failure that `error` is for this file.
     pub fn of(path: &Path, error: &anyhow::Error) -> Failure {
         Failure {
             path: path.display().to_string(),
@@ -29,7 +29,7 @@ impl Failure {
         }
     }
 
-    /// The text without the path.
+    /// The text without the path at its start.
     pub fn message(&self) -> &str {
         let rest = self.text.strip_prefix(&self.path);
         rest.and_then(|rest| rest.strip_prefix(": "))

@@ -1,4 +1,4 @@
-//! What every floor may use: it knows nothing of the linter.
+//! Helpers that every layer may use, and that depend on no layer.
 
 pub(crate) mod atomic_write;
 pub(crate) mod cancellation;

@@ -1,4 +1,4 @@
-//! A panic is a bug of this program. It is reported as an error, and ends the work on one file at most.
+//! A panic is a bug in this program. It is reported as one, and ends the work on at most one file.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use anyhow::{Result, anyhow};
 
 thread_local! {
-    /// Where the thread panicked last.
+    /// The position of the thread's last panic.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps a panic's place for [`as_error`] instead of printing a stack's worth of it.
+/// Records the position of a panic for [`as_error`], instead of printing the panic.
 pub(crate) fn keep_quiet() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map_or(String::new(), |place| {
@@ -21,7 +21,7 @@ pub(crate) fn keep_quiet() {
     }));
 }
 
-/// The result of the work; a panic is an error with `context` and its message.
+/// The result of `work`. A panic becomes an error: `context` and the panic's message.
 pub(crate) fn as_error<T>(context: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(anyhow!("{context}: {}", describe(&*panic))))
@@ -36,7 +36,7 @@ fn describe(panic: &(dyn Any + Send)) -> String {
     format!("{message}{}", PLACE.take())
 }
 
-/// Panics where a text asks for it, to test what follows.
+/// Panics if `text` contains `words`, so that a test can cause a panic.
 #[cfg(test)]
 pub(crate) fn if_asked(text: &[u8], words: &str) {
     let is_asked = text.windows(words.len()).any(|window| window == words.as_bytes());

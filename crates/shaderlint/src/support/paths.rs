@@ -1,8 +1,8 @@
-//! Paths: their forms, and whether two name one file.
+//! Paths: their spelling, and whether two of them name the same file.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The path from the root of the file system, without `.` and `..`; the working directory's has no name.
+/// The absolute path, without `.` and `..`. An empty path is the working directory.
 pub(crate) fn here(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() {
         Path::new(".")
@@ -12,7 +12,7 @@ pub(crate) fn here(path: &Path) -> PathBuf {
     without_dots(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }
 
-/// The path as seen from the working directory, if it lies in it.
+/// The path relative to the working directory if it lies inside, else the absolute path.
 pub(crate) fn shown(path: &Path) -> PathBuf {
     let path = here(path);
     let shorter = std::env::current_dir().ok().and_then(|folder| {
@@ -22,7 +22,7 @@ pub(crate) fn shown(path: &Path) -> PathBuf {
     shorter.unwrap_or(path)
 }
 
-/// The path of what would be called so beside a file.
+/// The path that `written` names in the folder of `file`.
 pub(crate) fn beside(file: &Path, written: &str) -> PathBuf {
     without_dots(&file.with_file_name(written.replace('\\', "/")))
 }
@@ -32,13 +32,13 @@ pub(crate) fn name_of(path: &Path) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().to_lowercase())
 }
 
-/// Whether two paths are of one file, links followed.
+/// Whether two paths name the same file. Follows links.
 pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     here(a) == here(b) || real(a).is_some_and(|a| real(b) == Some(a))
 }
 
-/// Whether the last components of `path` are these, which are in lower case.
+/// Whether the last components of `path` are `wanted` in any case. `wanted` is in lower case.
 pub(crate) fn ends_with(path: &Path, wanted: &[&str]) -> bool {
     let mut components = path.components().rev();
     wanted.iter().rev().all(|wanted| {
@@ -49,8 +49,9 @@ pub(crate) fn ends_with(path: &Path, wanted: &[&str]) -> bool {
     })
 }
 
-/// `a/b/../c` as `a/c`, so that one file has one name. Where `a/b` is a link, what is above it is above where it leads, as
-/// for who opens the path. Windows takes `..` away first (learn.microsoft.com, *Naming Files, Paths, and Namespaces*).
+/// Rewrites `a/b/../c` to `a/c`, so that one file has one name. If `a/b` is a link, `..` is the folder above
+/// the link's target, as when the system opens the path. Windows removes `..` before it follows links
+/// (learn.microsoft.com, *Naming Files, Paths, and Namespaces*).
 pub(crate) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

@@ -1,4 +1,4 @@
-//! Shows places in files with their lines of source.
+//! Positions in files, shown with their source lines.
 
 use anyhow::Result;
 use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label};
@@ -10,10 +10,10 @@ use crate::support::config_error::ConfigError;
 use crate::support::source_text::SourceTexts;
 use crate::support::{error_text, terminal};
 
-/// Lines of source are cut here.
+/// The width at which shown lines are cut, in characters.
 const MAX_LINE: usize = 400;
 
-/// Prints to standard error why the job could not be done.
+/// Prints on standard error why the program failed.
 pub(crate) fn failure(error: &anyhow::Error) {
     match error.downcast_ref() {
         Some(error) => at_place(Snippet::error(), error),
@@ -21,7 +21,7 @@ pub(crate) fn failure(error: &anyhow::Error) {
     }
 }
 
-/// Prints a likely mistake in a configuration to standard error.
+/// Prints on standard error what is probably a mistake in a configuration.
 pub(crate) fn doubt(doubt: &ConfigError) {
     at_place(Snippet::warning(), doubt);
 }
@@ -37,7 +37,7 @@ fn at_place(snippet: Snippet<FileId>, ConfigError { file, place, message }: &Con
     }
 }
 
-/// Prints a problem with its place to standard error.
+/// Prints a problem on standard error.
 pub(crate) fn problem(sources: &Sources, problem: &Problem) {
     problems(sources, std::slice::from_ref(problem));
 }
@@ -62,7 +62,7 @@ pub(crate) fn of_problem(texts: &SourceTexts, path: &str, problem: &Problem) -> 
     }
 }
 
-/// Help for an unknown name: one in capitals is likely a macro that the build defines.
+/// A hint for an unknown name: a name in capitals is probably a macro that the build defines.
 fn hint(cause: &Cause) -> Option<String> {
     let Cause::Name(name) = cause else { return None };
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -92,15 +92,15 @@ pub(crate) fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored:
     Ok(rendered.split_inclusive('\n').map(tidy).collect())
 }
 
-/// A line without the spaces that borders leave at its end, and cut where it is longer than anyone reads: generated
-/// shaders have lines of megabytes.
+/// Removes the spaces that borders leave at the end of a line, and cuts a long line: generated shaders have
+/// lines of megabytes.
 fn tidy(line: &str) -> String {
     let mut tidied = String::with_capacity(line.len().min(MAX_LINE * 4));
     let mut column = 0;
     let mut is_style = false;
     for character in line.trim_end().chars() {
         is_style |= character == '\x1b';
-        // What sets a style has no width, and has to come through to be undone.
+        // An escape sequence has no width. Sequences beyond the cut stay, since they end the style.
         if is_style || column < MAX_LINE {
             tidied.push(character);
         }

@@ -1,14 +1,14 @@
-//! Files as text to show: lossy where they are not UTF-8, with offsets that still fit.
+//! Files as text that can be shown: lossy where they are not UTF-8, with a mapping of offsets.
 
 use std::ops::Range;
 
 use codespan_reporting::files::{Error, Files, line_starts};
 use shaderlint_hlsl::{FileId, FileSpan, Sources};
 
-/// A file's text as shown. Bytes that are no UTF-8, and control characters that a terminal would act on, become U+FFFD.
+/// A file's text as shown. Invalid UTF-8, and control characters that a terminal would act on, become U+FFFD.
 pub(crate) struct SourceText {
     pub name: String,
-    /// The name as shown to people: it may hold what ends a line or speaks to a terminal.
+    /// The name as shown to people, without control characters: they could end a line or act on a terminal.
     pub shown_name: String,
     text: String,
     lines: Vec<usize>,
@@ -21,7 +21,7 @@ impl SourceText {
         let mut text = String::with_capacity(bytes.len());
         let mut drift = Vec::new();
         let mut actual = 0;
-        // A byte order mark is no column.
+        // A byte order mark has no column.
         if bytes.starts_with(b"\xef\xbb\xbf") {
             actual = 3;
             drift.push((3, 0));
@@ -61,7 +61,8 @@ impl SourceText {
             .and_then(|last| self.drift.get(last))
             .copied()
             .unwrap_or((0, 0));
-        // Inside a replaced sequence this may pass the replacement's start; the boundary below brings it back.
+        // An offset inside a replaced sequence may end up inside the replacement. The loop moves it back to
+        // the start.
         let next = self.drift.get(last).map_or(self.text.len(), |(_, shown)| *shown);
         let mut offset = (shown + (offset - actual.min(offset)))
             .min(next)

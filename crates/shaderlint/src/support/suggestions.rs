@@ -1,8 +1,8 @@
-//! "Did you mean": suggestions for unknown names.
+//! Suggestions for unknown names.
 
 use shaderlint_rules::RULES;
 
-/// Says that there is no such rule, and what may have been meant.
+/// The message about an unknown rule, with suggestions.
 pub(crate) fn no_such_rule(id: &str) -> String {
     let meant = meant(id);
     let meant: Vec<String> = meant.iter().map(|id| format!("`{id}`")).collect();
@@ -16,10 +16,10 @@ pub(crate) fn no_such_rule(id: &str) -> String {
     }
 }
 
-/// The rules that `id` is a part of by name, else the id or alias that it is like.
+/// The rules whose ids contain `id`. If there are none, the id or alias that is most like it.
 fn meant(id: &str) -> Vec<&'static str> {
     let word = id.to_lowercase();
-    // Of so few letters as to be in anything, nothing is known.
+    // Many ids contain any one or two letters by chance.
     let ids = RULES.iter().map(|rule| rule.id);
     let named: Vec<&str> = ids
         .filter(|known| word.len() > 2 && known.contains(&word))
@@ -31,7 +31,7 @@ fn meant(id: &str) -> Vec<&'static str> {
     }
 }
 
-/// The id or alias most like `id`, if one is at all like it.
+/// The id or alias most like `id`, if one is similar enough.
 fn nearest(id: &str) -> Option<&'static str> {
     let ids = RULES
         .iter()
@@ -39,7 +39,7 @@ fn nearest(id: &str) -> Option<&'static str> {
     most_like(id, ids)
 }
 
-/// The one of these most like `name`, if one is at all like it.
+/// The known name most like `name`, if one is similar enough.
 pub(crate) fn most_like<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let scored = known.map(|known| (likeness(name, known), known));
     scored
@@ -48,7 +48,7 @@ pub(crate) fn most_like<'a>(name: &str, known: impl Iterator<Item = &'a str>) ->
         .map(|(_, known)| known)
 }
 
-/// Share of characters in common, in order: 1 for equal words.
+/// The share of characters that two words have in common, in the same order: 1 for equal words.
 pub(crate) fn likeness(a: &str, b: &str) -> f32 {
     let [a, b] = [a, b].map(|word| word.to_lowercase().replace('_', "-"));
     similar::TextDiff::from_chars(a.as_str(), b.as_str()).ratio()

@@ -1,12 +1,13 @@
 //! Shader models and versions of HLSL, by the names that compilers use.
 
-/// The stages that have thread groups, and libraries, whose entry points may.
+/// The stages with thread groups, and libraries, whose entry points may have thread groups.
 const STAGES: [&str; 4] = ["cs", "lib", "ms", "as"];
 
 use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
-/// Reads a target such as `cs_6_6`. What no compiler knows is refused: it would silently mean the newest.
+/// Reads a target such as `cs_6_6`. Rejects a model that no compiler knows: it would silently mean the newest
+/// one.
 pub(crate) fn profile(text: &str) -> Result<ShaderModel, String> {
     let model: ShaderModel = text.parse()?;
     let stage = text
@@ -25,7 +26,7 @@ pub(crate) fn profile(text: &str) -> Result<ShaderModel, String> {
             "`{stage}` has no thread groups: expected one of {instead}"
         ));
     }
-    // As FXC and DXC have them; 6.10 is the newest that is published.
+    // The models of FXC and DXC. 6.10 is the newest published one.
     let newest_minor = match model.major {
         4 | 5 => Some(1),
         6 => Some(10),

@@ -1,4 +1,4 @@
-//! Writes to standard output and standard error, with colours where these are a terminal.
+//! Output to the terminal, or to the file or pipe in its place.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -11,7 +11,7 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// Whether output to `stream` is colored: as told, else if it is a terminal and nothing speaks against it.
+/// Whether output to `stream` is colored. `Auto` colors a terminal, unless `NO_COLOR` or `TERM` forbids it.
 fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
     match choice {
         ColorChoice::Always => true,
@@ -25,11 +25,11 @@ fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
     }
 }
 
-/// Notes are wrapped here; lines of source are not.
+/// The width at which notes wrap. Source lines do not wrap.
 pub(crate) const WIDTH: usize = 80;
 
-/// Breaks lines at spaces so that none is wider than `width` characters, if words allow. Lines that are indented are
-/// code, and stay as they are.
+/// Breaks lines at spaces so that none is wider than `width` characters, if words allow. Indented lines are
+/// code and stay unchanged.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| match line.strip_prefix("    ") {
         Some(_) => line.to_owned(),
@@ -56,22 +56,21 @@ fn wrap_line(text: &str, width: usize) -> String {
     wrapped
 }
 
-/// How text is made to look.
+/// The style of printed text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Style {
     pub is_colored: bool,
-    /// Rules' ids can be clicked (OSC 8).
+    /// Rules' ids are links (OSC 8).
     pub has_links: bool,
 }
 
 impl Style {
-    /// Text alone.
     pub const PLAIN: Style = Style {
         is_colored: false,
         has_links: false,
     };
 
-    /// What standard output can show.
+    /// The style that standard output supports.
     pub fn of_stdout(choice: ColorChoice) -> Style {
         let is_colored = is_colored(choice, &io::stdout());
         Style {
@@ -80,7 +79,7 @@ impl Style {
         }
     }
 
-    /// What a file can hold: only what was asked for.
+    /// The style of a file: colored only on request, and without links.
     pub fn of_file(choice: ColorChoice) -> Style {
         Style {
             is_colored: choice == ColorChoice::Always,
@@ -88,7 +87,7 @@ impl Style {
         }
     }
 
-    /// What standard error can show.
+    /// The style that standard error supports.
     pub fn of_stderr(choice: ColorChoice) -> Style {
         Style {
             is_colored: is_colored(choice, &io::stderr()),
@@ -102,7 +101,7 @@ pub(crate) fn link(url: &str, text: &str) -> String {
     format!("\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\")
 }
 
-/// Writes to standard output. A reader that has gone away (`| head`) is not an error.
+/// Writes to standard output. A reader that closed the pipe (`| head`) is not an error.
 pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
@@ -111,24 +110,24 @@ pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Begins with an empty screen, if standard output is one.
+/// Clears the screen, if standard output is a terminal.
 pub(crate) fn clear() {
     if io::stdout().is_terminal() {
         let _ = print(b"\x1b[2J\x1b[3J\x1b[H");
     }
 }
 
-/// Writes to standard error; there is nowhere to complain if that fails.
+/// Writes to standard error. Ignores errors: there is nowhere to report them.
 pub(crate) fn print_error(text: &[u8]) {
     let _ = io::stderr().lock().write_all(text);
 }
 
-/// Prints a warning.
+/// Prints a warning on one line.
 pub(crate) fn warn(message: &str) {
     print_error(format!("warning: {message}\n").as_bytes());
 }
 
-/// Prints an error.
+/// Prints an error on one line.
 pub(crate) fn complain(message: &str) {
     print_error(format!("error: {message}\n").as_bytes());
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The path as a reference: relative stays relative.
+/// The path as a URI reference. A relative path stays relative.
 pub(crate) fn of(path: &Path) -> String {
     let text = path.display().to_string();
     let text = if cfg!(windows) {
@@ -30,7 +30,7 @@ pub(crate) fn of(path: &Path) -> String {
 /// The file that a URI names, if it names one.
 pub(crate) fn path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
-    // An empty authority, or the machine itself.
+    // The authority is empty, or this machine.
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
     if !rest.starts_with('/') {
         return None;

@@ -1,4 +1,4 @@
-//! A progress bar on the terminal.
+//! A progress line on a terminal.
 
 use std::io::IsTerminal;
 use std::thread;
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often the line changes.
+/// The time between two updates of the line.
 const TICK: Duration = Duration::from_millis(120);
-/// Work that takes less shows no progress.
+/// Work on files that takes less time shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A line that comes and goes. Nothing where standard error is no terminal, or a log's.
+/// A line that disappears at the end. It is hidden in CI, and if standard error is not a terminal.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Counts checked files, once the work takes a while.
+    /// Counts the files that were checked. The line appears once this takes a while.
     pub fn of_files(count: usize, is_quiet: bool) -> Progress {
         let count = u64::try_from(count).ok();
         let bar = ProgressBar::with_draw_target(count, ProgressDrawTarget::hidden());
@@ -41,7 +41,7 @@ impl Progress {
         self.0.inc(1);
     }
 
-    /// Something else is done with so many files.
+    /// Starts another step, which processes `count` files.
     pub fn begin(&self, what: &'static str, count: usize) {
         self.0.set_message(what);
         self.0.set_length(u64::try_from(count).unwrap_or_default());
@@ -70,13 +70,13 @@ impl Progress {
         }
     }
 
-    /// Writes to standard output while no line is there.
+    /// Writes to standard output while the line is hidden.
     #[cfg(feature = "gpu")]
     pub fn print(&self, text: &str) -> anyhow::Result<()> {
         self.aside(|| crate::support::terminal::print(text.as_bytes()))
     }
 
-    /// Something that may write to the terminal, while no line is there.
+    /// Runs a job that may write to the terminal, while the line is hidden.
     #[cfg(feature = "gpu")]
     pub fn aside<T>(&self, job: impl FnOnce() -> T) -> T {
         self.0.suspend(job)

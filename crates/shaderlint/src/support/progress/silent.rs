@@ -1,4 +1,4 @@
-//! Progress without a terminal: shows nothing.
+//! Progress where there is no terminal to show it on.
 
 pub(crate) struct Progress;
 
