@@ -108,7 +108,7 @@ pub(crate) struct FixArgs {
 }
 
 impl FixArgs {
-    /// Whether files are changed.
+    /// Whether fixes are written to the files.
     pub fn is_made(&self) -> bool {
         self.fix || self.fix_only
     }
@@ -170,7 +170,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// How much is said of what was not understood.
+    /// How much to report beside the findings.
     pub fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {
             (true, _) => Detail::Nothing,
@@ -181,7 +181,7 @@ impl OutputArgs {
     }
 }
 
-/// How findings are written down.
+/// The format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     Full,
@@ -193,18 +193,18 @@ pub(crate) enum OutputFormat {
     Junit,
 }
 
-/// How much is said beside findings.
+/// How much to report beside the findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     Nothing,
-    /// What kept entry points from being looked at.
+    /// What kept entry points from being checked.
     WhatMatters,
-    /// Also what was not understood: of each cause one example in a file. Most are of no consequence.
+    /// Also what was not understood, with one example per cause and file. Most of this has no consequences.
     Examples,
     Everything,
 }
 
-/// The least that fails a run.
+/// The lowest level that fails a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Denied {
     Warnings,

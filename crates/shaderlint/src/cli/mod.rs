@@ -105,7 +105,7 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// What holds for looking at shaders, with the command or without one.
+    /// The arguments of `check`, whether the command is written or not.
     pub fn check(&self) -> &CheckArgs {
         match &self.command {
             Some(Command::Check(check)) => check,
@@ -114,7 +114,7 @@ impl Args {
     }
 }
 
-/// The arguments with `--hlsl-version` in the place of DXC's `-HV`, which is two short options to our parser.
+/// Replaces DXC's `-HV` by `--hlsl-version`: our parser would read two short options.
 pub(crate) fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut are_options = true;
     let spelled_out = |argument: OsString| {

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-/// The exit status of the process.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Every file was checked, and there are no findings.
+    /// Everything was checked, and nothing was found.
     Clean,
     /// There are findings.
     Findings,
-    /// Part of the job could not be done.
+    /// The run could not do its job, or not all of it.
     Failure,
 }
 

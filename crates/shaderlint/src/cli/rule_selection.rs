@@ -1,4 +1,4 @@
-//! Which rules the command line asks for, and how it names them.
+//! The rules that the command line selects, and the names that it uses for them.
 
 use std::ffi::OsStr;
 
@@ -27,7 +27,9 @@ pub(crate) struct RuleArgs {
 }
 
 impl RuleArgs {
-    /// What is left of the level that a configuration gives a rule. What is asked for by name is not off.
+    /// The level of a rule that has the level `configured` in its configuration. Ignored rules are off. With
+    /// `--select`, rules that are not selected are off, too. If the configuration turns off a rule that is
+    /// selected and not ignored, the rule gets the level of its category.
     pub fn over(&self, rule: &Rule, configured: GivenLevel) -> GivenLevel {
         let is_meant = |names: &[String]| {
             names
@@ -45,7 +47,7 @@ impl RuleArgs {
     }
 }
 
-/// Reads what rules are called on the command line. Shells complete rules' own ids and the categories.
+/// Parses a name of rules on the command line. Shells complete ids, categories and [`ALL`], but no aliases.
 #[derive(Clone, Copy, Debug)]
 struct RuleNames;
 
@@ -67,7 +69,7 @@ impl TypedValueParser for RuleNames {
     }
 }
 
-/// Reads any word as the rule to explain: the command reports an unknown one. Shells complete rules' own ids.
+/// Accepts any word as the rule to explain: the command itself reports an unknown rule. Shells complete ids.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RuleId;
 
@@ -89,7 +91,7 @@ fn ids() -> impl Iterator<Item = PossibleValue> {
         .map(|rule| PossibleValue::new(rule.id).help(rule.summary))
 }
 
-/// Reads what rules are called, one or many at once.
+/// Parses the name of one rule or several: an id, an alias or a category.
 pub(crate) fn rule_or_category(name: &str) -> Result<String, String> {
     let is_category = Category::ALL.iter().any(|category| category.to_string() == name);
     if is_category || named(name).next().is_some() {

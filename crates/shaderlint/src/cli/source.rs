@@ -1,4 +1,4 @@
-//! Arguments that say how files are read.
+//! The arguments that decide how files are read.
 
 use std::path::PathBuf;
 
