@@ -1,14 +1,15 @@
-//! shaderlint as a WebAssembly module that imports nothing. JavaScript calls [`question`] for a place, writes the bytes of
-//! a question there, calls [`answer`], and reads as many bytes as that says at [`answered`].
+//! shaderlint as a WebAssembly module that imports nothing. JavaScript calls [`question`] for a buffer and
+//! writes the question into it. Then it calls [`answer`] for the length of the answer, and reads the answer
+//! at [`answered`].
 
 #![cfg(target_family = "wasm")]
 
 use std::sync::{Mutex, PoisonError};
 
-/// Of the question before the call, of the answer after it.
+/// The question before the call of [`answer`], the answer after it.
 static BYTES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// A place for the bytes of a question.
+/// A buffer for a question of `length` bytes.
 #[expect(unsafe_code, reason = "the name is exported, and no other is called so")]
 #[unsafe(no_mangle)]
 pub extern "C" fn question(length: usize) -> *mut u8 {
@@ -17,7 +18,7 @@ pub extern "C" fn question(length: usize) -> *mut u8 {
     bytes.as_mut_ptr()
 }
 
-/// Answers the question; the length of the answer.
+/// Answers the question. Returns the length of the answer, in bytes.
 #[expect(unsafe_code, reason = "the name is exported, and no other is called so")]
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> usize {
@@ -27,7 +28,7 @@ pub extern "C" fn answer() -> usize {
     bytes.len()
 }
 
-/// Where the answer is.
+/// The address of the answer.
 #[expect(unsafe_code, reason = "the name is exported, and no other is called so")]
 #[unsafe(no_mangle)]
 pub extern "C" fn answered() -> *const u8 {

@@ -1,4 +1,4 @@
-//! The parts of this package that take text from outside, for the targets in `crates/fuzz`.
+//! The functions of this package that take text from outside, for the targets in `crates/fuzz`.
 
 use std::ops::Range;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::support::terminal::Style;
 use crate::workspace::config::{shaderlint_toml, shadertools};
 use crate::workspace::includes::Files;
 
-/// The formats that machines read.
+/// The formats of findings, and their names.
 const FORMATS: [(&str, OutputFormat); 7] = [
     ("full", OutputFormat::Full),
     ("concise", OutputFormat::Concise),
@@ -35,26 +35,26 @@ const FORMATS: [(&str, OutputFormat); 7] = [
     ("gitlab", OutputFormat::Gitlab),
 ];
 
-/// Checks a file with these bytes in all its configurations. Reads nothing from disk.
+/// Checks a file with these bytes, in all its readings. Reads nothing from disk.
 fn check(bytes: &[u8]) -> Result<FileReport> {
     let files = Files::given("fuzzed.hlsl", bytes);
     let (target, options) = in_memory(files, "fuzzed.hlsl", Arc::default());
     lint::check_file(&target, &options, Role::Unit)
 }
 
-/// What is found in a file with these bytes.
+/// The findings in a file with these bytes.
 ///
 /// # Errors
-/// A panic on the way there.
+/// If the check panics.
 pub fn findings(bytes: &[u8]) -> Result<(Sources, Report)> {
     let checked = check(bytes)?;
     Ok((checked.sources, checked.report))
 }
 
-/// What is printed of a file with these bytes, by format.
+/// The reports on a file with these bytes, by format.
 ///
 /// # Errors
-/// A panic on the way there, or a format that cannot be written. Bytes that are no text are none.
+/// If the check panics, or a format cannot be written. Bytes that are not text are no error.
 pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
     let checked = [check(bytes)?];
     let results = Results {
@@ -65,17 +65,17 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
     FORMATS.into_iter().map(report).collect()
 }
 
-/// Something wrong in a configuration, with its place where it has one.
+/// An error in a configuration, with its position if it has one.
 #[derive(Debug)]
 pub struct Wrong {
     pub message: String,
     pub place: Option<Range<usize>>,
 }
 
-/// Reads a text as the configuration file that is called `name`, or as the argument of that option.
+/// Parses a text as the configuration file `name`, or as the argument of the option `name`.
 ///
 /// # Errors
-/// What is wrong in it.
+/// The error in the text.
 pub fn configuration(name: &str, text: &str) -> Result<(), Wrong> {
     let path = Path::new(name);
     let of_argument = |result: Result<(), String>| result.map_err(|message| Wrong { message, place: None });
@@ -108,10 +108,11 @@ pub fn configuration(name: &str, text: &str) -> Result<(), Wrong> {
     })
 }
 
-/// Serves the editor at the other end of the connection; whether it was left as the protocol says.
+/// Serves the editor at the other end of the connection. Returns `false` if the editor exits without a
+/// `shutdown` request.
 ///
 /// # Errors
-/// What the protocol does not allow.
+/// A violation of the protocol.
 pub fn serve(connection: &Connection) -> Result<bool> {
     Ok(server::serve(connection)? == Outcome::Clean)
 }

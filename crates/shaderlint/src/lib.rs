@@ -1,7 +1,8 @@
 //! The command line of shaderlint. All input and output of the linter is in this crate.
 //!
-//! Each floor uses those before it: [`support`], [`cli`] (the arguments), [`workspace`] (the files and what is configured for
-//! each), [`check`] (the check of one file), [`report`] (the formats of findings), [`commands`] and [`server`].
+//! Each layer uses those before it: [`support`], [`cli`] (the arguments), [`workspace`] (the files and their
+//! configurations), [`check`] (the check of one file), [`report`] (the formats of findings), [`commands`] and
+//! [`server`].
 
 #![forbid(unsafe_code)]
 
@@ -32,10 +33,10 @@ use commands::{explain, generate, init, preprocess, rules};
 use support::vulkan_layers;
 use support::{panics, snippets};
 
-/// Deeply nested source is parsed and dropped by recursion. Untouched pages of a stack cost nothing.
+/// Deeply nested source is parsed and dropped recursively. Untouched pages of a stack cost nothing.
 const STACK_SIZE: usize = 256 << 20;
 
-/// Does what the command line asks for. What this package offers is its program; that is `main.rs` and this.
+/// Runs the command line. This package offers nothing but its program: `main.rs` calls this function.
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::parse_from(cli::spelled_out(std::env::args_os()));
@@ -80,7 +81,7 @@ fn dispatch(args: Args) -> Result<Outcome> {
     }
 }
 
-/// Runs the job in a pool of threads whose stacks are deep; what it does in parallel is done by the same threads.
+/// Runs the job in a pool of threads with deep stacks, which also run the parallel parts of the job.
 fn on_deep_stacks(
     jobs: Option<NonZeroUsize>,
     job: impl FnOnce() -> Result<Outcome> + Send,

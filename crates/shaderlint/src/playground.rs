@@ -1,4 +1,4 @@
-//! The linter for a web page: answers a question, both in JSON, about a file that is not on disk.
+//! The linter for a web page: answers questions about a file that is not on disk. Both are JSON.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::workspace::config::Projects;
 use crate::workspace::includes::Files;
 use crate::workspace::project_file::ProjectFile;
 
-/// What the file is called.
+/// The name of the file.
 const NAME: &str = "kernel.hlsl";
-/// What its settings are called.
+/// The name of its settings.
 const SETTINGS: &str = "shaderlint.toml";
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct Question {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Ask {
-    /// What `shaderlint` finds.
+    /// The findings.
     Check,
     /// The text after `shaderlint --fix`.
     Fix {
@@ -46,7 +46,7 @@ enum Ask {
         #[serde(rename = "unsafe")]
         unsafe_too: bool,
     },
-    /// What `shaderlint verify` knows of the fixed kernels.
+    /// The results of `shaderlint verify` for the fixed kernels.
     Verify,
 }
 
@@ -56,7 +56,7 @@ enum Answer {
     Check {
         /// As `--output-format json`.
         json: serde_json::Value,
-        /// As printed.
+        /// As `--output-format full`.
         full: String,
     },
     Fix {
@@ -69,7 +69,7 @@ enum Answer {
     },
     Error {
         message: String,
-        /// Where in the settings, in bytes.
+        /// The range in the settings, in bytes.
         place: Option<[usize; 2]>,
     },
 }
@@ -86,7 +86,7 @@ pub fn answer(question: &str) -> String {
                 .downcast_ref()
                 .map(|wrong: &ConfigError| [wrong.place.start, wrong.place.end]),
         });
-    // Maps have text for keys, and writing text does not fail.
+    // All maps have text as keys, and writing text does not fail.
     serde_json::to_string(&answer).unwrap_or_default()
 }
 
