@@ -1,4 +1,4 @@
-//! The files that a branch changes, by git.
+//! The files that a branch changes, according to git.
 
 use crate::support::paths::{ends_with, here};
 use std::collections::HashSet;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The files that changed since the branch left `revision`, committed or not, by path from the root of the file
-/// system; files that git does not know yet are changed, too.
+/// The files that changed since the branch left `revision`, committed or not. Untracked files count as
+/// changed.
 pub(crate) fn since(revision: &str) -> Result<Changed> {
     let top = git(Path::new("."), &["rev-parse", "--show-toplevel"])?;
     let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
@@ -41,7 +41,7 @@ pub(crate) fn since(revision: &str) -> Result<Changed> {
 /// Files that changed.
 pub(crate) struct Changed {
     paths: HashSet<PathBuf>,
-    /// Those that are not there any more.
+    /// The changed files that no longer exist.
     gone: Vec<PathBuf>,
 }
 
@@ -50,7 +50,8 @@ impl Changed {
         self.paths.contains(&real(path))
     }
 
-    /// Whether a file is gone that an include of `written` may have meant: one whose path ends like that.
+    /// Whether an include of `written` may have meant a file that no longer exists: one whose path ends like
+    /// `written`.
     pub fn may_have_meant_a_gone_one(&self, written: &str) -> bool {
         let written = written.replace('\\', "/").to_lowercase();
         let wanted: Vec<&str> = written
@@ -61,7 +62,8 @@ impl Changed {
     }
 }
 
-/// Git follows links to its folder, and so must whoever compares.
+/// The path with links followed. Git follows the links to its folder, so paths are comparable only in this
+/// form.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| here(path))
 }

@@ -1,4 +1,4 @@
-//! The files of a run: which there are, what is configured for each, and what they include.
+//! The files of a run, their configurations, and their includes.
 
 pub(crate) mod config;
 pub(crate) mod git;

@@ -1,4 +1,4 @@
-//! The pre-filter: a scan of a file's bytes decides whether the file needs parsing.
+//! The byte scan that saves parsing most files.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,7 +7,8 @@ use shaderlint_hlsl::{Definition, Derived, Directive, Directives, Includes, Sour
 
 use crate::support::paths;
 
-/// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
+/// If neither a file nor any file that it includes contains one of these words, no rule can find anything in
+/// it.
 pub(crate) const WORDS: [&[u8]; 9] = [
     b"Barrier",
     b"groupshared",
@@ -20,10 +21,10 @@ pub(crate) const WORDS: [&[u8]; 9] = [
     b"ConsumeStructuredBuffer",
 ];
 
-/// A function needs one of these to count as a kernel, in lower case.
+/// A function needs one of these inputs to be taken for a kernel. In lower case.
 pub(crate) const THREAD_INPUTS: [&str; 3] = ["sv_groupindex", "sv_groupthreadid", "sv_dispatchthreadid"];
 
-/// Whether the text names an input that tells threads apart.
+/// Whether the text names an input that differs between threads.
 pub(crate) fn names_thread(text: &[u8]) -> bool {
     THREAD_INPUTS.iter().any(|input| names(text, input))
 }
@@ -33,7 +34,7 @@ pub(crate) fn names_entry(text: &[u8]) -> bool {
     names(text, "numthreads")
 }
 
-/// Whether a text may have what a fix changes where another file includes it: an entry point, or a barrier for the group.
+/// Whether a fix may change a text that another file includes: it has an entry point or a group barrier.
 pub(crate) struct MayBeFixed(pub bool);
 
 impl Derived for MayBeFixed {
@@ -47,8 +48,8 @@ pub(crate) fn names_group_barrier(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"WithGroupSync").is_some()
 }
 
-/// How often the text names something, but for comments and strings. Each definition of a macro that may paste the name
-/// together counts, too.
+/// How often the text contains the name outside of comments and strings. Each macro definition that may paste
+/// the name together counts, too.
 pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
     let bytes = name.as_bytes();
     let is_named = memchr::memmem::find(text, bytes).is_some();
@@ -79,7 +80,7 @@ pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
             .count()
 }
 
-/// The length of a string from behind its `"`. One that is not ended on its line is none.
+/// The length of a string after its opening `"`. `None` if the string does not end on its line.
 fn string(body: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -92,7 +93,7 @@ fn string(body: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a byte may be in a name.
+/// Whether a byte may be part of a name.
 pub(crate) fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
@@ -102,7 +103,7 @@ pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty())
 }
 
-/// Whether the word is in the text, in letters of either case.
+/// Whether the text contains the word, in any case.
 fn names(text: &[u8], word: &str) -> bool {
     let [first, ..] = word.as_bytes() else { return true };
     let mut starts = memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text);
@@ -118,9 +119,9 @@ pub(crate) fn needs_parse(path: &str, text: &Text, includes: &dyn Includes) -> b
     names_one(text) || includes_one(path, text, includes, true, &is_one, &|_| false)
 }
 
-/// Whether the file includes one of these, directly or not, be it under an `#if`. Where only the preprocessor knows what
-/// it includes, it is `if_unknown`.
-/// `is_written` says it of what an include has written, wherever that leads.
+/// Whether the file includes, directly or not, a file for which `is_one` holds. Includes under any `#if`
+/// count. An include of a macro, which only the preprocessor knows, counts if `if_unknown`. An include for
+/// whose written path `is_written` holds counts wherever it leads.
 pub(crate) fn includes_one(
     path: &str,
     text: &Text,
@@ -131,7 +132,8 @@ pub(crate) fn includes_one(
 ) -> bool {
     let mut seen = HashSet::from([path.to_owned()]);
     let mut texts = vec![(path.to_owned(), text.clone())];
-    // What a path means hangs on the folders of all files that are being read: these are some of those seen.
+    // The meaning of a path depends on the folders of all files that are being read. This has one file per
+    // folder seen.
     let mut folders: Vec<String> = Vec::new();
     let mut asked: Vec<(String, String, bool)> = Vec::new();
     let mut answered = HashSet::new();
@@ -141,7 +143,7 @@ pub(crate) fn includes_one(
                 match name {
                     Some((name, _)) if is_written(&name) => return true,
                     Some((name, angled)) => asked.push((from.clone(), name, angled)),
-                    // An include through a macro: only the preprocessor knows where it leads.
+                    // Only the preprocessor knows where an include of a macro leads.
                     None if if_unknown => return true,
                     None => {}
                 }
@@ -187,12 +189,12 @@ fn names_one(text: &[u8]) -> bool {
 /// What a text may include.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentioned {
-    /// Names of files in lower case and without their folders: in `#include` lines, and in definitions of macros, which may
-    /// stand in such lines.
+    /// File names, in lower case and without folders. They stand in `#include` lines, or in definitions of
+    /// macros, which such lines may use.
     pub names: Vec<String>,
-    /// What the `#include` lines have, as written.
+    /// The paths in the `#include` lines, as written.
     pub written: Vec<String>,
-    /// An `#include` line has a macro, which may be defined elsewhere.
+    /// An `#include` line uses a macro, which may be defined elsewhere.
     pub by_macro: bool,
 }
 
@@ -212,7 +214,7 @@ pub(crate) fn mentioned(text: &Text) -> Mentioned {
         let argument = argument.to_lowercase();
         let quoted = argument.split(['"', '<', '>']).skip(1);
         let last = quoted.filter_map(|path| path.rsplit(['/', '\\']).next());
-        // A definition may have any text in it.
+        // A definition may contain any text.
         let is_name = |name: &&str| !name.is_empty() && (is_include || name.contains('.'));
         for name in last.map(str::trim).filter(is_name) {
             if !found.names.iter().any(|known| known == name) {
@@ -227,12 +229,12 @@ fn is_include(line: &Directive) -> bool {
     matches!(&line.keyword[..], b"include" | b"include_with_pragmas")
 }
 
-/// Whether a directive is an `#include` whose name is a macro.
+/// Whether a directive is an `#include` of a macro.
 pub(crate) fn includes_by_macro(line: &Directive) -> bool {
     is_include(line) && name_in(&String::from_utf8_lossy(&line.argument)).is_none()
 }
 
-/// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
+/// The paths in the `#include` lines, and whether each is in angle brackets. `None` for a macro.
 pub(crate) fn included(text: &Text) -> Vec<Option<(String, bool)>> {
     let lines = text.derived::<Directives>();
     let includes = lines.iter().filter(|line| is_include(line));
@@ -241,7 +243,7 @@ pub(crate) fn included(text: &Text) -> Vec<Option<(String, bool)>> {
         .collect()
 }
 
-/// The name in an `#include` line, from behind that word, and whether in angle brackets.
+/// The path in the argument of an `#include`, and whether it is in angle brackets.
 fn name_in(line: &str) -> Option<(String, bool)> {
     let line = line.trim();
     let quoted = |open: char, close: char| Some(line.strip_prefix(open)?.split_once(close)?.0.to_owned());
@@ -277,7 +279,7 @@ mod tests {
     fn only_files_that_could_hold_a_finding_are_parsed() {
         let check = |text: &[u8]| needs_parse("a.hlsl", &text.into(), &Headers);
         assert!(!check(b"") && !check(b"float4 main() : SV_Target { return 1; }"));
-        // A barrier that was forgotten altogether is a race.
+        // A missing barrier is a race.
         assert!(check(b"groupshared uint g[64];"));
         assert!(check(b"GroupMemoryBarrierWithGroupSync();") && check(b"InterlockedAdd(a, 1)"));
         assert!(!check(b"#include \"plain.hlsli\"") && !check(b"#include \"gone.hlsli\""));
@@ -324,7 +326,7 @@ mod tests {
             of("#include HEADER\n#include \"b/common\"\n"),
             names(&["common"], &["b/common"], true)
         );
-        // Any text may be defined.
+        // A macro may stand for any text.
         assert_eq!(of("#define A \"a\"\n#if 1\n\"a.hlsl\""), names(&[], &[], false));
         assert!(included(&b"#define A \"a.hlsl\"".into()).is_empty());
     }

@@ -17,7 +17,7 @@ use crate::workspace::config::{Project, Projects};
 use crate::workspace::includes::{Files, Search};
 use crate::workspace::walk;
 
-/// Places are 32-bit offsets into the expanded text, which is longer than the file.
+/// Positions are 32-bit offsets into the expanded text, which is longer than the file.
 const MAX_FILE_SIZE: usize = 256 << 20;
 
 /// A translation unit as read.
@@ -25,19 +25,19 @@ const MAX_FILE_SIZE: usize = 256 << 20;
 pub(crate) struct TranslationUnit {
     pub shader: Shader,
     pub problems: Vec<Problem>,
-    /// Where one of several files was taken.
+    /// A problem for each include that took one of several files.
     pub choices: Vec<Problem>,
 }
 
 #[cfg(feature = "gpu")]
 impl TranslationUnit {
-    /// Prints to standard error what could not be read.
+    /// Prints on standard error what could not be read.
     pub fn tell_problems(&self) {
         snippets::problems(&self.shader.sources, &self.problems);
         self.tell_choices();
     }
 
-    /// Prints to standard error which files were taken of several.
+    /// Prints on standard error which includes took one of several files.
     pub fn tell_choices(&self) {
         snippets::problems(&self.shader.sources, &self.choices);
     }
@@ -56,7 +56,7 @@ impl ProjectFile {
         ProjectFile::read_in(Projects::new(source).of(path)?, path)
     }
 
-    /// What holds for the file is known.
+    /// Reads a file whose project is known.
     pub fn read_in(project: Arc<Project>, path: &Path) -> Result<Self> {
         let of_file = || std::iter::once((path, project.root.as_deref()));
         let files = Files::new(walk::trees(&[], of_file()), &walk::workspace(&[], of_file()));
@@ -84,13 +84,13 @@ impl ProjectFile {
         Search::new(&self.files, &self.project)
     }
 
-    /// The file as a translation unit, were `text` in it.
+    /// The file as a translation unit, as if it contained `text`.
     #[cfg(feature = "gpu")]
     pub fn unit(&self, text: &[u8]) -> TranslationUnit {
         self.unit_under(text, &self.project.defines_of(text))
     }
 
-    /// The same under other definitions.
+    /// As [`ProjectFile::unit`], under other definitions.
     #[cfg(feature = "gpu")]
     pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> TranslationUnit {
         let path = self.path.display().to_string();
@@ -126,7 +126,7 @@ pub(crate) fn read_file(files: &Files, path: &Path) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The text of a file; the bytes of a binary one as they are.
+/// The decoded text of a file. A binary file keeps its bytes.
 pub(crate) fn text_of(bytes: &[u8]) -> Text {
     decode(bytes).unwrap_or_else(|| bytes.into())
 }

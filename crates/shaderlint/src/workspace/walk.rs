@@ -10,12 +10,12 @@ use crate::support::failure::Failure;
 use crate::support::{error_text, paths};
 use crate::workspace::prefilter::names_entry;
 
-/// The endings of shaders in folders. A file that is named is checked whatever its ending.
+/// The extensions of shaders in folders. A file that is named is read whatever its extension.
 pub(crate) const EXTENSIONS: [&str; 12] = [
     "hlsl", "hlsli", "ihlsl", "fx", "fxh", "compute", "cginc", "usf", "ush", "csh", "azsl", "azsli",
 ];
 
-/// Endings that HLSL and GLSL share.
+/// Extensions that HLSL and GLSL share.
 pub(crate) const SHARED_EXTENSIONS: [&str; 6] = ["comp", "task", "mesh", "amp", "as", "ms"];
 
 /// A file to check.
@@ -25,21 +25,21 @@ pub(crate) struct Input {
     pub origin: InputOrigin,
 }
 
-/// Why a run checks a file, the most explicit reason first.
+/// How a file came into a run, the most explicit first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum InputOrigin {
     /// Named by its path.
     Named,
-    /// On a list, which may be a part of a tree: what includes it may be in another part.
+    /// On a list, which may cover only a part of a tree: includers of the file may be in another part.
     Listed,
     /// Found in a folder or by a pattern.
     Found,
-    /// Not at all: it includes a header that is named.
+    /// Not asked for: it includes a header that is named.
     Includer,
 }
 
-/// The files that the arguments mean, each once and by path, whatever the order of the arguments; and what is wrong with
-/// the arguments. `is_shader` says which files in folders to check.
+/// The files that the arguments mean, each once, sorted by path; and the errors in the arguments. `is_shader`
+/// selects the files in folders.
 pub(crate) fn walk(
     arguments: &[(PathBuf, InputOrigin)],
     is_shader: &mut dyn FnMut(&Path) -> bool,
@@ -60,7 +60,7 @@ pub(crate) fn walk(
             problems.push(Failure::new(argument, "no such file or folder"));
         }
     }
-    // Of several ways to a file the most explicit counts, and of its names the shortest.
+    // If several ways lead to a file, the most explicit one counts, and of its names the shortest.
     inputs.sort_by_cached_key(|input| {
         let name = &input.path;
         (
@@ -76,7 +76,8 @@ pub(crate) fn walk(
     (inputs, problems)
 }
 
-/// Respects `.gitignore` and `.ignore` files, inside and outside of repositories, and leaves out hidden files.
+/// Adds the shaders in a folder. Respects `.gitignore` and `.ignore` files, inside and outside of
+/// repositories, and skips hidden files.
 fn folder(
     root: &Path,
     is_shader: &mut dyn FnMut(&Path) -> bool,
@@ -104,13 +105,13 @@ fn folder(
     }
 }
 
-/// Every file in a folder but those that are hidden or ignored, and links.
+/// Every file in a folder, except for links and for hidden or ignored files.
 pub(crate) fn tree(root: &Path) -> impl Iterator<Item = PathBuf> {
     let files = entries(root).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     files.map(|entry| path_of(&entry))
 }
 
-/// The same with links to files.
+/// As [`tree`], with links to files.
 pub(crate) fn tree_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
     let is_file = |entry: &DirEntry| {
         let kind = entry.file_type();
@@ -134,7 +135,8 @@ fn path_of(entry: &DirEntry) -> PathBuf {
         .map_or_else(|_| entry.path().to_owned(), Path::to_owned)
 }
 
-/// Where headers of these files may be: in their projects and in the folders asked for; else in their repositories.
+/// The trees that may have headers of these files: the folders among the arguments and the projects of the
+/// files. If no argument is a folder, a file without a project adds its repository.
 pub(crate) fn trees<'a>(
     arguments: &[PathBuf],
     files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
@@ -156,17 +158,18 @@ pub(crate) fn trees<'a>(
     trees
 }
 
-/// Where files may be that belong to those of a run.
+/// The folders that may have files related to those of a run.
 #[derive(Default)]
 pub(crate) struct Workspace {
-    /// All of what is in here is searched for files that include others.
+    /// All files in these folders are searched for includers.
     pub folders: Vec<PathBuf>,
-    /// From here, too, files may be included. It may hold anything.
+    /// Files may be included from this folder, too. It may hold anything, so it is not searched.
     pub reach: Option<PathBuf>,
 }
 
-/// The folders that are asked for, each file's project, and every repository around it, for one may be a part of another,
-/// which may ignore it. Where a file has neither, its own folder, and the working directory is in reach if the file is in it.
+/// The folders among the arguments, the project of each file, and every repository around it: a repository
+/// may be part of another one, which may ignore it. A file in neither a project nor a repository adds its own
+/// folder, and the working directory is in reach if the file lies in it.
 pub(crate) fn workspace<'a>(
     arguments: &[PathBuf],
     files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
@@ -206,7 +209,7 @@ pub(crate) fn workspace<'a>(
     Workspace { folders, reach }
 }
 
-/// The folder around `file` that is a repository's.
+/// The root of the nearest repository around `file`.
 pub(crate) fn repository(file: &Path) -> Option<PathBuf> {
     let file = paths::here(file);
     let folder = file
@@ -223,7 +226,8 @@ fn found(path: &Path) -> Input {
     }
 }
 
-/// Whether a file is called like a shader, or has a kernel of HLSL though it is called as GLSL is, which has no `[numthreads]`.
+/// Whether a file has the extension of a shader. If GLSL shares the extension, the file must have a kernel of
+/// HLSL: GLSL has no `[numthreads]`.
 pub(crate) fn is_shader(path: &Path) -> bool {
     let has_kernel = || std::fs::read(path).is_ok_and(|bytes| names_entry(&bytes));
     ends_in(path, &EXTENSIONS) || ends_in(path, &SHARED_EXTENSIONS) && has_kernel()
@@ -234,8 +238,8 @@ fn ends_in(path: &Path, endings: &[&str]) -> bool {
     extension.is_some_and(|extension| endings.contains(&extension.to_ascii_lowercase().as_str()))
 }
 
-/// Whether a file with this ending may be compiled as a shader though it is called otherwise: engines keep kernels in them,
-/// which include headers by their names.
+/// Whether a file with this extension may be compiled as a shader, though it is not the extension of a
+/// shader. Engines keep kernels in such files, and these kernels include headers by name.
 pub(crate) fn may_include_shaders(path: &Path) -> bool {
     const ENDINGS: [&str; 33] = [
         "inc", "inl", "h", "hpp", "hh", "include", "hlslinc", "txt", "shader", "sl", "glsl", "comp", "mesh",
@@ -249,8 +253,8 @@ fn is_pattern(argument: &Path) -> bool {
     argument.to_string_lossy().contains(['*', '?', '[', '{'])
 }
 
-/// Expands a pattern as a shell with `globstar` would: `*` and `?` stay within a folder, `**` does not, hidden files
-/// are left out, ignored files are not.
+/// Expands a pattern as a shell with `globstar` does: `*` and `?` stay within a folder, `**` does not. Skips
+/// hidden files, but not ignored ones.
 fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<Failure>) {
     let matcher = match matcher(argument) {
         Ok(matcher) => matcher,
@@ -259,7 +263,7 @@ fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<Failure>
             return;
         }
     };
-    // Everything before the first component that is a pattern is a folder to start in.
+    // The components before the first pattern are the folder to start in.
     let root: PathBuf = argument
         .components()
         .take_while(|component| !matches!(component, Component::Normal(name) if is_pattern(name.as_ref())))

@@ -8,12 +8,12 @@ use shaderlint_linter::{GivenLevel, Level, Rule};
 
 use super::is_matched;
 
-/// Levels by what they are given for: a rule's id, an alias of rules, or a category.
+/// Levels by name: a rule's id, an alias of rules, or a category.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels(pub Vec<(String, Level)>);
 
 impl Levels {
-    /// The level of `rule`: its own, else that of an alias, else that of its category.
+    /// The level given for `rule`: by its id, else by an alias, else by its category.
     fn of(&self, rule: &Rule) -> Option<GivenLevel> {
         let given = |is_meant: &dyn Fn(&str) -> bool| {
             let mut levels = self.0.iter();
@@ -29,12 +29,12 @@ impl Levels {
 #[derive(Clone)]
 pub(crate) struct Override {
     pub paths: Gitignore,
-    /// The patterns of that, as written.
+    /// The patterns of `paths`, as written.
     pub patterns: Vec<String>,
     pub levels: Levels,
 }
 
-/// Alike for what is written alike: a compiled pattern shows what it happens to hold.
+/// Overrides that are written alike print alike: a compiled pattern would print its internal state.
 impl fmt::Debug for Override {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Override {
@@ -46,7 +46,7 @@ impl fmt::Debug for Override {
     }
 }
 
-/// What a configuration says of levels, from the general to the special.
+/// The levels of a configuration, from the general to the specific.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LevelSettings {
     pub levels: Levels,
@@ -54,7 +54,7 @@ pub(crate) struct LevelSettings {
 }
 
 impl LevelSettings {
-    /// What holds for what `rule` finds in the file `path`. Of several overrides that speak of it the last one holds.
+    /// The level of `rule` in the file `path`. If several overrides give it a level, the last one wins.
     pub fn given(&self, rule: &Rule, path: &str) -> GivenLevel {
         let fitting = self.overrides.iter().rev();
         let mut fitting = fitting.filter(|one| is_matched(&one.paths, Path::new(path)));

@@ -1,7 +1,7 @@
-//! The configuration of a file: `shaderlint.toml`, else `shadertoolsconfig.json`, in its folder or above.
+//! The configuration of a file: a `shaderlint.toml`, else a `shadertoolsconfig.json`, in its folder or above.
 //!
-//! A [`Project`] is the whole configuration of a file, with the command line over it. Its paths are relative to the working
-//! directory, so that readers can open what is printed.
+//! A [`Project`] has all settings for a file, including those of the command line. Its paths are relative to
+//! the working directory, or absolute outside of it, so that printed paths can be opened.
 
 mod levels;
 pub(crate) mod shaderlint_toml;
@@ -25,39 +25,39 @@ use crate::support::paths::{here, shown};
 use crate::support::{snippets, terminal};
 use crate::workspace::walk;
 
-/// The configuration of the files under one folder.
+/// The settings for the files under one configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Project {
     /// The configuration files, the nearest first.
     pub files: Vec<PathBuf>,
-    /// The folder of the farthest of them: the tree in which stray headers are looked up.
+    /// The folder of the farthest configuration file. Stray headers are looked up in this tree.
     pub root: Option<PathBuf>,
     pub profile: Option<ShaderModel>,
-    /// The profile is from the command line or the editor: other runs may have another one.
+    /// The command line or the editor gives the profile, so other runs may have another one.
     pub is_profile_of_run: bool,
-    /// The version of HLSL. Without one, nothing that differs between versions is proved.
+    /// The version of HLSL, if one is given. Otherwise nothing is proved that differs between versions.
     pub version: Option<Version>,
     pub defines: Vec<Definition>,
     pub include_dirs: Vec<PathBuf>,
-    /// What an include path may begin with, and the folder that stands for it.
+    /// Prefixes of include paths, each with the folder that it stands for.
     pub virtual_dirs: Vec<(String, PathBuf)>,
     pub variants: Vec<Variant>,
-    /// The patterns of what to look at in folders, as written; empty for every shader.
+    /// The patterns of the files to check in folders, as written. Empty for every shader.
     pub include: Vec<String>,
     included: Option<Gitignore>,
-    /// The patterns of what to leave out, as written.
+    /// The patterns of the files to leave out, as written.
     pub exclude: Vec<String>,
     excluded: Option<Gitignore>,
-    /// The file that counts the findings that are known.
+    /// The file that counts the known findings.
     pub baseline: Option<PathBuf>,
     pub levels: LevelSettings,
-    /// Which form of a fix comes first, where there are two.
+    /// The preferred form of a fix that has two.
     pub form: FixForm,
-    /// Likely mistakes in files that can be read.
+    /// Probable mistakes in the configuration files, which can be read nevertheless.
     pub doubts: Vec<ConfigError>,
 }
 
-/// A further reading of every file.
+/// A further configuration of every file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub name: String,
@@ -65,12 +65,12 @@ pub(crate) struct Variant {
 }
 
 impl Project {
-    /// The level of what `rule` finds in the file `path`, with the command line over it.
+    /// The level of `rule` in the file `path`, with the selection of the command line applied.
     pub fn level(&self, of_run: &RuleArgs, rule: &Rule, path: &str) -> GivenLevel {
         of_run.over(rule, self.levels.given(rule, path))
     }
 
-    /// All settings that the readings of files depend on, as text.
+    /// All settings that readings of files depend on, as text.
     pub fn reading(&self) -> String {
         let Project {
             profile,
@@ -94,8 +94,8 @@ impl Project {
         self.defines.iter().chain(of_variants)
     }
 
-    /// What is defined before a file of this text is read: what its compiler and its engine define, unless the project says
-    /// otherwise.
+    /// The macros that are defined before a file of this text is read. The project's definitions override
+    /// those of the compiler and the engine.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
         let given = self.given_model(text);
         let major = given.unwrap_or(ShaderModel::WAVES).major;
@@ -112,31 +112,31 @@ impl Project {
         self.profile.or_else(|| ShaderModel::named_in(text))
     }
 
-    /// The version of HLSL that a file of this text is read as under these definitions, which a variant may have changed.
+    /// The version of HLSL of a file of this text under `defines`, which a variant may have changed.
     pub fn version_of(&self, text: &[u8], defines: &[Definition]) -> Option<Version> {
         let version = Version::defined(defines).or(self.version);
         if self.model_of(text) >= ShaderModel::WAVES {
             return version;
         }
-        // FXC has the one language, and DXC raises such a model.
+        // FXC has only one language, and DXC raises such a model.
         let is_older = version.is_none_or(|version| !version.is_like_cpp());
         is_older.then_some(version.unwrap_or(Version::V2016))
     }
 
-    /// The folders in which headers are wherever these are.
+    /// The folders of headers, wherever they lie.
     pub fn header_folders(&self) -> impl Iterator<Item = &PathBuf> {
         let of_names = self.virtual_dirs.iter().map(|(_, folder)| folder);
         self.include_dirs.iter().chain(of_names)
     }
 
-    /// Whether a file of this name in a folder is a shader.
+    /// Whether a file found in a folder counts as a shader.
     pub fn includes(&self, path: &Path) -> bool {
         self.included
             .as_ref()
             .map_or_else(|| walk::is_shader(path), |included| is_matched(included, path))
     }
 
-    /// Whether a file found in a folder is to be left out.
+    /// Whether to leave out a file found in a folder.
     pub fn excludes(&self, path: &Path) -> bool {
         self.excluded
             .as_ref()
@@ -144,29 +144,30 @@ impl Project {
     }
 }
 
-/// Whether a pattern fits the path, or a folder that it is in.
+/// Whether a pattern matches the path, or a folder above it.
 fn is_matched(patterns: &Gitignore, path: &Path) -> bool {
     let path = here(path);
-    // The matcher panics on paths elsewhere.
+    // The matcher panics on paths outside of its folder.
     path.starts_with(patterns.path()) && patterns.matched_path_or_any_parents(&path, false).is_ignore()
 }
 
-/// The message about an include folder that does not exist.
+/// The message about an include folder that is missing or not a folder.
 pub(crate) const NO_FOLDER: &str = "no such folder";
 
-/// Finds the project of each file. A configuration is read once.
+/// Finds the project of each file. Reads each configuration once.
 pub(crate) struct Projects {
     args: SourceArgs,
-    /// By configuration; the first for files without one.
+    /// The projects by configuration file. `None` stands for files without one.
     read: HashMap<Option<PathBuf>, Arc<Project>>,
-    /// By folder, what is found from there.
+    /// The configuration file found from each folder, if any.
     found: HashMap<PathBuf, Option<PathBuf>>,
-    /// The folders in which to look for configurations; `None` for everywhere.
+    /// If given, configurations are searched in these folders only.
     fence: Option<Vec<PathBuf>>,
 }
 
 impl Projects {
-    /// Says where the command line contradicts itself; the last definition holds, as with compilers.
+    /// Warns about contradictory definitions and missing folders on the command line. The last definition
+    /// wins, as in compilers.
     pub fn new(args: &SourceArgs) -> Self {
         for (index, (name, value)) in args.defines.iter().enumerate() {
             let earlier = args.defines.iter().take(index).rfind(|(other, _)| other == name);
@@ -187,7 +188,8 @@ impl Projects {
         }
     }
 
-    /// The same with configurations in these folders, or named. Prints nothing: there is nobody to read it.
+    /// Searches these folders only, besides a configuration that `args` names. Prints no warnings, since
+    /// nobody would read them.
     pub fn within(args: &SourceArgs, folders: &[PathBuf]) -> Self {
         Projects {
             args: args.clone(),
@@ -197,7 +199,7 @@ impl Projects {
         }
     }
 
-    /// What a configuration of this text says.
+    /// The project of a configuration with this text.
     #[cfg(feature = "gpu")]
     pub fn written(path: &Path, text: &str) -> Result<Project> {
         let mut project = shaderlint_toml::parse(path, text)?;
@@ -205,7 +207,7 @@ impl Projects {
         Ok(project)
     }
 
-    /// What holds for the file `path`.
+    /// The project of the file `path`.
     pub fn of(&mut self, path: &Path) -> Result<Arc<Project>> {
         let configuration = match &self.args.config {
             Some(named) => Some(named.clone()),
@@ -239,7 +241,7 @@ impl Projects {
     fn command_line_wins(&self, project: &mut Project) {
         project.is_profile_of_run = self.args.profile.is_some();
         project.profile = self.args.profile.or(project.profile);
-        // Of one place the option holds over the macro, and the command line over all else.
+        // The command line wins over the configuration. Within either, the option wins over the macro.
         let version = self.args.hlsl_version.or(Version::defined(&self.args.defines));
         let in_file = || project.version.or(Version::defined(&project.defines));
         project.version = version.or_else(in_file);
@@ -255,7 +257,7 @@ impl Projects {
     }
 }
 
-/// The nearest `shaderlint.toml`; only where there is none at all, the nearest file of the other kind.
+/// The nearest `shaderlint.toml`. If no folder above has one, the nearest `shadertoolsconfig.json`.
 fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
     [&shaderlint_toml::NAMES[..], &[shadertools::NAME]]
         .iter()
@@ -267,19 +269,19 @@ fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
         .map(|path| shown(&path))
 }
 
-/// Whether there is something to read, or to complain of: a folder, or a link that leads nowhere.
+/// Whether the path names a file to read, or an error to report: a folder, or a dangling link.
 pub(crate) fn is_meant(path: &Path) -> bool {
     path.is_file() || path.is_dir() || (path.is_symlink() && !path.exists())
 }
 
-/// The folder and those around it, as far as one may look.
+/// The folder and those above it, within the fence.
 fn upwards<'a>(folder: &'a Path, fence: Option<&'a [PathBuf]>) -> impl Iterator<Item = &'a Path> {
     let is_inside =
         move |folder: &&Path| fence.is_none_or(|fence| fence.iter().any(|root| folder.starts_with(root)));
     folder.ancestors().take_while(is_inside)
 }
 
-/// Whether a file is one of those folders', once links are followed.
+/// Whether a file lies in a folder of the fence, after links are followed.
 fn is_inside(path: &Path, fence: Option<&[PathBuf]>) -> bool {
     let Some(fence) = fence else { return true };
     let real = |path: &Path| path.canonicalize().ok();

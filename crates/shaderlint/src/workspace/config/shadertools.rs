@@ -1,6 +1,6 @@
 //! `shadertoolsconfig.json`: the configuration of HLSL Tools, for projects without a `shaderlint.toml`.
 //!
-//! Such files add up from the file's folder upwards, to the one that says `"root": true`; the nearest wins.
+//! All such files apply, from the shader's folder upwards to one with `"root": true`. The nearest one wins.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::support::paths::{here, shown};
 
 pub(crate) const NAME: &str = "shadertoolsconfig.json";
 
-/// The keys in use here; editors have more.
+/// The keys that shaderlint reads; editors have more.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct File {
@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path, fence: Option<&[PathBuf]>) -> Result<Project> {
     Ok(project)
 }
 
-/// What is in such a file of this text; its paths are relative to its folder.
+/// Parses such a file. Its paths are relative to its folder.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
     let mut project = Project::default();
     add(&mut project, path, text, file(path, text)?);
@@ -82,7 +82,7 @@ fn file(path: &Path, text: &str) -> Result<File> {
     Ok(file)
 }
 
-/// Adds a file; settings of nearer files stay.
+/// Adds the settings of a file to those of nearer files, which win.
 fn add(project: &mut Project, path: &Path, text: &str, file: File) {
     let folder = path.parent().unwrap_or(Path::new(""));
     for missing in file.include_dirs.iter().chain(file.virtual_dirs.values()) {

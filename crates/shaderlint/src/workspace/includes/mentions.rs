@@ -15,37 +15,38 @@ use crate::workspace::walk;
 /// Which files mention which.
 #[derive(Default)]
 pub(super) struct Mentions {
-    /// What was asked for by name.
+    /// The files that the run checks by themselves.
     named: BTreeSet<PathBuf>,
-    /// The files of the workspace, and whether the run checks them by themselves.
+    /// The files of the workspace, and whether each counts as a unit of its own.
     files: Option<BTreeMap<PathBuf, bool>>,
-    /// What shaders mention, and what is mentioned itself, by path; and the files among that to which no walk comes.
+    /// What each file mentions, by its path, for the units and the files that they mention in turn. The list
+    /// has the mentioned files that no walk finds.
     mentioned: HashMap<PathBuf, (Mentioned, Vec<PathBuf>)>,
     by_name: Option<Arc<ByName>>,
 }
 
 impl Mentions {
-    /// The run checks the file at `path`, whatever its name.
+    /// Records that the run checks the file at `path` by itself, whatever its extension.
     pub fn look_at(&mut self, path: &Path) {
         self.named.insert(here(path));
     }
 
-    /// Whether somebody asked for the file at `path` by name.
+    /// Whether the run checks the file at `path` by itself.
     pub fn is_named(&self, path: &Path) -> bool {
         self.named.contains(&here(path))
     }
 
-    /// The file at `path`, from the root of the file system, has another text, or is new.
+    /// Records that the file at the absolute path `path` has another text, or is new.
     pub fn change(&mut self, path: &Path) {
         self.mentioned.retain(|known, _| here(known) != path);
         self.by_name = None;
-        // It may be what others mention.
+        // Other files may mention the new one.
         if self.files.take_if(|files| !files.contains_key(path)).is_some() {
             self.mentioned.clear();
         }
     }
 
-    /// Any file may have changed.
+    /// Records that any file may have changed.
     pub fn forget(&mut self) {
         *self = Mentions {
             named: std::mem::take(&mut self.named),
@@ -54,38 +55,43 @@ impl Mentions {
     }
 }
 
-/// Who mentions what.
+/// Which files mention which names.
 #[derive(Default)]
 struct ByName {
     /// The files that mention a name.
     names: HashMap<String, Vec<PathBuf>>,
-    /// The files that include what a macro says, which may be defined elsewhere: they may mention anything.
+    /// The files with an `#include` of a macro. The macro may be defined elsewhere, so they may mention any
+    /// file.
     anything: Vec<PathBuf>,
-    /// The links among the files, and where they lead.
+    /// The links among the files, and their targets.
     links: Vec<(PathBuf, PathBuf)>,
 }
 
-/// What holds for files that nobody asked for.
+/// The settings for the other files of the workspace, which the run does not check.
 pub(crate) trait OfWorkspace {
-    /// Whether the run checks the file by itself.
+    /// Whether the file counts as a unit of its own.
     fn is_unit(&self, path: &Path) -> bool;
 
-    /// The file that another one includes so, by path from the root of the file system.
+    /// The absolute path of the file that `from` includes as `written`.
     fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf>;
 }
 
 impl Files {
-    /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
-    /// system; and the file itself by its other names, where there are links. This compares names alone. The flag says that the file, or one it includes, spells the name; where it does not,
-    /// the file has an `#include` whose macro may be defined elsewhere. Each file asks `of_workspace` once.
+    /// The files of the workspace that may include `file`, directly or not, by absolute path. Links to
+    /// `file`, and its path without links, are among them. Only names are compared.
+    ///
+    /// The flag is `true` if the includer, or a file that it includes, spells the name. If it is `false`, one
+    /// of them has an `#include` of a macro that may be defined elsewhere.
+    ///
+    /// Asks `of_workspace` once for each file.
     pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeMap<PathBuf, bool> {
-        // Such as standard input is called.
+        // Standard input has such a name.
         if name_of(file).is_none_or(|name| name.contains(['<', '>'])) {
             return BTreeMap::new();
         }
         let file = &here(file);
         let by_name = self.mentions(&[Some(file.clone()), file.canonicalize().ok()], of_workspace);
-        // The file where links lead, and those links.
+        // The path without links, and all links to it.
         let paths_of = |path: &Path| {
             let real = path.canonicalize().ok();
             let links = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
@@ -97,7 +103,7 @@ impl Files {
             let paths = paths.iter().map(PathBuf::as_path).chain([path]);
             paths.filter_map(name_of).collect::<Vec<_>>()
         };
-        // Under another name a text may stand beside other headers.
+        // Under another path, the same text may lie beside other headers.
         let place = |path: &Path| Some((path.parent()?.canonicalize().ok()?, path.file_name()?.to_owned()));
         let mut found: BTreeMap<PathBuf, bool> = (paths_of(file).into_iter())
             .filter(|other| place(other) != place(file))
@@ -124,8 +130,9 @@ impl Files {
         found
     }
 
-    /// What the units of the workspace, and what these mention in turn, have in their `#include` lines, be it hidden or
-    /// ignored. Of a file that is none of the workspace's, as one that git ignores, those of its folder are looked at too.
+    /// The `#include` lines of the workspace's units and of the files that these mention in turn, including
+    /// hidden and ignored ones. If a file in `of` is not in the workspace, for instance because git ignores
+    /// it, the files in its folder count, too.
     fn mentions(&self, of: &[Option<PathBuf>], of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
         let mut mentions = lock(&self.mentions);
         let Mentions {
@@ -148,7 +155,7 @@ impl Files {
             let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
             found.map(with_kind).collect()
         });
-        // No walk reaches what git ignores, nor what is beside it.
+        // No walk finds a file that git ignores, nor those beside it.
         for path in units.iter().chain(of.iter().flatten()) {
             if !files.contains_key(path) {
                 let around = path.parent().into_iter().flat_map(walk::tree_with_links);
@@ -179,7 +186,7 @@ impl Files {
                 let text = self.bytes_if(&path, true).ok();
                 let text = text.and_then(|bytes| decode(&bytes));
                 let mentioned = text.map_or_else(Mentioned::default, |text| prefilter::mentioned(&text));
-                // No walk reaches what is hidden or ignored, nor other projects' include folders.
+                // No walk finds hidden or ignored files, nor the include folders of other projects.
                 let is_walked = |written: &&String| files.contains_key(&beside(&path, written));
                 let others = mentioned.written.iter().filter(|written| !is_walked(written));
                 let found = others.filter_map(|written| of_workspace.resolve(&path, written));

@@ -1,7 +1,8 @@
 //! Finds and reads included files.
 //!
-//! Real projects are written on Windows and built with include paths that no file in them states. So names match in
-//! any case, and what is found nowhere is looked up in the tree by the end of its path.
+//! Real projects are written on Windows, and built with include paths that none of their files states. So
+//! names match in any case, and a file that is found nowhere is looked up in the trees by the end of its
+//! path.
 
 mod mentions;
 
@@ -23,10 +24,11 @@ use crate::workspace::walk::{self, Workspace};
 use mentions::Mentions;
 pub(crate) use mentions::OfWorkspace;
 
-/// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
+/// The files of a run. Each file is read once, each folder is listed once, and the trees are searched only if
+/// necessary.
 pub(crate) struct Files {
     read: Mutex<HashMap<PathBuf, Option<SourceFile>>>,
-    /// What holds in place of what is on disk, by path from the root of the file system.
+    /// Texts that replace those on disk, by absolute path.
     given: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
     /// The names in a folder, by their lower-case form.
     listings: Mutex<HashMap<PathBuf, Arc<HashMap<String, OsString>>>>,
@@ -34,20 +36,20 @@ pub(crate) struct Files {
     trees: Vec<PathBuf>,
     /// The files in the trees, by the lower-case form of their names.
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
-    /// The folders in which included files may be, with links followed.
+    /// Files are included only from these folders and from `reach`. Links in these paths are resolved.
     fence: Mutex<Vec<PathBuf>>,
-    /// One more folder from which files are included, and in which no others are searched for.
+    /// One more folder that files are included from. It is not searched for includers.
     reach: Option<PathBuf>,
-    /// Checked files are read in these folders only, too.
+    /// The files to check are read from these folders only, too.
     guards_inputs: bool,
     mentions: Mutex<Mentions>,
-    /// Counts up with each change of what is given, or may be on disk.
+    /// Grows with each change of a given text, and whenever files on disk may have changed.
     generation: AtomicU64,
 }
 
 impl Files {
-    /// Included files are those in the folders of `workspace` and in those that are allowed later; stray headers are
-    /// looked up in `trees`. Links do not lead out.
+    /// Files are included from the folders of `workspace` and from those that are allowed later. Links do not
+    /// lead out of these folders. Stray headers are looked up in `trees`.
     pub fn new(trees: Vec<PathBuf>, workspace: &Workspace) -> Self {
         let files = Files {
             read: Mutex::default(),
@@ -68,7 +70,7 @@ impl Files {
         files
     }
 
-    /// As [`Files::new`], and no other files are checked either.
+    /// As [`Files::new`], but the files to check must lie in these folders, too.
     pub fn within(folders: &[PathBuf]) -> Self {
         Files {
             guards_inputs: true,
@@ -82,14 +84,14 @@ impl Files {
         }
     }
 
-    /// A file of this name and these bytes; there is no other.
+    /// A single file with this name and these bytes. There are no others.
     pub fn given(name: &str, bytes: &[u8]) -> Self {
         let files = Files::within(&[]);
         files.give(Path::new(name), Some(bytes.into()));
         files
     }
 
-    /// Allows to read in these folders, too.
+    /// Allows reading in these folders, too.
     pub fn allow<'a>(&self, folders: impl IntoIterator<Item = &'a PathBuf>) {
         let mut fence = lock(&self.fence);
         let folders = folders
@@ -102,7 +104,7 @@ impl Files {
         }
     }
 
-    /// Whether the path may be read.
+    /// Whether the path exists in a folder that may be read.
     pub fn allows(&self, path: &Path) -> bool {
         let path = here(path).canonicalize();
         path.is_ok_and(|path| {
@@ -112,17 +114,18 @@ impl Files {
         })
     }
 
-    /// Whether [`Files::look_at`] named the file at `path`.
+    /// Whether [`Files::look_at`] was called for the file at `path`.
     pub fn is_named(&self, path: &Path) -> bool {
         lock(&self.mentions).is_named(path)
     }
 
-    /// The run checks the file at `path`, whatever its name.
+    /// Records that the run checks the file at `path` by itself, whatever its extension.
     pub fn look_at(&self, path: &Path) {
         lock(&self.mentions).look_at(path);
     }
 
-    /// Says what holds in place of what is on disk; `None` for what is there. Returns whether that is something else than before.
+    /// Replaces the text of the file at `path`. `None` restores the text on disk. Returns whether the text is
+    /// another one than before.
     pub fn give(&self, path: &Path, bytes: Option<Arc<[u8]>>) -> bool {
         let path = here(path);
         let of_path = || self.bytes_if(&path, true).ok();
@@ -144,21 +147,21 @@ impl Files {
         true
     }
 
-    /// There may be something else in the file, or on disk in place of it.
+    /// Forgets what was read from a file that may have changed.
     pub fn changed(&self, path: &Path) {
-        // It may have been missing under any name, or been read under another.
+        // Any file that was missing may have been this one. It may also have been read under another name.
         let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
         lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
         lock(&self.mentions).change(path);
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Another number for each state of the files.
+    /// A number that differs between states of the files.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// What is on disk may have changed.
+    /// Forgets what was read: any file on disk may have changed.
     pub fn forget(&self) {
         lock(&self.read).clear();
         lock(&self.listings).clear();
@@ -166,12 +169,12 @@ impl Files {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// What is in the file of exactly this path, which is one to look at.
+    /// The bytes of a file to check, at exactly this path.
     pub fn bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.bytes_if(path, !self.guards_inputs)
     }
 
-    /// Whether the file of this path is one to look at.
+    /// Whether the file at this path may be checked.
     pub fn may_be_looked_at(&self, path: &Path) -> bool {
         !self.guards_inputs || self.allows(path)
     }
@@ -188,18 +191,18 @@ impl Files {
         }
     }
 
-    /// Whether there is a file of this path that may not be included.
+    /// Whether there is a file at this path that may not be included.
     fn refuses(&self, path: &Path) -> bool {
         let is_given = lock(&self.given).contains_key(&here(path));
         !is_given && path.is_file() && !self.allows(path)
     }
 
-    /// Whether there is a file of exactly this path, and of each folder in it.
+    /// Whether there is a file at exactly this path, through folders that all exist.
     fn is_there(&self, path: &Path) -> bool {
         path.is_file() || lock(&self.given).contains_key(&here(path))
     }
 
-    /// The file that is called `path` in some case.
+    /// Reads the file at `path`, in any case.
     pub fn read(&self, path: &Path) -> Option<SourceFile> {
         if let Some(known) = lock(&self.read).get(path) {
             return known.clone();
@@ -212,7 +215,7 @@ impl Files {
         };
         let file = actual.and_then(|actual| {
             let bytes = self.bytes_if(&actual, false).ok()?;
-            // The preprocessor complains of a binary file.
+            // The preprocessor reports a binary file.
             let text = decode(&bytes).unwrap_or_else(|| bytes.into());
             let path = actual.display().to_string();
             Some(SourceFile { path, text })
@@ -255,8 +258,8 @@ impl Files {
         listing
     }
 
-    /// The files of the trees whose paths end like `path`, the nearest to the file `from` first. Where none does,
-    /// leading folders of `path` may be missing in the trees, as long as one is left.
+    /// The files of the trees whose paths end like `path`, the nearest to the file `from` first. If there are
+    /// none, drops leading folders of `path` until some match, but never its last folder.
     fn ending_like(&self, path: &str, from: &Path) -> Vec<PathBuf> {
         let path = path.to_lowercase();
         let wanted: Vec<&str> = path
@@ -281,7 +284,7 @@ impl Files {
         found
     }
 
-    /// The files of the trees whose paths end in these components, which are in lower case.
+    /// The files of the trees whose paths end in these components in any case. `wanted` is in lower case.
     pub fn ending_in(&self, wanted: &[&str]) -> Vec<PathBuf> {
         let named = wanted.last().and_then(|name| self.index().get(*name));
         let paths = named.into_iter().flatten();
@@ -304,39 +307,44 @@ impl Files {
     }
 }
 
-/// Where the files of one translation unit find what they include.
+/// The search for the files that one translation unit includes.
 ///
-/// As in DXC, `"path"` is looked for beside the file that includes it, beside those that include that, and in the include
-/// folders, and `<path>` in the include folders alone. Virtual folders come before all that, and what is in none of these is
-/// found where builds may have a folder, or a search of their own: beside the files in spite of `<>`, then in the trees.
+/// As in DXC, `"path"` is searched beside the including file, beside the files that include that one, and in
+/// the include folders. `<path>` is searched in the include folders only. Virtual folders come before all of
+/// these.
+///
+/// A build may have folders or a search of its own. So a file that is found in none of these places is
+/// searched beside the including files in spite of `<>`, and then in the trees.
 pub(crate) struct Search<'a> {
     files: &'a Files,
     project: &'a Project,
     lookups: RefCell<Lookups>,
-    /// What was asked for and what was found, where that is recorded.
+    /// The record of the questions and their answers, if one is kept.
     answers: Option<RefCell<Answers>>,
-    /// A file with another text, by path from the root of the file system.
+    /// The absolute path of a file, and a text that replaces its own.
     replaced: Option<(PathBuf, Text)>,
 }
 
-/// What [`Includes::resolve`] is asked: by which files, for which path, and whether in angle brackets.
+/// The arguments of [`Includes::resolve`]: the including files, the path, and whether it is in angle
+/// brackets.
 pub(crate) type Question = (Vec<String>, String, bool);
 
-/// In the order of the questions, each once: asked again in that order, choices and refusals come in theirs.
+/// The questions in order, each once, with their answers. Asking them again in this order records the same
+/// choices and refusals in the same order.
 #[derive(Default)]
 pub(crate) struct Answers {
     pub in_order: Vec<(Question, Option<SourceFile>)>,
     asked: HashSet<Question>,
 }
 
-/// What there is to say of how the includes of a unit were found.
+/// Remarks on how the includes of a unit were found.
 #[derive(Clone, Default)]
 pub(crate) struct Lookups {
     choices: Vec<Choice>,
     refused: Vec<Refused>,
 }
 
-/// A file that is there and may not be included.
+/// A file that exists, but may not be included.
 #[derive(Clone, PartialEq, Eq)]
 struct Refused {
     from: String,
@@ -344,7 +352,7 @@ struct Refused {
     path: PathBuf,
 }
 
-/// Several files could have been meant.
+/// An include that several files match.
 #[derive(Clone, PartialEq, Eq)]
 struct Choice {
     from: String,
@@ -360,7 +368,7 @@ impl Choice {
 }
 
 impl Lookups {
-    /// Says of what was not found that it is there, and may not be read, where it is so.
+    /// Rewords the problems about missing files that exist, but may not be read.
     pub fn explain(&self, sources: &Sources, problems: &mut [Problem]) {
         for refused in &self.refused {
             let missing = Cause::Missing(refused.written.clone());
@@ -370,7 +378,7 @@ impl Lookups {
             };
             for problem in &mut *problems {
                 if problem.cause == missing && is_in_file(problem.place) {
-                    // What a configuration is called may follow.
+                    // The name of a configuration may follow.
                     let before = format!("cannot find `{}`", refused.written);
                     let rest = problem.message.strip_prefix(&before).unwrap_or_default();
                     problem.message = format!(
@@ -383,8 +391,9 @@ impl Lookups {
         }
     }
 
-    /// What fixes in the file at `path` rest on that only a build knows: a note each. Where the build takes another file for that
-    /// one, they are none of its business.
+    /// The choices that fixes in the file at `path` rest on, and that only the build knows: one note each. A
+    /// choice of this file itself is none of them: if the build takes another file, it does not use the
+    /// fixes.
     pub fn guessed(&self, path: &Path) -> impl Iterator<Item = String> {
         let others = self.choices.iter().filter(|choice| !is_same(&choice.taken, path));
         others.map(|choice| {
@@ -397,7 +406,7 @@ impl Lookups {
         })
     }
 
-    /// Where the file at `path` was not taken and could have been meant: a note for fixes in it.
+    /// A note for fixes in the file at `path`, if an include took another file but could have meant this one.
     pub fn passed_over(&self, path: &Path) -> Option<String> {
         let has_it = |choice: &&Choice| choice.others.iter().any(|other| is_same(other, path));
         let choice = self.choices.iter().find(has_it)?;
@@ -410,7 +419,7 @@ impl Lookups {
         ))
     }
 
-    /// Where one of several files was taken.
+    /// A problem for each include that took one of several files.
     pub fn choices(&self, sources: &Sources) -> Vec<Problem> {
         let problems = self.choices.iter().map(|choice| Problem {
             message: format!(
@@ -437,7 +446,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Records what is asked for.
+    /// Records the questions and their answers.
     pub fn recorded(self) -> Self {
         Search {
             answers: Some(RefCell::default()),
@@ -445,7 +454,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// With `text` in the file `path`.
+    /// Replaces the text of the file `path` by `text`.
     pub fn with(self, path: &Path, text: &Text) -> Self {
         Search {
             replaced: Some((here(path), text.clone())),
@@ -453,8 +462,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// As [`prefilter::includes_one`] of a file of this name and text. With `if_unknown` it is also one of those that could be meant
-    /// where several are called alike, and what these include.
+    /// As [`prefilter::includes_one`] for a file of this name and text. With `if_unknown`, it also considers
+    /// the other files that an ambiguous include may mean, and the files that these include.
     pub fn includes_one(
         &self,
         name: &str,
@@ -470,7 +479,7 @@ impl<'a> Search<'a> {
             return true;
         }
         let mut seen = HashSet::new();
-        // Each is asked for what it includes, which may add to them.
+        // Searching the includes of each file may add more choices.
         while let Some(other) = {
             let lookups = self.lookups.borrow();
             let mut others = lookups.choices.iter().flat_map(|choice| &choice.others);
@@ -494,8 +503,8 @@ impl<'a> Search<'a> {
         self.answers.as_ref().map(RefCell::borrow)
     }
 
-    /// The first of these files that is there. Where it is another one for those who tell `a` from `A`, or who want each folder
-    /// of `a/../b` to be there, nobody knows which is meant.
+    /// The first of these files that exists. Some compilers distinguish `a` from `A`, or require each folder
+    /// of `a/../b` to exist. If these would take another file, the choice is recorded as ambiguous.
     fn first_of(&self, spelled: &[PathBuf], from: &str, written: &str) -> Option<SourceFile> {
         let mut paths = spelled.iter();
         let taken = paths.find_map(|path| {
@@ -510,7 +519,7 @@ impl<'a> Search<'a> {
         Some(file)
     }
 
-    /// The file beside one that is being read, else the nearest in the trees whose path ends so.
+    /// The file `beside` an including file, else the nearest file in the trees whose path ends like `path`.
     fn nearest_in_trees(
         &self,
         from: &str,
@@ -607,7 +616,7 @@ impl Includes for Search<'_> {
     }
 }
 
-/// What is left of `path` below the virtual folder `name`.
+/// The rest of `path` below the virtual folder `name`.
 fn below<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     let path = path.trim_start_matches('/');
     let name = name.trim_matches(['/', '\\']).replace('\\', "/");
@@ -619,7 +628,7 @@ fn below<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// The path in the `#include` that had the choice.
+/// The position of the path in the ambiguous `#include`.
 fn include_of(sources: &Sources, choice: &Choice) -> Option<FileSpan> {
     let (number, file) = (0..)
         .zip(&sources.files)
@@ -642,7 +651,7 @@ fn include_of(sources: &Sources, choice: &Choice) -> Option<FileSpan> {
     None
 }
 
-/// A thread that panicked elsewhere leaves a cache as good as it was.
+/// Locks a cache, which stays valid if another thread panics.
 pub(crate) fn lock<T>(cache: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     cache.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -21,10 +21,10 @@ use crate::support::error_text::mistake;
 use crate::support::paths::{here, shown};
 use crate::support::target::{hlsl_version, profile};
 
-/// What the file may be called; the first, where a folder has both.
+/// The names of the file. If a folder has both, the first one wins.
 pub(crate) const NAMES: [&str; 2] = ["shaderlint.toml", ".shaderlint.toml"];
 
-/// The keys that stand in a table of their own, for whoever looks for them elsewhere.
+/// Tables and their keys, for hints about a key that is written in another table.
 const TABLES: [(&str, &[&str]); 4] = [
     ("files", &["include", "exclude"]),
     ("preprocess", &["defines", "include-dirs", "virtual-dirs"]),
@@ -144,12 +144,12 @@ struct OverrideTable {
 #[derive(Default)]
 struct Defines(Vec<Definition>);
 
-/// Reads the file at `path`; its paths are relative to its folder.
+/// Reads the file at `path`. Its paths are relative to its folder.
 pub(super) fn read(path: &Path) -> Result<Project> {
     parse(path, &text_of(path)?)
 }
 
-/// The same of a file that holds `text`.
+/// Parses `text` as the file at `path`.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
     let file: File = toml::from_str(text).map_err(|error| mistake(path, text, &error, &TABLES))?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -284,7 +284,7 @@ impl<'de> Deserialize<'de> for Item {
     }
 }
 
-/// What is left of the `=` in a table of definitions.
+/// The key of an entry in a table of definitions.
 struct Name(String);
 
 impl<'de> Deserialize<'de> for Name {
@@ -310,7 +310,7 @@ impl<'de> Deserialize<'de> for RuleName {
     }
 }
 
-/// A string that a function reads. What that complains of is then told at the string's own place.
+/// A string that a function parses. An error of the function is reported at the position of the string.
 struct Parsed<F>(F);
 
 impl<T, F: Fn(&str) -> Result<T, String>> Visitor<'_> for Parsed<F> {
@@ -325,7 +325,7 @@ impl<T, F: Fn(&str) -> Result<T, String>> Visitor<'_> for Parsed<F> {
     }
 }
 
-/// What a macro stands for: a text, a number, or a boolean as 1 or 0.
+/// The value of a macro: a string, a number, or a boolean as 1 or 0.
 struct Value(String);
 
 impl<'de> Deserialize<'de> for Value {

@@ -1,4 +1,4 @@
-//! The schema of `shaderlint.toml`, for editors. `SNAPSHOTS=overwrite` writes it anew.
+//! The schema of `shaderlint.toml`, for editors. `SNAPSHOTS=overwrite` regenerates it.
 
 use std::path::Path;
 
