@@ -8,12 +8,12 @@ use shaderlint_hlsl::{Cause, Problem};
 use super::summary::counted;
 use crate::check::file_report::FileReport;
 
-/// How many names a line has.
+/// The most names on a line.
 const MAX_NAMES: usize = 3;
 
-/// A line for each cause: how many files have it, and what can be done about it. Of a file that lacks an include the names
-/// that it does not know are not counted: the include may declare them. `looked` has the problems of each file, those of the
-/// headers that it shares with others among them.
+/// A line for each cause: how many files have it, and what can be done about it. The unknown names of a file
+/// that lacks an include do not count: the include may declare them. `checked` has the problems of each file,
+/// including those of the headers that it shares with others.
 pub(crate) fn causes(checked: &[FileReport]) -> String {
     let (mut missing, mut names) = (Files::default(), Files::default());
     let (mut unread, mut stopped, mut cut) = (0, 0, 0);
@@ -77,7 +77,7 @@ fn starts_like(a: &Problem, b: &Problem) -> bool {
     start(a).is_some() && start(a) == start(b)
 }
 
-/// The files that have a cause, by what it names.
+/// The number of files that have a cause, in all and by the name in the cause.
 #[derive(Default)]
 struct Files {
     by_name: BTreeMap<String, usize>,

@@ -1,17 +1,19 @@
-//! Fingerprints, which tell findings apart across runs, whatever moves around them.
+//! Fingerprints, which identify findings across runs even if lines move.
 
 use std::collections::HashMap;
 
 use shaderlint_linter::Diagnostic;
 
-/// Numbers findings: the same one has the same number in a later run, though lines before it come and go.
+/// Computes fingerprints. A finding has the same fingerprint in a later run, even if lines before it come and
+/// go.
 #[derive(Default)]
 pub(super) struct Fingerprints {
     seen: HashMap<u64, u64>,
 }
 
 impl Fingerprints {
-    /// Of a finding in the file `path`. One like it that comes later in the file has another number.
+    /// The fingerprint of a finding in the file `path`. A later finding with the same rule and message in
+    /// this file gets another one.
     pub fn of(&mut self, path: &str, finding: &Diagnostic) -> String {
         let parts = [path, finding.rule, &finding.message];
         let hash = hash(parts.iter().flat_map(|part| part.bytes().chain([0])));

@@ -49,7 +49,7 @@ fn command(output: &mut String, texts: &SourceTexts, finding: &Diagnostic, root:
     let _ = writeln!(output, "::{}", data(&lines.join("\n")));
 }
 
-/// Escaped as the runner's own toolkit does.
+/// Escapes text as the runner's own toolkit does.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

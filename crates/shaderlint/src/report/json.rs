@@ -10,7 +10,7 @@ use crate::support::source_text::{Place, SourceTexts};
 
 #[derive(Serialize)]
 struct Output<'a> {
-    /// The program's.
+    /// The version of the program.
     version: &'a str,
     findings: Vec<FindingOutput<'a>>,
     problems: Vec<ProblemOutput<'a>>,
@@ -27,7 +27,7 @@ struct FindingOutput<'a> {
     message: &'a str,
     shape: Option<&'a str>,
     verdict: Verdict,
-    /// What was found out, and what to know of the fix; a line each.
+    /// The notes of the finding and of its fix.
     notes: Vec<&'a str>,
     fix: Option<FixOutput<'a>>,
     no_fix: Option<NoFixOutput<'a>>,
@@ -38,7 +38,7 @@ struct FindingOutput<'a> {
 pub(super) struct NoFixOutput<'a> {
     reason: &'a str,
     text: &'a str,
-    /// What is in the way, and where.
+    /// The obstacle, and its position.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ impl<'a> NoFixOutput<'a> {
     }
 }
 
-/// Something that is not there, could not be read, or not be run to its end.
+/// Something that is missing, or could not be read or run to its end.
 #[derive(Serialize)]
 struct ProblemOutput<'a> {
     path: String,
@@ -74,12 +74,12 @@ struct PlaceOutput {
     end: Place,
 }
 
-/// All edits are of the finding's file; their places are those before any of them is made.
+/// All edits are in the finding's file. Their positions are those before any edit.
 #[derive(Serialize)]
 struct FixOutput<'a> {
     title: &'a str,
     safety: Safety,
-    /// What was proved of it.
+    /// What was proved of the fix.
     proof: Option<&'a str>,
     edits: Vec<EditOutput<'a>>,
 }

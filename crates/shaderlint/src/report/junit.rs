@@ -1,5 +1,5 @@
-//! Findings as failed tests, which Jenkins and many others show. A file is a suite, a finding in it a test; one of
-//! level `info` passes, and has its text as output.
+//! Findings as failed tests, which Jenkins and many others show. Each file is a suite, and each of its
+//! findings a test. The test of a finding of level `info` passes, and has the finding as its output.
 
 use std::io::{self, Cursor};
 
@@ -14,7 +14,8 @@ use crate::support::source_text::SourceTexts;
 
 type Xml = Writer<Cursor<Vec<u8>>>;
 
-/// All findings and failures. Where there are none, one test that passes: an empty report is taken for a mistake.
+/// All findings and failures. If there are none, one test that passes: readers take an empty report for an
+/// error.
 pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
     let mut xml = Writer::new_with_indent(Cursor::new(Vec::new()), b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
@@ -69,7 +70,7 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// How many findings are more than information.
+/// The number of findings above level `info`.
 fn failures(one: &FileReport) -> usize {
     let findings = one.report.findings.iter();
     findings.filter(|finding| finding.level > Level::Info).count()
@@ -155,7 +156,7 @@ fn outcome(xml: &mut Xml, element: &str, kind: &str, message: &str, text: &str) 
     Ok(())
 }
 
-/// The text with what XML cannot say replaced, even by reference (XML 1.0, 2.2).
+/// Replaces the characters that XML does not allow, not even as references (XML 1.0, 2.2).
 fn allowed(text: &str) -> String {
     let is_allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     text.chars()

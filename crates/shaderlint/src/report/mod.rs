@@ -1,4 +1,4 @@
-//! The formats of findings.
+//! The reports of a run.
 
 mod causes;
 mod diff;
@@ -61,7 +61,8 @@ pub(crate) fn findings(results: Results, format: OutputFormat, style: Style) -> 
     }
 }
 
-/// How findings are shown where nobody says, to a person or to whatever else reads them.
+/// The format of findings if the command line gives none. `to_person` says whether a person reads them, or a
+/// program.
 pub(crate) fn default_format(to_person: bool) -> OutputFormat {
     let is_in_actions = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
     if is_in_actions && !to_person {
@@ -84,7 +85,7 @@ fn severity(level: Level) -> Severity {
     }
 }
 
-/// The top of the checkout, from which services name files.
+/// The top of the checkout. Services name files relative to it.
 fn checkout() -> Option<&'static Path> {
     static CHECKOUT: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
         let mut variables = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter();
@@ -93,14 +94,14 @@ fn checkout() -> Option<&'static Path> {
     CHECKOUT.as_deref()
 }
 
-/// A path as other programs want it: from `root` where it lies below, and with `/`.
+/// A path for other programs: relative to `root` if it lies below, and with `/`.
 fn slashed(path: &str, root: Option<&Path>) -> String {
     let below = root.and_then(|root| {
         let path = paths::here(Path::new(path));
         if let Ok(below) = path.strip_prefix(root) {
             return Some(below.display().to_string());
         }
-        // The root may be named by a link.
+        // The root may contain links.
         let path = path.canonicalize().ok()?;
         Some(
             path.strip_prefix(root.canonicalize().ok()?)

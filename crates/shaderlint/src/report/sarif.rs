@@ -1,6 +1,6 @@
 //! Findings as a SARIF 2.1.0 log, which code scanning services and editors read.
 //!
-//! The log has what comments allow and what a baseline knows, too, as suppressed results. Columns count characters.
+//! Findings that comments allow or a baseline knows are suppressed results. Columns count characters.
 
 use std::path::Path;
 
@@ -83,7 +83,7 @@ struct Invocation<'a> {
     tool_execution_notifications: Vec<Notification<'a>>,
 }
 
-/// Something that could not be read, or not be run to its end.
+/// Something that could not be read or run to its end.
 #[derive(Serialize)]
 struct Notification<'a> {
     level: &'static str,
@@ -121,7 +121,7 @@ struct PartialFingerprints {
     of_message: String,
 }
 
-/// What SARIF has no word for.
+/// Properties that SARIF does not define.
 #[derive(Serialize)]
 struct Properties<'a> {
     verdict: Verdict,

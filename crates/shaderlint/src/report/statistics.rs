@@ -15,17 +15,17 @@ use crate::cli::OutputFormat;
 struct Count {
     rule: &'static str,
     findings: usize,
-    /// Fixed by `--fix`.
+    /// Findings that `--fix` fixes.
     safe_fixes: usize,
-    /// Fixed by `--fix --unsafe-fixes` only.
+    /// Findings that only `--fix --unsafe-fixes` fixes.
     unsafe_fixes: usize,
-    /// What comments allow.
+    /// Findings that comments allow.
     allowed: usize,
-    /// What the baseline knows.
+    /// Findings that the baseline knows.
     known: usize,
 }
 
-/// The counts of rules with findings, the most first, as text or JSON.
+/// The counts of rules with findings, the highest first, as text or JSON.
 pub(crate) fn statistics(checked: &[FileReport], format: OutputFormat) -> Result<Vec<u8>> {
     let counts = counts(checked);
     match format {

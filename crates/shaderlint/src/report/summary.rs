@@ -7,7 +7,7 @@ use shaderlint_linter::Safety;
 use crate::check::file_report::{Counted, FileReport};
 use crate::cli::Detail;
 
-/// The options that decide what the summary says.
+/// The arguments that the summary depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct SummaryContext<'a> {
     pub changed_since: Option<&'a str>,
@@ -15,7 +15,8 @@ pub(crate) struct SummaryContext<'a> {
     pub detail: Detail,
 }
 
-/// One line: what was found in how many files, and what can be done about it. Below it the `causes` why some were not understood.
+/// One line: what was found in how many files, and what can be done about it. Below it, the `causes` of files
+/// that were not understood in full.
 pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &str) -> String {
     if checked.is_empty() {
         let revision = asked.changed_since;

@@ -1,4 +1,4 @@
-//! The formats, independent of rules and engine.
+//! The output of the reports, independent of rules and engine.
 
 use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};

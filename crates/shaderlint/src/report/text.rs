@@ -32,7 +32,8 @@ pub(super) fn full(checked: &FileReport, style: Style) -> Result<Vec<u8>> {
     Ok(output)
 }
 
-/// A file's findings, a line each: as compilers write it, so that editors find the place, and marked if there is a fix.
+/// A file's findings, a line each, in the format of compilers, so that editors find the position. A finding
+/// with a fix is marked.
 pub(super) fn concise(checked: &FileReport, style: Style) -> String {
     let mut output = String::new();
     if checked.report.findings.is_empty() {
@@ -76,7 +77,7 @@ pub(super) fn concise(checked: &FileReport, style: Style) -> String {
     output
 }
 
-/// A rule's id, to be clicked where that can be.
+/// A rule's id, as a link if the style has links.
 fn id(rule: &str, style: Style) -> String {
     if style.has_links {
         terminal::link(&page_url(rule), rule)
@@ -105,7 +106,7 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         .chain(&finding.secondary)
         .filter_map(|label| Some(texts.get(label.place.file)?.place(label.place.end).line))
         .max();
-    // A note stands behind the line numbers and ` = `.
+    // A note follows the line numbers and ` = `.
     let width = WIDTH - 4 - last_line.unwrap_or(1).to_string().len();
     Snippet::new(severity(finding.level))
         .with_code(finding.rule)
@@ -120,7 +121,7 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         )
 }
 
-/// What could not be read or run in a file, as far as it is to be said.
+/// What could not be read or run in a file, as far as `detail` asks for it.
 pub(crate) fn problems_of(checked: &FileReport, detail: Detail, style: Style) -> String {
     let is_asked = matches!(detail, Detail::Examples | Detail::Everything);
     let of_read = checked.problems.iter().filter(|_| is_asked || checked.is_in_vain);
@@ -130,7 +131,7 @@ pub(crate) fn problems_of(checked: &FileReport, detail: Detail, style: Style) ->
     if detail == Detail::Nothing || unread.is_empty() && checked.report.problems.is_empty() {
         return String::new();
     }
-    // Each with how many more there are of its cause.
+    // Each problem, and the number of further ones with the same cause.
     let mut shown: Vec<(&Problem, usize)> = Vec::new();
     for problem in unread {
         let is_alike = |known: &&mut (&Problem, usize)| known.0.cause == problem.cause;
