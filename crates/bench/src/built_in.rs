@@ -1,4 +1,4 @@
-//! The systems of this package, which are fixtures of its repository.
+//! The built-in systems, which are fixtures of this repository.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use shaderlint_verify::pipeline::KernelName;
 
 use crate::System;
 
-/// A folder of this repository's fixtures, read when the program was built.
+/// A folder of this repository's fixtures, embedded at compile time.
 struct BuiltIn {
     folder: &'static str,
     pipeline: &'static str,
-    /// The file of the kernels, and its text.
+    /// The name and the text of the file with the kernels.
     kernels: (&'static str, &'static str),
 }
 
@@ -69,7 +69,7 @@ const REDUCTIONS: [BuiltIn; 11] = [
     built_in!("reduction/one-pass", "total.hlsl"),
 ];
 
-/// All systems that scan, beside a copy.
+/// All systems that scan, and a copy.
 ///
 /// # Errors
 /// At a fixture that cannot be run.
@@ -77,7 +77,7 @@ pub fn scans() -> Result<Vec<System>> {
     SCANS.iter().map(system).collect()
 }
 
-/// All systems that sum up, beside a copy and a read.
+/// All systems that sum up, a copy, and a read.
 ///
 /// # Errors
 /// At a fixture that cannot be run.
@@ -85,7 +85,7 @@ pub fn reductions() -> Result<Vec<System>> {
     REDUCTIONS.iter().map(system).collect()
 }
 
-/// What systems are compared with that scan or, for `are_sums`, sum up.
+/// The yardsticks for systems that sum up, if `are_sums`, or else for those that scan.
 ///
 /// # Errors
 /// At a fixture that cannot be run.

@@ -4,25 +4,25 @@ use std::fmt::Write;
 
 use crate::Measured;
 
-/// What is drawn upwards.
+/// The quantity on the vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Time,
     Rate,
 }
 
-/// A system over n.
+/// The measurements of a system over n.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Series {
     pub name: String,
     pub about: String,
-    /// What others are compared with: drawn with dashes.
+    /// Others are compared with this system. Its line is dashed.
     pub is_yardstick: bool,
-    /// n, milliseconds, 10^9 bytes a second.
+    /// n, milliseconds, and 10^9 bytes per second.
     points: Vec<(f64, f64, f64)>,
 }
 
-/// What has times, in the order of the tables, which are alike.
+/// The systems with times, in the order of their rows, which is the same in all tables.
 pub(crate) fn series(measured: &Measured) -> Vec<Series> {
     let longest = measured.sizes.iter().max_by_key(|size| size.rows.len());
     let rows = longest.map_or(&[][..], |size| &size.rows);
@@ -51,17 +51,17 @@ pub(crate) fn series(measured: &Measured) -> Vec<Series> {
     all
 }
 
-/// Of one panel: as wide as a telephone, so that its letters stay legible there.
+/// The size of one panel, which is as wide as a telephone, so that its text stays legible there.
 pub(crate) const WIDTH: f64 = 400.0;
 pub(crate) const HEIGHT: f64 = 340.0;
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 30.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 34.0;
-/// Between the numbers beside the lines' ends.
+/// The distance between the numbers beside the ends of lines.
 const APART: f64 = 12.0;
 
-/// Colors by place in the legend, in light and in dark.
+/// Colors by position in the legend, for light and dark pages.
 const COLORS: [(&str, &str); 14] = [
     ("#8a867c", "#a3a097"),
     ("#5c594f", "#d0cdc4"),
@@ -79,7 +79,7 @@ const COLORS: [(&str, &str); 14] = [
     ("#c2571a", "#f0a06a"),
 ];
 
-/// The rules for what [`panel`] and the legend draw.
+/// The style sheet for what [`panel`] and [`legend`] draw.
 pub(crate) fn style() -> String {
     let mut style = String::from(
         ".plot{--grid:#e4e1da;--ink:#1d1c1a;--soft:#6a6760}\
@@ -103,7 +103,7 @@ fn color(at: usize) -> String {
     format!("var(--s{})", at % COLORS.len())
 }
 
-/// What of a decade is not worth the whole of it: a million and three is a million.
+/// A value may lie outside of an axis by this share of a decade: a million and three counts as a million.
 const SLACK: f64 = 0.02;
 
 /// A range of decades.
@@ -149,7 +149,7 @@ impl Axis {
     }
 }
 
-/// One plot as the inside of an `<svg>`, its upper left corner at 0, 0.
+/// One plot as the contents of an `<svg>`, with its upper left corner at 0, 0.
 pub(crate) fn panel(all: &[Series], quantity: Quantity) -> String {
     let value = |point: &(f64, f64, f64)| match quantity {
         Quantity::Time => point.1,
@@ -242,7 +242,7 @@ pub(crate) fn panel(all: &[Series], quantity: Quantity) -> String {
     svg
 }
 
-/// Where each line's number stands: beside its end, but apart from the others.
+/// The position of each line's number: beside the end of the line, but apart from the other numbers.
 fn spread_out(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64, f64)> {
     ends.sort_by(|a, b| a.2.total_cmp(&b.2));
     let mut labels: Vec<(usize, f64, f64, f64)> = Vec::new();
@@ -250,7 +250,7 @@ fn spread_out(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64, f64)> {
         let above = labels.last().map_or(f64::NEG_INFINITY, |last| last.3 + APART);
         labels.push((number, x, y, y.max(above)));
     }
-    // What was pushed out below moves up again, and pushes the others.
+    // Numbers that were pushed below the plot move up again, and push others.
     let mut bottom = HEIGHT - BOTTOM;
     for label in labels.iter_mut().rev() {
         label.3 = label.3.min(bottom);
@@ -259,7 +259,7 @@ fn spread_out(mut ends: Vec<(usize, f64, f64)>) -> Vec<(usize, f64, f64, f64)> {
     labels
 }
 
-/// A file of its own: both panels beside each other for each adapter, and what the numbers stand for.
+/// A complete SVG file: for each adapter, both panels side by side, and a legend.
 pub fn svg(all: &[Measured]) -> String {
     const GAP: f64 = 30.0;
     const LINE: f64 = 17.0;
@@ -311,7 +311,7 @@ pub fn svg(all: &[Measured]) -> String {
     )
 }
 
-/// Of the legend: the number in the line's color, and the name.
+/// The legend: each line's number in its color, with the name of the system.
 pub(crate) fn legend(all: &[Series]) -> String {
     let mut html = String::from("<ol class=\"plot systems\">\n");
     for (number, series) in all.iter().enumerate() {
@@ -344,7 +344,7 @@ fn power(exponent: i32) -> String {
     }
 }
 
-/// Of a power of ten of milliseconds.
+/// A power of ten of milliseconds, with its unit.
 fn duration(decade: i32) -> String {
     let (unit, decade) = match decade {
         i32::MIN..=-4 => ("ns", decade + 6),
@@ -355,7 +355,7 @@ fn duration(decade: i32) -> String {
     format!("{} {unit}", plain(decade))
 }
 
-/// A power of ten as a number, as long as that is short.
+/// A power of ten, written out if that is short.
 fn plain(decade: i32) -> String {
     match decade {
         0..=4 => 10u32.pow(decade.unsigned_abs()).to_string(),
@@ -364,7 +364,7 @@ fn plain(decade: i32) -> String {
     }
 }
 
-/// Text within HTML or XML.
+/// Escapes text for HTML or XML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,7 +1,9 @@
-//! Device-wide scans and reductions on the same words: each is checked against the CPU and timed beside a copy.
+//! Device-wide scans and reductions of the same words. Each is checked against the CPU, and timed beside a
+//! copy.
 //!
-//! A [`System`] is a pipeline with its kernels. [`built_in`] has those of this package, [`Measurement`] runs systems on one
-//! adapter, and [`chart`] and [`page`] draw the results. Nothing here reads files or arguments: `shaderlint bench` does.
+//! A [`System`] is a pipeline with its kernels. [`built_in`] has the systems of this package, [`Measurement`]
+//! runs systems on one adapter, and [`chart`] and [`page`] draw the results. Nothing here reads files or
+//! arguments: `shaderlint bench` does.
 
 #![forbid(unsafe_code)]
 

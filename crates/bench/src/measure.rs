@@ -1,4 +1,4 @@
-//! Every system at every n on one adapter.
+//! Measures every system at every n on one adapter.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,13 +13,13 @@ use shaderlint_verify::run::{
 use crate::numbers::grouped;
 use crate::system::{System, are_sums, legible};
 
-/// Timed runs of each system, after some that are not.
+/// Timed runs of each system, after those that warm up.
 const RUNS: u32 = 15;
 const WARM_UP: u32 = 3;
 /// Timed runs on the CPU.
 const CPU_RUNS: u32 = 5;
 
-/// What an adapter showed.
+/// The measurements of an adapter.
 #[derive(Debug, Serialize)]
 pub struct Measured {
     pub adapter: String,
@@ -27,16 +27,16 @@ pub struct Measured {
     pub driver: String,
     /// Lanes of a wave in groups of 256 threads; `None` without waves.
     pub wave: Option<u32>,
-    /// Why nothing can be run on it.
+    /// Why the adapter cannot run anything.
     pub trouble: Option<String>,
     pub sizes: Vec<Size>,
 }
 
-/// One n.
+/// The measurements at one n.
 #[derive(Debug, Serialize)]
 pub struct Size {
     pub n: u64,
-    /// Which row the others are compared with.
+    /// The system that the others are compared with.
     pub yardstick: Option<String>,
     pub rows: Vec<Row>,
 }
@@ -48,12 +48,12 @@ pub struct Row {
     pub is_yardstick: bool,
     pub about: String,
     pub outcome: Outcome,
-    /// What is to be said beside the numbers.
+    /// A remark beside the numbers.
     pub remark: Option<String>,
     pub time: Option<Time>,
-    /// 10^9 bytes a second, counting what any such system has to read and write.
+    /// 10^9 bytes per second, counting what any such system has to read and write.
     pub gigabytes_per_s: Option<f64>,
-    /// Times that the yardstick takes.
+    /// The time as a multiple of the yardstick's.
     pub ratio: Option<f64>,
     pub dispatches: usize,
 }
@@ -61,15 +61,16 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The result is the CPU's.
+    /// The result equals the CPU's.
     Right,
-    /// It is not.
+    /// The result differs from the CPU's, or the system wrote beyond the end of a buffer.
     Wrong,
-    /// It is not, or could as well not have been, for a reason that is known.
+    /// The system has a known defect: the result differs, or is right by luck.
     Defect,
-    /// The pipeline does not take so many elements, or the adapter has no subgroup operations.
+    /// The pipeline does not take so many elements, or the adapter lacks subgroup operations or the right
+    /// size of waves.
     NotRun,
-    /// Something could not be done.
+    /// The measurement failed.
     Failed,
 }
 
@@ -92,7 +93,7 @@ impl From<Spread> for Time {
 }
 
 impl Row {
-    /// What is to be said beside the numbers, or in their place.
+    /// The remark beside the numbers, or the text in their place.
     pub fn said(&self) -> Option<&str> {
         let in_place = match self.outcome {
             Outcome::Right => "right, not timed",
@@ -105,12 +106,12 @@ impl Row {
 }
 
 impl Measured {
-    /// Whether a system that should be right is not.
+    /// Whether a system without a known defect is wrong.
     pub fn is_wrong(&self) -> bool {
         self.has(Outcome::Wrong)
     }
 
-    /// Whether something could not be measured that was to be.
+    /// Whether a measurement failed.
     pub fn has_failed(&self) -> bool {
         self.trouble.is_some() || self.has(Outcome::Failed)
     }
@@ -121,7 +122,7 @@ impl Measured {
     }
 }
 
-/// Hears what is done, and of what.
+/// Is called at each step with the subject and the name of the step.
 pub type Step<'a> = &'a dyn Fn(&str, &str);
 
 /// The measurement of some systems on one adapter.
@@ -131,11 +132,11 @@ pub struct Measurement<'a> {
     systems: &'a [System],
     step: Step<'a>,
     measured: Measured,
-    /// The system that does not end, and keeps the adapter from all others.
+    /// The system that does not end, and blocks the adapter for all others.
     busy_with: Option<String>,
 }
 
-/// What systems should leave of some words, each computed once it is asked for.
+/// The expected results for some words, each computed on first use.
 struct Expected<'w> {
     words: &'w [u32],
     known: Vec<(Computes, Vec<u32>)>,
@@ -179,7 +180,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Whether nothing more comes of the adapter.
+    /// Whether the adapter is blocked, so that it cannot run anything more.
     pub fn is_stuck(&self) -> bool {
         self.busy_with.is_some()
     }
@@ -192,10 +193,10 @@ impl<'a> Measurement<'a> {
         self.measured
     }
 
-    /// Measures everything at one n.
+    /// Measures all systems at one n.
     pub fn at(&mut self, n: u64) -> &Size {
         let is_about_totals = are_sums(self.systems);
-        // That there is no device is said once.
+        // A missing device is reported once, as `trouble`.
         let systems = if self.measured.trouble.is_some() {
             &[]
         } else {
@@ -264,8 +265,8 @@ impl<'a> Measurement<'a> {
                 Err(error) => error,
             };
             rows.push(failed(system, &error));
-            // What hangs or is lost takes its device with it; the next system gets a new one, which waits for what hangs
-            // where both share the hardware.
+            // A hang or a loss makes the device unusable, so the next system gets a new one. If both share
+            // the hardware, the new device waits for what hangs.
             if self.device.as_ref().is_ok_and(|device| !device.is_usable()) {
                 self.device = self.adapter.open();
                 let answer = self.device.as_ref().map_or(Ok(()), Device::answers);
@@ -358,7 +359,7 @@ fn row(system: &System, outcome: Outcome, remark: Option<&str>) -> Row {
     }
 }
 
-/// Bytes that have to be read and written, a second.
+/// The bytes that have to be read and written, in 10^9 per second.
 fn rate(computes: Computes, n: u64, time: Time) -> Option<f64> {
     let bytes = match computes {
         Computes::InclusiveScan | Computes::ExclusiveScan | Computes::Copy => 8 * n,
@@ -367,7 +368,7 @@ fn rate(computes: Computes, n: u64, time: Time) -> Option<f64> {
     (time.median > 0.0).then(|| bytes as f64 / time.median * 1e-6)
 }
 
-/// The error is the device's; one in the `pipeline.toml` is a row.
+/// Measures a system. Returns an error of the device; an error in the `pipeline.toml` becomes a row.
 fn on_device(
     device: &Device,
     system: &System,
@@ -399,12 +400,12 @@ fn on_device(
     let mut said = wrong(&ready)?;
     let mut time = None;
     if said.is_none() && pipeline.defect.is_none() {
-        // In buffers of garbage again: the right result must not be there already.
+        // Start with garbage in all buffers again: the old ones may hold the right result already.
         drop(ready);
         let ready = device.ready(&system.linked, &plan, data)?;
         let unchecked = ready.steps(device, Mode::Unchecked)?;
         time = ready.time(device, &unchecked, WARM_UP, RUNS)?;
-        // What is timed is right too.
+        // The timed runs must be right, too.
         if time.is_some() {
             said = wrong(&ready)?;
         }

@@ -1,6 +1,6 @@
-//! Numbers as they are shown.
+//! The format of shown numbers.
 
-/// 10^9 bytes a second, to three digits or two places.
+/// 10^9 bytes per second, to three digits or two decimal places.
 pub fn rate(rate: f64) -> String {
     match rate {
         rate if rate < 10.0 => format!("{rate:.2}"),
@@ -9,7 +9,7 @@ pub fn rate(rate: f64) -> String {
     }
 }
 
-/// Microseconds where they are few, else three digits.
+/// Milliseconds to three decimal places, or fewer from 10 ms on.
 pub fn three_digits(ms: f64) -> String {
     match ms {
         ms if ms < 10.0 => format!("{ms:.3}"),

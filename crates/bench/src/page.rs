@@ -1,4 +1,4 @@
-//! Measurements as one page for a browser that needs nothing else, not even scripts.
+//! Measurements as one self-contained page for a browser, without scripts.
 
 use std::fmt::Write;
 

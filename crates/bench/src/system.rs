@@ -1,4 +1,4 @@
-//! The pipelines that are compared.
+//! The pipelines to compare.
 
 use std::path::{Path, PathBuf};
 
@@ -8,24 +8,24 @@ use shaderlint_verify::pipeline::{Computes, KernelName, Linked, Pipeline, Pipeli
 
 /// A pipeline with its kernels.
 pub struct System {
-    /// The folder, from what was asked for.
+    /// The folder, relative to the requested one.
     pub name: String,
     /// The others are compared with it.
     pub is_yardstick: bool,
-    /// The path of its `pipeline.toml`, and the text.
+    /// The path and the text of its `pipeline.toml`.
     path: PathBuf,
     text: String,
     pub linked: Linked,
 }
 
 impl System {
-    /// The file in which a pipeline is written.
+    /// The name of the file that describes a pipeline.
     pub const FILE: &'static str = "pipeline.toml";
 
-    /// Reads the `pipeline.toml` of this text; `kernel` reads each of its kernels.
+    /// Loads a system from the text of its `pipeline.toml`. `kernel` loads each of its kernels.
     ///
     /// # Errors
-    /// A [`PipelineError`] for an error in the text, and whatever `kernel` fails with.
+    /// A [`PipelineError`] for an error in the text, and any error of `kernel`.
     pub fn load(
         name: String,
         path: &Path,
@@ -45,10 +45,10 @@ impl System {
         })
     }
 
-    /// The error with its place in the `pipeline.toml`.
+    /// The error with its position in the `pipeline.toml`.
     pub(crate) fn placed(&self, error: &PipelineError) -> String {
         let before = self.text.get(..error.place.start).unwrap_or(&self.text);
-        // A byte order mark is no column.
+        // A byte order mark has no column.
         let before = before.strip_prefix('\u{feff}').unwrap_or(before);
         let line = before.split('\n').count();
         let last = before.rsplit('\n').next().unwrap_or_default();
@@ -57,14 +57,15 @@ impl System {
     }
 }
 
-/// Whether these are sums, which need not write the array: others are compared with a copy of it.
+/// Whether these systems sum up, and none scans. A sum need not write the array; others are compared with a
+/// copy of it.
 pub fn are_sums(systems: &[System]) -> bool {
     let computes = || systems.iter().map(|system| system.linked.pipeline.computes);
     let is_scan = |computes| matches!(computes, Computes::InclusiveScan | Computes::ExclusiveScan);
     computes().any(|computes| computes == Computes::Sum) && !computes().any(is_scan)
 }
 
-/// A line of text without what a terminal would act on: blanks in place of tabs and ends of lines, else U+FFFD.
+/// Replaces the control characters in a line of text: tabs and line ends by blanks, others by U+FFFD.
 pub fn legible(line: &str) -> String {
     let shown = |character: char| match character {
         '\n' | '\r' | '\t' => ' ',
