@@ -1,4 +1,4 @@
-//! Diagnostics of a file, which the server pushes or the editor pulls.
+//! The diagnostics of a file, which the server publishes or the editor requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::check::file_report::FileReport;
 use crate::support::uri;
 
 impl Session {
-    /// Tells of a file what its editor does not ask for.
+    /// Publishes the diagnostics of a file, except for those that the editor requests.
     pub fn tell(&mut self, file: &Path) {
         let is_asked_for = self.client.pulls && self.documents.contains_key(file);
         let diagnostics = if is_asked_for {
@@ -50,7 +50,7 @@ impl Session {
         }
     }
 
-    /// What is found in a file, in each unit that has it, once.
+    /// The findings in a file, from all units that contain it, without duplicates.
     pub fn findings(&self, file: &Path) -> Vec<(Arc<FileReport>, Diagnostic)> {
         let mut found: Vec<(Arc<FileReport>, Diagnostic)> = Vec::new();
         for checked in self.units.values().filter_map(|unit| unit.checked.as_ref()) {
@@ -59,7 +59,7 @@ impl Session {
                     known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
                 });
                 match known {
-                    // The header that it is in has the fix.
+                    // The unit of the header itself has the fix.
                     Some(known) if known.1.fix.is_none() && finding.fix.is_some() => {
                         *known = (Arc::clone(checked), finding.clone());
                     }
@@ -71,7 +71,8 @@ impl Session {
         found
     }
 
-    /// The answer to who asks for a file's diagnostics, and has those of the answer `previous`.
+    /// The answer to a request for a file's diagnostics. The editor already has those of the answer
+    /// `previous`.
     pub fn report(&mut self, file: &Path, previous: Option<&str>) -> DocumentDiagnosticReport {
         let items = self.diagnostics(file);
         match self.documents.get_mut(file) {

@@ -1,4 +1,4 @@
-//! The editor: its capabilities, and messages to it.
+//! The editor: its capabilities, and the messages to it.
 
 use std::cell::Cell;
 
@@ -10,19 +10,19 @@ use serde::Serialize;
 
 use super::lines::Encoding;
 
-/// The other end of the line.
+/// The other end of the connection.
 pub(super) struct Client {
     sender: Sender<Message>,
     pub encoding: Encoding,
-    /// It pulls diagnostics; otherwise the server pushes them.
+    /// It requests diagnostics. Otherwise the server publishes them.
     pub pulls: bool,
-    /// It can be told to ask again.
+    /// The server can make it request diagnostics again.
     pub refreshes: bool,
-    /// It can be asked for its configuration.
+    /// The server can request its configuration.
     pub has_configuration: bool,
-    /// It tells of changed files if it is asked to.
+    /// It reports changed files on request.
     pub watches_files: bool,
-    /// It takes edits that say which version of a document they are for.
+    /// It accepts edits that name the version of a document.
     pub takes_versions: bool,
     requests: Cell<i32>,
 }
@@ -50,7 +50,7 @@ impl Client {
         }
     }
 
-    /// The editor may be gone; the loop notices.
+    /// Ignores errors: if the editor is gone, the loop notices.
     fn send(&self, message: impl Into<Message>) {
         let _ = self.sender.send(message.into());
     }
@@ -66,7 +66,7 @@ impl Client {
         self.send(Notification::new(N::METHOD.to_owned(), params));
     }
 
-    /// Asks for something. The answer comes with the id that is returned.
+    /// Sends a request. The answer will have the returned id.
     pub fn ask<R: request::Request>(&self, params: R::Params) -> RequestId
     where
         R::Params: Serialize,
@@ -78,7 +78,7 @@ impl Client {
         id
     }
 
-    /// Says something that whoever writes has to know.
+    /// Shows an error to the user.
     pub fn show(&self, message: String) {
         self.notify::<ShowMessage>(ShowMessageParams {
             typ: MessageType::ERROR,
@@ -86,7 +86,7 @@ impl Client {
         });
     }
 
-    /// Notes something for whoever looks into why the server does what it does.
+    /// Logs an error, for those who debug the server.
     pub fn log(&self, message: String) {
         self.notify::<LogMessage>(LogMessageParams {
             typ: MessageType::ERROR,

@@ -11,13 +11,14 @@ pub(super) struct Document {
     pub uri: Uri,
     pub version: i32,
     pub text: String,
-    /// The units that show it; `None` while the server searches for them.
+    /// The units that it is part of. `None` until they are known.
     pub units: Option<Vec<PathBuf>>,
-    /// Whether the server has yet to search for the files that include it.
+    /// A search for the files that include it is still to be started.
     pub is_sought: bool,
-    /// Whether somebody did something with it but open it. When that was, or else when it was opened: a number that grows.
+    /// Whether the user did more than open it; and when that was, or else when it was opened. The time is a
+    /// number that grows.
     pub touched: (bool, u64),
-    /// What its editor was told last when it asked, with the number of that answer.
+    /// The last answer to a request for its diagnostics, with the number of the answer.
     told: Option<(u64, Vec<Diagnostic>)>,
 }
 
@@ -34,8 +35,8 @@ impl Document {
         }
     }
 
-    /// The answer to who asks for these diagnostics, and has those of the answer `previous`. `answers` counts answers
-    /// that differ.
+    /// The answer to a request for these diagnostics. The editor already has those of the answer `previous`.
+    /// `answers` counts the answers that differ.
     pub fn report(
         &mut self,
         items: Vec<Diagnostic>,

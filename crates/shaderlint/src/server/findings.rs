@@ -16,7 +16,7 @@ use crate::report;
 use crate::support::paths::here;
 use crate::support::uri;
 
-/// Notes name files from the folder that is open, as they do in a terminal.
+/// Makes the file names in notes relative to the open folder, as they are in a terminal.
 pub(super) fn name_from_folders(checked: &mut FileReport, folders: &[PathBuf]) {
     for folder in folders {
         let start = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
@@ -50,7 +50,7 @@ pub(super) fn of_file<'a>(checked: &'a FileReport, file: &Path) -> impl Iterator
     })
 }
 
-/// What tells findings in one file apart.
+/// What distinguishes the findings of a rule in one file.
 pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), Vec<&str>) {
     let place = finding.primary.place;
     (
@@ -60,7 +60,7 @@ pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), Vec<&str>) {
     )
 }
 
-/// Where a place is: its file and the range in it.
+/// The location of a span: its file, and its range there.
 pub(super) fn location(checked: &FileReport, place: FileSpan, encoding: Encoding) -> Option<Location> {
     let file = checked.sources.get(place.file)?;
     Some(Location {
@@ -86,7 +86,7 @@ pub(super) fn diagnostic(
     let related = finding.secondary.iter().filter_map(|label| {
         Some(DiagnosticRelatedInformation {
             location: location(checked, label.place, encoding)?,
-            // What is only underlined in a terminal still needs a word here.
+            // A terminal only underlines a label without text. Here it needs a text.
             message: if label.text.is_empty() {
                 "here"
             } else {
@@ -116,7 +116,7 @@ pub(super) fn diagnostic(
     })
 }
 
-/// What is known of a finding, with the proof that its fix rests on, and its rule.
+/// The evidence for a finding, including the proof of its fix; and a description of its rule.
 pub(super) fn explained(finding: &Diagnostic) -> String {
     let mut text = format!("**{}**\n\n", finding.message);
     for note in finding.evidence() {
@@ -132,7 +132,7 @@ pub(super) fn explained(finding: &Diagnostic) -> String {
     text + "\n---\n\n" + &about(finding.rule)
 }
 
-/// A note as an item of a list. Lines that are indented are code.
+/// A note as an item of a list. Indented lines are code.
 fn listed(note: &str) -> String {
     let Some((before, code)) = note.split_once("\n    ") else {
         return note.to_owned();
@@ -141,7 +141,7 @@ fn listed(note: &str) -> String {
     format!("{before}\n  ```hlsl\n  {code}\n  ```")
 }
 
-/// What a rule is about, why, and where more is.
+/// The summary of a rule, its reason, and a link to its page.
 pub(super) fn about(id: &str) -> String {
     let mut rules = shaderlint_rules::named(id);
     rules.next().map_or_else(String::new, |rule| {

@@ -1,4 +1,4 @@
-//! What an editor offers to do about findings.
+//! The actions that an editor offers for findings.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,13 +16,13 @@ use super::session::Session;
 use crate::check::file_report::FileReport;
 use crate::support::paths;
 
-/// Every fix of a file at once, which editors can be told to make on save.
+/// The action that makes all fixes of a file at once. Editors can be configured to run it on save.
 pub(super) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.shaderlint");
 
-/// What is written where the reason belongs.
+/// The placeholder for the reason.
 const REASON: &str = "say why";
 
-/// The finding's fix.
+/// The action that makes the finding's fix.
 pub(super) fn fix(session: &Session, checked: &FileReport, finding: &Diagnostic) -> Option<CodeAction> {
     let encoding = session.client.encoding;
     let fix = finding.fix.as_ref()?;
@@ -34,7 +34,7 @@ pub(super) fn fix(session: &Session, checked: &FileReport, finding: &Diagnostic)
     })
 }
 
-/// A comment in the file `path` that allows the finding.
+/// The action that adds a comment to the file `path` that allows the finding.
 pub(super) fn allow(
     session: &Session,
     path: &Path,
@@ -63,7 +63,7 @@ fn action(
     }
 }
 
-/// All edits are of the unit's own file.
+/// The file of all edits of fixes: the unit's own.
 pub(super) fn edited_file(checked: &FileReport) -> Option<&Path> {
     checked.sources.files.first().map(|file| Path::new(&file.path))
 }
@@ -76,7 +76,7 @@ fn edits(checked: &FileReport, fix: &Fix<FileEdit>, encoding: Encoding) -> Optio
     edits.collect()
 }
 
-/// What the fix does; `how` tells it from another form of it.
+/// The title of the fix. `how` distinguishes it from another form of the fix.
 fn title(fix: &Fix<FileEdit>, how: &str) -> String {
     let unsafe_ = if fix.safety == Safety::Safe {
         ""
@@ -86,7 +86,8 @@ fn title(fix: &Fix<FileEdit>, how: &str) -> String {
     format!("{}{how}{unsafe_}", fix.title)
 }
 
-/// The fix of `finding` in its other form, if `looked`, where that comes first, has one. `frame` is what its edits go into.
+/// The fix of `finding` in its other form, if `checked` has one. `checked` is the report of a check that
+/// prefers this form. The edits replace those in `frame`.
 pub(super) fn in_other_form(
     finding: &Diagnostic,
     checked: &FileReport,
@@ -107,13 +108,13 @@ pub(super) fn in_other_form(
     Some(action(checked, finding, title, edit, encoding))
 }
 
-/// A comment on a line of its own that allows the finding. `None` where a line cannot be put in.
+/// A comment on a line of its own that allows the finding. `None` if no line can be inserted there.
 fn comment(checked: &FileReport, finding: &Diagnostic, encoding: Encoding) -> Option<TextEdit> {
     let text = &checked.sources.get(finding.primary.place.file)?.text;
     let lines = Lines::new(text, encoding);
     let number = lines.line_of(finding.primary.place.start as usize);
     let goes_on = |number: usize| lines.line(number).trim_ascii_end().ends_with(b"\\");
-    // In a macro's definition, a line of its own would end it.
+    // In the definition of a macro, the new line would end the definition.
     if goes_on(number) || number.checked_sub(1).is_some_and(goes_on) {
         return None;
     }
@@ -132,7 +133,7 @@ fn comment(checked: &FileReport, finding: &Diagnostic, encoding: Encoding) -> Op
     ))
 }
 
-/// The edits, for the version that is open.
+/// The edits, for the open version of the document.
 pub(super) fn edit(session: &Session, path: &Path, edits: Vec<TextEdit>) -> Option<WorkspaceEdit> {
     let path = paths::here(path);
     let document = session.documents.get(&path);
@@ -155,7 +156,7 @@ pub(super) fn edit(session: &Session, path: &Path, edits: Vec<TextEdit>) -> Opti
     })
 }
 
-/// The same with other edits.
+/// Replaces the edits in `frame`.
 pub(super) fn filled(mut frame: WorkspaceEdit, edits: &[TextEdit]) -> WorkspaceEdit {
     match (&mut frame.changes, &mut frame.document_changes) {
         (Some(changes), _) => changes.values_mut().for_each(|of_file| *of_file = edits.to_vec()),
@@ -169,7 +170,7 @@ pub(super) fn filled(mut frame: WorkspaceEdit, edits: &[TextEdit]) -> WorkspaceE
     frame
 }
 
-/// The edits, a run of lines each, that make one text of another: what is not changed stays where it is.
+/// The edits that turn `old` into `new`. Each replaces a run of lines, and unchanged lines stay in place.
 pub(super) fn difference(old: &[u8], new: &[u8], encoding: Encoding) -> Vec<TextEdit> {
     let diff = TextDiff::from_lines(old, new);
     let lines = Lines::new(old, encoding);

@@ -1,8 +1,8 @@
-//! Offsets of a text as the lines and characters that an editor counts, and back.
+//! Conversion of offsets in a text to the lines and characters that an editor counts, and back.
 
 use lsp_types::{Position, PositionEncodingKind, Range};
 
-/// What an editor counts in a line.
+/// The units that an editor counts in a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
@@ -11,7 +11,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// The best of what a client offers; without an offer it is UTF-16.
+    /// The best encoding that a client offers. Without an offer it is UTF-16.
     pub fn of(offered: Option<&[PositionEncodingKind]>) -> Encoding {
         if offered.is_some_and(|offered| offered.contains(&PositionEncodingKind::UTF8)) {
             Encoding::Utf8
@@ -94,7 +94,8 @@ impl<'a> Lines<'a> {
         Range::new(self.position(start), self.position(end))
     }
 
-    /// The offset of a position; the end of the line where the line is shorter, of the text where that is.
+    /// The offset of a position. A position beyond the end of its line is the end of the line, and one beyond
+    /// the last line is the end of the text.
     pub fn offset(&self, position: Position) -> usize {
         let line = position.line as usize;
         let (mut offset, mut left) = (self.start_of(line), position.character as usize);
@@ -109,7 +110,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The characters of a text as their lengths in bytes and in what is counted. A byte that is no UTF-8 is one of each.
+/// For each character of a text, its length in bytes and in the units of `encoding`. An invalid byte counts
+/// as one of each.
 fn widths(text: &[u8], encoding: Encoding) -> impl Iterator<Item = (usize, usize)> {
     text.utf8_chunks().flat_map(move |chunk| {
         let valid = chunk.valid().chars();
@@ -146,7 +148,7 @@ mod tests {
     fn positions_beyond_the_end_are_the_end() {
         let lines = Lines::new("a\u{1f600}\r\nb".as_bytes(), Encoding::Utf16);
         assert_eq!(lines.offset(Position::new(0, 99)), 5);
-        // In the middle of a pair.
+        // In the middle of a surrogate pair.
         assert_eq!(lines.offset(Position::new(0, 2)), 1);
         assert_eq!(lines.offset(Position::new(9, 9)), 8);
     }

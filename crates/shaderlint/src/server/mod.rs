@@ -1,8 +1,9 @@
-//! The language server: checks files while somebody writes them.
+//! The language server: checks files while they are being edited.
 //!
-//! One thread reads messages and answers them ([`requests`]), a pool checks files. The findings in an open file come
-//! from its [`session::Unit`]s: itself if it has an entry point, else the files that include it. The server checks a unit again
-//! when it, or a file that it includes, changes; a request about a file waits until its units are up to date.
+//! One thread reads messages and answers them ([`requests`]), and a pool checks files. An open file is
+//! checked as part of its [`session::Unit`]s: itself if it has an entry point, else the files that include
+//! it. A unit is checked again when it, or a file that it includes, changes. A request about a file waits
+//! until the file's units are up to date.
 //!
 //! **Invariant.** The server reads nothing outside of the workspace folders and the configured include folders.
 
@@ -43,11 +44,11 @@ use client::Client;
 use fixes::FIX_ALL;
 use session::Session;
 
-/// Serves the editor on standard input and output until it says goodbye.
+/// Serves the editor on standard input and output until it exits.
 pub(crate) fn run() -> Result<Outcome> {
     let (connection, threads) = Connection::stdio();
     let outcome = serve(&connection);
-    // The writer ends when nobody can send any more.
+    // The writer ends when the last sender is dropped.
     drop(connection);
     threads.join().context("standard input and output")?;
     outcome
@@ -70,7 +71,7 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
     };
     connection.initialize_finish(id, serde_json::to_value(result)?)?;
     let looks = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
-    // Of the others one is for the file that somebody works on, and one for what is asked and searched meanwhile.
+    // One more thread is for the file that the user works on, and one for requests and searches meanwhile.
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(looks + 2)
         .stack_size(STACK_SIZE)
@@ -92,7 +93,7 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
                     }
                     session.on_request(request);
                 }
-                // It ends without having said that it would.
+                // The editor exits without a `shutdown` request.
                 Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => {
                     return Ok(Outcome::Findings);
                 }

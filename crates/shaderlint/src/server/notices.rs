@@ -1,4 +1,5 @@
-//! Diagnostics beside findings: about configurations and baselines, and about what keeps files from being checked.
+//! Diagnostics beside findings: about configurations and baselines, and about what keeps shaders from being
+//! checked.
 
 use std::path::{Path, PathBuf};
 
@@ -15,12 +16,12 @@ use crate::support::config_error::ConfigError;
 use crate::support::error_text;
 use crate::support::paths::here;
 
-/// What stands where findings have their rule.
+/// The codes of notices, in the place of a finding's rule.
 pub(super) const CONFIGURATION: &str = "configuration";
 const BASELINE: &str = "baseline";
 const NOT_UNDERSTOOD: &str = "not-understood";
 
-/// Something to say of such a file.
+/// A diagnostic, and the file that it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Notice {
     pub path: PathBuf,
@@ -33,13 +34,13 @@ impl Notice {
     }
 }
 
-/// What keeps a configuration from holding, if it has a place.
+/// The notice about an invalid configuration, if the error has a position.
 pub(super) fn of_error(error: &anyhow::Error, encoding: Encoding) -> Option<Notice> {
     let error = error.downcast_ref()?;
     Some(notice(error, CONFIGURATION, DiagnosticSeverity::ERROR, encoding))
 }
 
-/// What is most likely a mistake.
+/// Notices about probable mistakes.
 pub(super) fn doubts(doubts: &[ConfigError], code: &str, encoding: Encoding) -> Vec<Notice> {
     let doubts = doubts.iter();
     doubts
@@ -47,7 +48,8 @@ pub(super) fn doubts(doubts: &[ConfigError], code: &str, encoding: Encoding) -> 
         .collect()
 }
 
-/// Puts aside what the baseline knows: nothing, if it cannot be read. Its stale entries become notices.
+/// Puts aside the findings that the baseline knows. A baseline that cannot be read knows nothing. The notices
+/// report its errors, and entries that are stale or name unknown rules.
 pub(super) fn baseline(
     target: &Target,
     options: &Options,
@@ -81,10 +83,10 @@ pub(super) fn baseline(
         .collect()
 }
 
-/// What is wrong in comments for the linter and with entry points, and what is not found because a directive goes nowhere:
-/// with a missing include or an open `#if` a file would look clean.
+/// Notices about errors in comments for the linter and in entry points, and about broken directives: with a
+/// missing include or an open `#if`, a file could look clean though it is not.
 pub(super) fn problems(checked: &FileReport, encoding: Encoding) -> Vec<Notice> {
-    // No kernel includes the header, so no file shows it.
+    // A header that no kernel includes is not checked.
     if checked.counted == Counted::Unseen {
         return Vec::new();
     }

@@ -9,13 +9,14 @@ use crate::check::lint;
 use crate::check::options::{Options, Target};
 use crate::support::paths::{here, name_of};
 
-/// What is read with a file, as far as it names that: under an `#if` or not.
+/// The files that are read with a file, as far as its includes name them, under an `#if` or not.
 #[derive(Default)]
 pub(super) struct Reads {
     files: HashSet<PathBuf>,
-    /// The names of what is included, in lower case and without folders: a file that has one may be meant from now on.
+    /// The names of included files, in lower case and without folders. A new file with such a name may be
+    /// meant from then on.
     names: HashSet<String>,
-    /// An `#include` has a macro: it may be any file.
+    /// An `#include` uses a macro, so it may mean any file.
     is_open: bool,
 }
 
@@ -45,10 +46,11 @@ impl Reads {
         }
     }
 
-    /// The same of a checked unit. The files that include it have a say in its fixes.
+    /// The files that the result of a check depends on. The files that include the checked one are among
+    /// them, since they affect its fixes.
     pub fn of_looked(checked: &FileReport, target: &Target, options: &Options) -> Reads {
         let mut reads = Reads::of(target, options);
-        // Where nothing was to be found, nobody looked.
+        // `included` is empty if the check skipped the file, because no rule could find anything in it.
         if !checked.included.is_empty() {
             reads.is_open = false;
             reads.files = checked
@@ -62,7 +64,7 @@ impl Reads {
         reads
     }
 
-    /// Whether it may matter what the file `path` holds.
+    /// Whether the contents of the file `path` may matter.
     pub fn has(&self, path: &Path) -> bool {
         let is_named = || name_of(path).is_some_and(|name| self.names.contains(&name));
         self.is_open || self.files.contains(path) || is_named()

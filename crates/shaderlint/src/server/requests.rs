@@ -1,4 +1,4 @@
-//! Notifications and requests of the editor.
+//! The notifications and requests of the editor.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Session {
         if self.configuration.as_ref() == Some(&response.id) {
             let answer = response.response_result.ok();
             let settings = answer.and_then(|values| values.get(0).cloned());
-            // Who has nothing to say leaves what was said at the start.
+            // An editor without settings keeps those that it gave at the start.
             if let Some(settings) = settings.filter(|settings| !settings.is_null()) {
                 self.configure(settings);
             }
@@ -177,7 +177,7 @@ impl Session {
                 self.touch(&path);
                 self.waiting.push((path, request));
             }
-            // A document that is no file is not checked.
+            // A document that is not a file is not checked.
             None if is_about_file => self.answer(Path::new(""), request),
             _ => {
                 let message = format!("{} is not served", request.method);
@@ -223,7 +223,7 @@ impl Session {
                 parts.push(findings::explained(&finding));
             }
         }
-        // To a comment that allows a rule belongs what the rule is.
+        // A comment that allows a rule shows the description of the rule.
         let (allowed, _) = suppressions(document.text.as_bytes());
         let ids = allowed.iter().flat_map(|one| &one.ids);
         let named = ids.filter(|(place, _)| (place.start..=place.end).contains(&offset));
@@ -237,7 +237,7 @@ impl Session {
         })
     }
 
-    /// The fixes in a range, and what else there is to do.
+    /// The fixes in a range, and the other actions.
     fn code_actions(&self, path: &Path, params: &CodeActionParams) -> [Vec<CodeAction>; 2] {
         let found = self.found_in(path, params);
         let fixes = found
@@ -248,7 +248,7 @@ impl Session {
         [fixes.collect(), found.iter().filter_map(allow).collect()]
     }
 
-    /// The findings in the range for which the editor asks for quick fixes.
+    /// The findings in a range, if the editor asks for quick fixes.
     fn found_in(&self, path: &Path, params: &CodeActionParams) -> Vec<(Arc<FileReport>, Diagnostic)> {
         if !wants(params, &CodeActionKind::QUICKFIX).unwrap_or(true) {
             return Vec::new();
@@ -261,11 +261,12 @@ impl Session {
         found
     }
 
-    /// Answers, beside the loop, with the actions that take a look; the others come first. Whether there are any.
+    /// If some actions need another check, the pool computes them and answers the request. Returns whether
+    /// there are any. The answer has the fixes first, then these actions, then the others.
     fn look_for_actions(&mut self, path: &Path, id: &RequestId, params: &CodeActionParams) -> bool {
         let stop = Cancellation::default();
         let mut works: Vec<Work> = Vec::new();
-        // An editor that asks at each move of the cursor shows but a sign.
+        // An editor that asks at each move of the cursor only shows a sign.
         if params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC) {
             let found = self.found_in(path, params);
             works.extend(
@@ -296,7 +297,7 @@ impl Session {
         true
     }
 
-    /// Works out the finding's fix in its other form, if it has one.
+    /// The work that computes the finding's fix in its other form, if it has one.
     fn other_form(&self, checked: &FileReport, finding: Diagnostic, stop: &Cancellation) -> Option<Work> {
         let form = finding.fix.as_ref()?.other_form.as_ref()?.form;
         let file = fixes::edited_file(checked)?;
@@ -313,12 +314,12 @@ impl Session {
         }))
     }
 
-    /// Works out what the file is once all its fixes are made.
+    /// The work that computes the file with all its fixes made.
     fn fix_all(&self, path: &Path, stop: &Cancellation) -> Work {
         let encoding = self.client.encoding;
         let document = self.documents.get(path);
         let text = document.map(|document| document.text.clone()).unwrap_or_default();
-        // The edits of an empty list say where they would go.
+        // An empty list of edits names the document. The edits are filled in later.
         let frame = fixes::edit(self, path, Vec::new());
         let mode = FixMode {
             unsafe_too: self.settings.unsafe_fixes,
@@ -341,22 +342,22 @@ impl Session {
     }
 }
 
-/// Looks for what to offer.
+/// Computes an action to offer.
 type Work = Box<dyn FnOnce() -> Result<Option<CodeAction>> + Send>;
 
-/// Whether the editor asks for actions of this kind; `None` where it names no kind.
+/// Whether the editor asks for actions of this kind. `None` if it names no kinds.
 fn wants(params: &CodeActionParams, kind: &CodeActionKind) -> Option<bool> {
     let only = params.context.only.as_ref()?;
     Some(only.iter().any(|of| is_part(kind, of)))
 }
 
-/// Whether `kind` is `of` or a part of it: `source.fixAll` is one of `source`.
+/// Whether `kind` is `of` or a sub-kind of it: `source.fixAll` is a sub-kind of `source`.
 fn is_part(kind: &CodeActionKind, of: &CodeActionKind) -> bool {
     let rest = kind.as_str().strip_prefix(of.as_str());
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || of.as_str().is_empty())
 }
 
-/// The answer to a request. A panic is an error, and the server stays.
+/// The answer to a request. A panic becomes an error, and the server stays up.
 fn answered(id: lsp_server::RequestId, work: impl FnOnce() -> Result<serde_json::Value>) -> Response {
     match panics::as_error("internal error, please report", work) {
         Ok(value) => Response::new_ok(id, value),

@@ -1,4 +1,4 @@
-//! When each unit is checked.
+//! The schedule of checks.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -16,22 +16,22 @@ use crate::support::paths::here;
 use crate::support::{error_text, panics};
 
 impl Session {
-    /// When the next unit is due, if that is a question of time.
+    /// When the next unit is due, if only time delays it.
     pub fn next_due(&self) -> Option<Instant> {
         let idle = self.units.values().filter(|unit| unit.running.is_none());
         let due = idle.filter_map(|unit| unit.due);
         let is_free = self.running() < self.looks;
-        // Those that are due already wait for others to end.
+        // Without a free place, units that are due already wait for others to end.
         due.filter(|due| is_free || *due > Instant::now()).min()
     }
 
-    /// How many units are being checked.
+    /// The number of units that are being checked.
     fn running(&self) -> usize {
         let running = self.units.values().filter(|unit| unit.running.is_some());
         running.count()
     }
 
-    /// The priority of a unit: that of the document in it that somebody asked about last.
+    /// The urgency of a unit: that of the document that was touched last among those checked in it.
     fn urgency(&self, unit: &Path) -> (bool, u64) {
         let sees = |(path, document): &(&PathBuf, &Document)| {
             let mut units = document.units.iter().flatten();
@@ -44,15 +44,15 @@ impl Session {
             .unwrap_or_default()
     }
 
-    /// The document with which somebody did something last but open it.
+    /// The document that the user worked on last, if the user did more than open it.
     fn worked_on(&self) -> Option<&PathBuf> {
         let touched = self.documents.iter().filter(|(_, document)| document.touched.0);
         let last = touched.max_by_key(|(_, document)| document.touched)?;
         Some(last.0)
     }
 
-    /// The units to look at now. More are begun only as others end, the most urgent first, so what waits is begun with what
-    /// is known then; the document that somebody works on waits for none.
+    /// The units to check now. Further ones start only as others end, the most urgent first, so a waiting
+    /// unit starts with what is known by then. The document that the user works on waits for no other.
     fn next(&self) -> Vec<PathBuf> {
         let now = Instant::now();
         let is_due = |unit: &Unit| unit.running.is_none() && unit.due.is_some_and(|due| due <= now);
@@ -70,7 +70,7 @@ impl Session {
         due.into_iter().cloned().collect()
     }
 
-    /// Looks at what is due, and answers what has waited for that.
+    /// Starts the checks that are due, and answers the requests that waited for finished ones.
     pub fn proceed(&mut self) {
         for path in self.next() {
             self.start(path);
@@ -137,7 +137,8 @@ impl Session {
         });
     }
 
-    /// Looks for the files of the workspace that include a header: one header at a time, for that takes all of a disk.
+    /// Searches the workspace for the files that include a header. Searches for one header at a time, since
+    /// this keeps the disk busy.
     fn search(&mut self) {
         if self.searching.is_some() {
             return;

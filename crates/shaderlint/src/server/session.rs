@@ -1,4 +1,4 @@
-//! The state of the server: open documents, and the units that show them.
+//! The open documents, their units, and when units are checked again.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -27,29 +27,30 @@ use crate::support::uri;
 use crate::workspace::config::NO_FOLDER;
 use crate::workspace::prefilter;
 
-/// How long nobody may type before a file is checked.
+/// The pause in typing after which a file is checked.
 const QUIET: Duration = Duration::from_millis(20);
 
 /// A file that is checked as a whole.
 #[derive(Default)]
 pub(super) struct Unit {
-    /// Counts up with each change of what it consists of.
+    /// Grows with each change of the files that it consists of.
     wanted: u64,
-    /// The last report on it.
+    /// The value of `wanted` that the last check covers.
     seen: u64,
-    /// Ends the look that is under way.
+    /// Cancels the running check.
     pub running: Option<Cancellation>,
     pub due: Option<Instant>,
-    /// What that look showed.
+    /// The result of the last check.
     pub checked: Option<Arc<FileReport>>,
-    /// What was read for it.
+    /// The files that this result depends on.
     reads: Reads,
-    /// The files that changed during its check.
+    /// The files that changed during the running check.
     pub changed_meanwhile: Vec<PathBuf>,
     pub role: Role,
-    /// What is wrong in the configuration and the baseline that hold for it.
+    /// The notices of its last check.
     pub notices: Vec<Notice>,
-    /// Something else than an edit of its own is among what changed: its editor will not ask by itself.
+    /// The changes include something other than edits of this file, so the editor will not request
+    /// diagnostics by itself.
     is_news: bool,
 }
 
@@ -59,11 +60,11 @@ impl Unit {
     }
 }
 
-/// Something that was done beside the loop.
+/// The result of work beside the loop.
 pub(super) enum Done {
     FileReport {
         unit: PathBuf,
-        /// What would have ended the look.
+        /// What would have canceled the check.
         stop: Cancellation,
         checked: Box<Result<(FileReport, Reads), String>>,
         notices: Vec<Notice>,
@@ -71,7 +72,7 @@ pub(super) enum Done {
     /// The files that include a header.
     Includers {
         header: PathBuf,
-        /// What would have ended the search.
+        /// What would have canceled the search.
         stop: Cancellation,
         found: Vec<PathBuf>,
     },
@@ -84,36 +85,36 @@ pub(super) struct Session {
     pub done: Sender<Done>,
     pub folders: Vec<PathBuf>,
     pub settings: Settings,
-    /// What held last, by configuration file.
+    /// The last valid project of each configuration file.
     pub good: Good,
     pub options: Arc<Options>,
     pub documents: BTreeMap<PathBuf, Document>,
     pub units: BTreeMap<PathBuf, Unit>,
-    /// The files with diagnostics in the editor.
+    /// The files whose diagnostics were published.
     pub told: BTreeSet<PathBuf>,
     /// Requests about files that are not up to date.
     pub waiting: Vec<(PathBuf, lsp_server::Request)>,
-    /// Requests that are worked on beside the loop.
+    /// Requests that the pool works on.
     pub in_work: HashMap<RequestId, Cancellation>,
-    /// What was asked of the editor about its configuration.
+    /// The last request for the editor's configuration.
     pub configuration: Option<RequestId>,
-    /// The last failure of each unit, which is reported once.
+    /// The last error of each unit. Each error is shown once.
     complaints: BTreeMap<PathBuf, String>,
-    /// The files that the editor was asked to tell of.
+    /// The patterns of the files that the editor watches for the server.
     pub watched: BTreeSet<String>,
-    /// How many different answers about diagnostics were given.
+    /// The number of different answers about diagnostics.
     pub answers: u64,
-    /// How many units are checked at a time.
+    /// The number of units to check at a time.
     pub looks: usize,
-    /// Ends the search for includers that is under way.
+    /// Cancels the running search for includers.
     pub searching: Option<Cancellation>,
-    /// How often something was asked about a document, or done to one.
+    /// The number of requests about documents, and of actions on them.
     touches: u64,
 }
 
 impl Session {
-    /// `looks` is how many units are checked at a time. Requests, a search, and the file that somebody works on need a thread of
-    /// `pool` beside these.
+    /// `looks` is the number of units to check at a time. `pool` should have further threads for requests,
+    /// for a search, and for the file that the user works on.
     pub fn new(
         client: Client,
         params: &InitializeParams,
@@ -155,7 +156,7 @@ impl Session {
         session
     }
 
-    /// Takes over what the editor is configured to do.
+    /// Applies the settings of the editor.
     pub fn configure(&mut self, value: serde_json::Value) {
         match Settings::read(value) {
             Ok(settings) => {
@@ -177,9 +178,9 @@ impl Session {
         }
     }
 
-    /// Looks at everything anew: what holds for files may have changed, or which there are.
+    /// Checks everything again: configurations may have changed, or the set of files.
     pub fn restart(&mut self) {
-        // What is opened beside the workspace may be read in its own folder.
+        // The folder of a document outside of the workspace may be read.
         let beside = self
             .documents
             .keys()
@@ -216,7 +217,7 @@ impl Session {
             if is_other {
                 self.changed(path, Duration::ZERO);
             } else if self.is_current(path) {
-                // It was seen before it was opened.
+                // It was checked before it was opened.
                 self.tell(path);
             }
         } else {
@@ -236,7 +237,7 @@ impl Session {
         }
     }
 
-    /// A document has another text.
+    /// Handles a document that has another text.
     pub fn edited(&mut self, path: &Path) {
         let Some(document) = self.documents.get_mut(path) else {
             return;
@@ -245,7 +246,7 @@ impl Session {
         if !self.options.files.give(path, Some(text)) {
             return;
         }
-        // It may have become a unit, or be none any more.
+        // The document may have become a unit, or be none any more.
         let is_own = document
             .units
             .as_ref()
@@ -258,7 +259,7 @@ impl Session {
         self.changed(path, QUIET);
     }
 
-    /// Somebody works on a document: its units come first.
+    /// Records that the user works on a document: its units come first.
     pub fn touch(&mut self, path: &Path) {
         if let Some(document) = self.documents.get_mut(path) {
             self.touches += 1;
@@ -266,7 +267,7 @@ impl Session {
         }
     }
 
-    /// These files changed on disk: those that are open are as they were.
+    /// Handles files that changed on disk. None of them is open.
     pub fn changed_on_disk(&mut self, paths: &[PathBuf]) {
         for path in paths {
             self.changed(path, Duration::ZERO);
@@ -274,7 +275,8 @@ impl Session {
         }
     }
 
-    /// A document was written. An editor that does not tell of other files may have written these, too.
+    /// Handles a document that was saved. If the editor does not watch files, others may have been saved,
+    /// too.
     pub fn saved(&mut self, path: &Path) {
         if !self.client.watches_files {
             self.options.files.forget();
@@ -282,7 +284,8 @@ impl Session {
         }
     }
 
-    /// Another file may include a header that is open, or not do so any more.
+    /// Searches again for the includers of open headers: the file `path` may include them now, or not any
+    /// more.
     fn look_for_includers_again(&mut self, path: &Path) {
         let reads = Reads::of(&self.target(path).0, &self.options);
         for (header, document) in &mut self.documents {
@@ -292,7 +295,7 @@ impl Session {
         }
     }
 
-    /// Has all units checked again that have the file `path`.
+    /// Schedules a check of all units that depend on the file `path`.
     fn changed(&mut self, path: &Path, quiet: Duration) {
         let included = OnceCell::new();
         let included = || included.get_or_init(|| Reads::of(&self.target(path).0, &self.options));
@@ -302,7 +305,8 @@ impl Session {
             self.want(&unit, quiet, unit != path);
         }
         for unit in others {
-            // It may read more files than at its last check. A unit that waits will read what there is then.
+            // A running check may read files that the last one did not. A waiting unit will read the files as
+            // they are then.
             let state = self.units.get_mut(&unit).filter(|state| state.running.is_some());
             if let Some(state) = state {
                 state.changed_meanwhile.push(path.to_owned());
@@ -310,11 +314,12 @@ impl Session {
         }
     }
 
-    /// Whether the report on a unit may depend on the file `path`. `included` is what that includes.
+    /// Whether the result of a unit may depend on the file `path`. `included` has the files that this file
+    /// includes.
     fn depends<'a>(&self, unit: &Path, path: &Path, included: &dyn Fn() -> &'a Reads) -> bool {
         let state = self.units.get(unit);
         let checked = state.and_then(|state| Some((state, state.checked.as_ref()?)));
-        // What includes the unit has a say in its fixes, and in which of its functions are run by themselves.
+        // The files that include the unit affect its fixes, and what its functions are checked for.
         checked.is_some_and(|(state, checked)| {
             let mut findings = checked.report.findings.iter();
             let has_say = findings.any(|finding| finding.fix.is_some()) || state.role != Role::Unit;
@@ -326,7 +331,7 @@ impl Session {
         if let Some(state) = self.units.get_mut(unit) {
             state.wanted += 1;
             state.is_news |= is_news;
-            // What it would show is of an older text.
+            // The running check would report on an older text.
             if let Some(stop) = &state.running {
                 stop.set();
             }
@@ -334,7 +339,7 @@ impl Session {
         }
     }
 
-    /// Sees to it that each document has its units, and that there are no others.
+    /// Ensures that each document has its units, or a search for them, and that there are no other units.
     fn settle_units(&mut self) {
         let unsettled: Vec<PathBuf> = self
             .documents
@@ -367,7 +372,7 @@ impl Session {
         for stop in dropped.values().filter_map(|unit| unit.running.as_ref()) {
             stop.set();
         }
-        // What only they showed is not shown any more.
+        // Withdraw the diagnostics that only the dropped units had.
         let checked = dropped.values().filter_map(|unit| unit.checked.as_ref());
         let mut files: BTreeSet<PathBuf> = checked.flat_map(|checked| findings::files(checked)).collect();
         let notices = dropped.values().flat_map(|unit| &unit.notices);
@@ -377,7 +382,7 @@ impl Session {
         }
     }
 
-    /// The document has these units; as a unit of its own it has the role `own`.
+    /// Makes `units` the units of the document, which has the role `own` in its own unit.
     fn settle(&mut self, path: &Path, units: Vec<PathBuf>, own: Role) {
         for unit in &units {
             let role = if unit == path { own } else { Role::Unit };
@@ -393,7 +398,7 @@ impl Session {
         }
     }
 
-    /// The options for work that `stop` ends.
+    /// The options for work that `stop` cancels.
     pub fn options_until(&self, stop: &Cancellation) -> Options {
         self.options.with(None, stop)
     }
@@ -402,12 +407,13 @@ impl Session {
         self.folders.first().map_or(Path::new("/"), PathBuf::as_path)
     }
 
-    /// What holds for a file; and what is wrong with its configuration, in whose place is what held before.
+    /// The target for a file, and the error in its configuration. If there is an error, the last valid
+    /// configuration holds.
     pub fn target(&self, path: &Path) -> (Target, Option<anyhow::Error>) {
         target(path, &self.folders, &self.settings, &self.good, self.root())
     }
 
-    /// Shows what keeps a unit from being checked as it should be, unless the editor shows it already.
+    /// Shows an error that keeps a unit from being checked properly, unless the error is already known.
     pub fn complain(&mut self, unit: &Path, error: String) {
         if !self.complaints.values().any(|known| *known == error) {
             self.client.show(format!("shaderlint: {error}"));
@@ -429,7 +435,7 @@ impl Session {
                 mut found,
             } => {
                 self.searching = None;
-                // It may have become a unit meanwhile.
+                // The header may have become a unit meanwhile.
                 let document = self.documents.get(&header).filter(|_| !stop.is_set());
                 if document.is_some_and(|document| !prefilter::names_entry(document.text.as_bytes())) {
                     let own = if found.is_empty() {
@@ -464,9 +470,9 @@ impl Session {
         let Some(state) = self.units.get_mut(unit) else {
             return;
         };
-        // A unit may have gone and come again meanwhile.
+        // The unit may have been dropped and created again meanwhile.
         let running = state.running.take_if(|running| running.is(stop));
-        // Something came in between: it is due again, and this is of an older text.
+        // Something changed meanwhile: the unit is due again, and this result is about an older text.
         if running.is_none() || stop.is_set() {
             return;
         }
@@ -482,7 +488,7 @@ impl Session {
         let before = state.checked.replace(Arc::clone(&checked)).unwrap_or_default();
         std::mem::swap(&mut state.notices, &mut notices);
         let mut files: BTreeSet<PathBuf> = BTreeSet::new();
-        // That a header has nothing by itself is no news: other units show it.
+        // An included header without findings of its own is no news: other units show its findings.
         if state.role != Role::Included {
             files.insert(unit.to_owned());
         }
@@ -526,7 +532,8 @@ impl Session {
         }
     }
 
-    /// Whether what is known of an open file is of its present text. Of a file that is not open, all is known.
+    /// Whether the results for an open file are about its present text. Always `true` for a file that is not
+    /// open.
     pub fn is_current(&self, path: &Path) -> bool {
         let Some(document) = self.documents.get(path) else {
             return true;

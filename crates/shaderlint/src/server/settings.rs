@@ -1,4 +1,4 @@
-//! The editor's settings under `shaderlint`.
+//! The settings of the editor, under `shaderlint`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use crate::support::definition::definition;
 use crate::support::error_text;
 use crate::support::target::{hlsl_version, profile};
 
-/// As on the command line, which an editor does not have.
+/// The settings that the command line has as arguments.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Settings {
-    /// Whether "fix all" makes the fixes that are not safe, too.
+    /// Whether "fix all" also makes unsafe fixes.
     pub unsafe_fixes: bool,
     pub profile: Option<String>,
     pub hlsl_version: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Reads what the editor says, be it under our name or not.
+    /// Reads the settings of the editor, whether they are under `shaderlint` or not.
     pub fn read(value: serde_json::Value) -> Result<Settings, String> {
         let value = match value {
             serde_json::Value::Null => return Ok(Settings::default()),
@@ -54,7 +54,7 @@ impl Settings {
         self.hlsl_version.as_deref().map(hlsl_version).transpose()
     }
 
-    /// The same as arguments; paths are those in the folder `root`.
+    /// The settings as arguments. Relative paths start in the folder `root`.
     pub fn source_args(&self, root: &Path) -> SourceArgs {
         SourceArgs {
             defines: self

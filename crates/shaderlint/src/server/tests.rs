@@ -1,6 +1,7 @@
-//! The server survives a panic, over standard input and output.
+//! Panics of the server, tested over standard input and output.
 //!
-//! No text is known to make it panic. So a test starts this very program as a server, in which texts that ask for it do.
+//! No text is known to make the server panic. So a test starts this test program as a server that panics if a
+//! text asks for it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// Set where [`serves`] is to serve.
+/// Set if [`serves`] is to run a server.
 const SERVES: &str = "SHADERLINT_SERVES";
 
 /// A server for the other test.
@@ -42,7 +43,7 @@ impl Client {
         self.tell("textDocument/didOpen", &json!({ "textDocument": document }));
     }
 
-    /// The next message. The harness of tests says things of its own before.
+    /// The next message. The test harness prints lines of its own before it.
     fn next(&mut self) -> Value {
         let mut line = String::new();
         let length = loop {
@@ -62,7 +63,7 @@ impl Client {
         serde_json::from_slice(&text).expect("a message")
     }
 
-    /// The answer to a request, and what was shown before it.
+    /// The answer to a request, and the messages shown before it.
     fn ask(&mut self, id: i32, method: &str, params: &Value) -> (Value, Vec<String>) {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         let mut shown = Vec::new();
@@ -108,20 +109,20 @@ fn a_panic_leaves_the_server_up() {
     client.open(&hovering, &format!("{race}// panic while hovering"));
     let of = |uri: &str| json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": 0 } });
 
-    // On the thread that answers.
+    // A panic on the thread that answers.
     let (answer, _) = client.ask(2, "textDocument/hover", &of(&hovering));
     let message = answer["error"]["message"].as_str().expect("an error");
     assert!(
         message.starts_with("internal error, please report: asked to panic while hovering"),
         "{message}"
     );
-    // On one that looks at files: who writes is told, once.
+    // A panic on a thread that checks files: the user is told once.
     let (answer, shown) = client.ask(3, "textDocument/diagnostic", &of(&looking));
     assert_eq!(answer["result"]["items"], json!([]));
     if let [message] = &shown[..] {
         assert!(message.contains("asked to panic while looking"), "{message}");
     }
-    // Everything else goes on, in that file too.
+    // Everything else goes on, even for that file.
     let (answer, _) = client.ask(4, "textDocument/diagnostic", &of(&hovering));
     assert_eq!(answer["result"]["items"][0]["code"], "groupshared-race");
     let change = json!({ "uri": looking, "version": 2 });
@@ -133,7 +134,7 @@ fn a_panic_leaves_the_server_up() {
     assert_eq!(answer["result"]["items"][0]["code"], "groupshared-race");
     client.ask(6, "shutdown", &Value::Null);
     client.tell("exit", &Value::Null);
-    // The harness still has something to say.
+    // The harness still prints something.
     let Client {
         stdin,
         stdout: _stdout,

@@ -1,4 +1,4 @@
-//! Files that change on disk: which ones the editor watches for the server, and which changes matter.
+//! Files that change on disk: which ones the editor watches for the server, and which ones matter.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::workspace::config::{Project, shadertools};
 use crate::workspace::walk::{EXTENSIONS, SHARED_EXTENSIONS};
 
 impl Session {
-    /// Asks the editor to watch shaders, configurations and baselines of the usual names.
+    /// Makes the editor watch shaders, configurations and baselines with the usual names.
     pub fn watch_workspace(&mut self) {
         let usual = EXTENSIONS
             .iter()
@@ -27,7 +27,7 @@ impl Session {
         self.watch(usual.chain([shadertools::NAME.to_owned()]).collect());
     }
 
-    /// Asks the editor to watch what else is read under this configuration.
+    /// Makes the editor watch the other files that are read under this configuration.
     pub fn watch_project(&mut self, project: &Project) {
         let patterns = project.include.iter().map(Path::new);
         let named = self.settings.config.iter().chain(&project.baseline);
@@ -35,7 +35,7 @@ impl Session {
         self.watch(read.filter_map(ending).collect());
     }
 
-    /// Asks the editor to watch files with the endings of these, which are included.
+    /// Makes the editor watch files with the extensions of these included files.
     pub fn watch_included<'a>(&mut self, files: impl Iterator<Item = &'a str>) {
         self.watch(files.map(Path::new).filter_map(ending).collect());
     }
@@ -66,7 +66,7 @@ impl Session {
         self.watched.append(&mut names);
     }
 
-    /// Files changed on disk. What is open is not as it is there.
+    /// Handles files that changed on disk. Ignores open documents, which have the text of the editor.
     pub fn notice_changes(&mut self, changes: impl Iterator<Item = (PathBuf, FileChangeType)>) {
         let changes = changes.filter(|(path, _)| !self.documents.contains_key(path));
         let changes: Vec<(PathBuf, FileChangeType)> = changes.collect();
@@ -81,7 +81,7 @@ impl Session {
         if changes.iter().any(|(_, how)| *how != FileChangeType::CHANGED) {
             self.options.files.forget();
         }
-        // What only ends like a configuration or a baseline is none.
+        // A file that only has the extension of a configuration or a baseline does not matter.
         let is_alike = |path: &Path| {
             configuring
                 .iter()
@@ -95,7 +95,7 @@ impl Session {
         self.changed_on_disk(&paths);
     }
 
-    /// Names of configurations and baselines, with as much of their paths as is known.
+    /// The names of configurations and baselines, with as much of their paths as is known.
     fn configuring(&self) -> Vec<PathBuf> {
         let usual = NAMES.iter().chain(&[shadertools::NAME]).map(PathBuf::from);
         let checked = self.units.values().filter_map(|unit| unit.checked.as_ref());
@@ -107,8 +107,8 @@ impl Session {
     }
 }
 
-/// The names that end like this one. `None` where a pattern leaves the ending open: such files are watched once they are
-/// included.
+/// The pattern for names with the extension of `name`. `None` if `name` is a pattern that leaves the
+/// extension open: such files are watched once they are included.
 fn ending(name: &Path) -> Option<String> {
     let ending = name.extension()?.to_str()?;
     let is_plain = ending

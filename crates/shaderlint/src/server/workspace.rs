@@ -18,7 +18,7 @@ use crate::workspace::includes::{Files, Search};
 use crate::workspace::prefilter;
 use crate::workspace::walk::{self, Input, InputOrigin};
 
-/// How many of the files that include a header show what is found in it.
+/// The maximal number of files that are checked because they include an open header.
 const MAX_INCLUDERS: usize = 8;
 
 pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
@@ -40,11 +40,11 @@ pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
     }
 }
 
-/// What configurations said when they could be read last, by their paths.
+/// The last valid project of each configuration, by its path.
 pub(super) type Good = BTreeMap<PathBuf, Arc<Project>>;
 
-/// What holds for a file. Where its configuration cannot be read, what held before, else what holds without one; and
-/// the error.
+/// The target for a file. If its configuration cannot be read, the last valid project holds, else the project
+/// without a configuration; the error is returned, too.
 pub(super) fn target(
     path: &Path,
     folders: &[PathBuf],
@@ -77,7 +77,7 @@ pub(super) fn target(
     (Target { input, project }, error)
 }
 
-/// Looks at a file, unless it is excluded: nobody can do without opening what they only want to read.
+/// Checks a file, unless it is excluded: users also open files that they only want to read.
 pub(super) fn check(target: &Target, options: &Options, role: Role) -> anyhow::Result<FileReport> {
     if target.project.excludes(&target.input.path) {
         return Ok(FileReport::default());
@@ -85,7 +85,8 @@ pub(super) fn check(target: &Target, options: &Options, role: Role) -> anyhow::R
     lint::check_file(target, options, role)
 }
 
-/// The first files with entry points in these folders that include the header, directly or not.
+/// The first files with entry points that include the header, directly or not. Searches the open folder of
+/// the header.
 pub(super) fn includers(
     header: &Path,
     folders: &[PathBuf],
@@ -98,7 +99,7 @@ pub(super) fn includers(
     };
     let files = walk::tree(folder).take_while(|_| !options.stop.is_set());
     let files = files.filter(|path| path != header);
-    // What holds for a file holds for those beside it.
+    // Files in the same folder have the same project.
     let mut projects: HashMap<PathBuf, Arc<Project>> = HashMap::new();
     let includers = files.filter(|path| {
         let beside = path.parent().unwrap_or(folder).to_owned();
