@@ -64,7 +64,7 @@ impl Unit {
 pub(super) enum Done {
     FileReport {
         unit: PathBuf,
-        /// What would have canceled the check.
+        /// The cancellation of the check.
         stop: Cancellation,
         checked: Box<Result<(FileReport, Reads), String>>,
         notices: Vec<Notice>,
@@ -72,7 +72,7 @@ pub(super) enum Done {
     /// The files that include a header.
     Includers {
         header: PathBuf,
-        /// What would have canceled the search.
+        /// The cancellation of the search.
         stop: Cancellation,
         found: Vec<PathBuf>,
     },
