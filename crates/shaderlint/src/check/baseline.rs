@@ -1,6 +1,6 @@
 //! Baselines: a file counts the known findings by file and rule, and shaderlint reports only what exceeds the count.
 //!
-//! Counts survive edits that move findings about. A baseline does not count what comments allow: that needs no second reason.
+//! Counts survive edits that move findings about. A baseline does not count findings that a comment suppresses.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -22,7 +22,7 @@ const ABOUT: &str = "\
 # Written by `shaderlint --write-baseline`.
 ";
 
-/// How many findings of each rule are known in each file. Files are named from the baseline's folder, with `/`.
+/// How many findings of each rule are known in each file. Paths are relative to the baseline's folder, with `/`.
 pub(crate) type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// The baselines of a run, each read once.
@@ -57,7 +57,8 @@ impl Baselines {
         Ok(baselines)
     }
 
-    /// Puts known findings aside. Where a file has more than the baseline counts, nobody can tell which are new: all of them stay.
+    /// Sets known findings aside. If a file has more findings of a rule than the baseline counts, all of them stay:
+    /// the count does not say which are new.
     pub fn apply(&self, checked: &mut [FileReport]) {
         let found = count(checked);
         for one in checked {
@@ -103,8 +104,8 @@ impl Baselines {
         }
     }
 
-    /// The entries that count more findings than there are, for files that were checked as units and files that are gone.
-    /// `is_on` says whether a rule was looked for in a file.
+    /// The entries that count more findings than there are, for files that were checked as units and files that are
+    /// gone. `is_on` says whether a rule was on for a file.
     pub fn stale(&self, checked: &[FileReport], is_on: impl Fn(&str, &Path) -> bool) -> Vec<ConfigError> {
         let found = count(checked);
         let mut stale = Vec::new();
@@ -137,7 +138,7 @@ impl Baselines {
         stale
     }
 
-    /// The entries for what is no rule.
+    /// The entries whose rule does not exist.
     pub fn unknown(&self) -> Vec<ConfigError> {
         let unknown = self.0.iter().flat_map(|(path, baseline)| {
             let entries = entries(&baseline.counts).filter(|(_, rule, _)| !is_rule(rule));
@@ -156,7 +157,7 @@ impl Baselines {
 }
 
 impl Baseline {
-    /// Something to say of an entry, at its place.
+    /// An error about an entry, at its place in the baseline.
     fn told(&self, path: &Path, file: &str, rule: &str, message: String) -> ConfigError {
         type Places = BTreeMap<String, BTreeMap<String, Spanned<usize>>>;
         let places: Places = toml::from_str(&self.text).unwrap_or_default();
@@ -178,8 +179,8 @@ fn is_rule(id: &str) -> bool {
     RULES.iter().any(|rule| rule.id == id)
 }
 
-/// Writes the findings to the baselines, for the files that were checked and the rules that are on (`is_on`). Entries of other
-/// files stay while those files exist. Returns the paths of the baselines.
+/// Writes the findings to the baselines, for the files that were checked and the rules that are on (`is_on`). Entries
+/// of other files stay while those files exist. Returns the paths of the baselines.
 pub(crate) fn write(checked: &[FileReport], is_on: &dyn Fn(&str, &Path) -> bool) -> Result<Vec<PathBuf>> {
     let found = count(checked);
     let mut written = Vec::new();
@@ -225,7 +226,7 @@ fn text(counts: &Counts) -> String {
     text
 }
 
-/// What was found, by baseline, file and rule; with what was put aside.
+/// Counts the findings by baseline, file and rule, including those set aside.
 fn count(checked: &[FileReport]) -> HashMap<PathBuf, Counts> {
     let mut counts: HashMap<PathBuf, Counts> = HashMap::new();
     for one in checked {
@@ -252,7 +253,7 @@ fn folder_of(baseline: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// What a file is called in a baseline.
+/// The name of a file in a baseline.
 fn key(baseline: &Path, file: &Path) -> String {
     let file = here(file);
     let name = file.strip_prefix(here(folder_of(baseline))).unwrap_or(&file);

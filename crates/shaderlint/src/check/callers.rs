@@ -22,19 +22,18 @@ pub(crate) struct Uncalled {
     pub searched: Vec<String>,
 }
 
-/// Which of the functions of a header nothing at hand names beside their definition. `text` is what the header was looked
-/// at with.
+/// The functions of a header that no file at hand names outside their definition. `text` is the header's text.
 ///
-/// This holds in every configuration of each file. What a macro expands to is in its definition, in its arguments or in a
-/// definition that the build makes, or is pasted together of parts that are ([`prefilter::times_named`]). All of these are
-/// searched, be they under an `#if`.
+/// This holds in every configuration of each file. A macro's expansion consists of words from its definition, from
+/// its arguments or from definitions that the build makes, or pastes such words together
+/// ([`prefilter::times_named`]). This searches all of them, even under an `#if`.
 pub(crate) fn uncalled(
     mut functions: BTreeSet<String>,
     path: &Path,
     text: &Text,
     options: &Options,
 ) -> Uncalled {
-    // Once where it is defined.
+    // The definition names it once.
     functions.retain(|name| prefilter::times_named(text, name) < 2);
     let mut searched = Vec::new();
     let includers = if functions.is_empty() {
@@ -48,7 +47,7 @@ pub(crate) fn uncalled(
             break;
         }
         let name = shown(&includer).display().to_string();
-        // Of what cannot be read nothing is known.
+        // A file that cannot be read may name all of them.
         let named = named_in(&includer, &name, path, &functions, options);
         if let Some(named) = named.unwrap_or_else(|_| Some(functions.clone())) {
             functions.retain(|name| !named.contains(name));
@@ -58,7 +57,8 @@ pub(crate) fn uncalled(
     Uncalled { functions, searched }
 }
 
-/// Which of the names are in a file, or in another one that it includes, if it includes the one at `path`.
+/// Which of the names occur in a file or in a file that it includes; `None` if it does not include the file at
+/// `path`.
 fn named_in(
     includer: &Path,
     name: &str,
@@ -73,7 +73,7 @@ fn named_in(
     let includes_one = |if_unknown: bool, is_one: &dyn Fn(&SourceFile) -> bool| {
         unit.includes_one(name, options, if_unknown, is_one)
     };
-    // What an `#include` has as a macro is named by whoever defines that.
+    // If an `#include` names the file by a macro, the macro's definition holds the name.
     let file_name = name_of(path).unwrap_or_default();
     let says = |text: &Text| prefilter::mentioned(text).names.contains(&file_name);
     let defined: Vec<&Definition> = unit.project.all_definitions().collect();

@@ -15,24 +15,24 @@ pub(crate) struct FileReport {
     pub sources: Sources,
     /// What could not be read.
     pub problems: Vec<Problem>,
-    /// What could not be read in other configurations than the default one.
+    /// What could not be read in configurations other than the default one.
     pub elsewhere: Vec<Problem>,
     pub report: Report,
-    /// What was found, and is known to the baseline.
+    /// The findings that the baseline knows.
     pub known: Vec<Diagnostic>,
-    /// The baseline that holds for the file.
+    /// The baseline that applies to the file.
     pub baseline: Option<PathBuf>,
-    /// shaderlint checked it as a unit, not only where others include it.
+    /// shaderlint checked it as a unit, not only as part of files that include it.
     pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
-    /// What its fixes rest on that only a build knows: a note each.
+    /// Assumptions of its fixes that only a build can confirm: a note each.
     pub guesses: Vec<String>,
-    /// The functions that no kernel of the file calls, if it has one.
+    /// The functions that no kernel of the file calls; `None` if the file has no kernel.
     pub uncalled: Option<Vec<String>>,
-    /// The files that include this one, where that was asked of its fixes, or of functions that nothing calls here.
+    /// The including files that were consulted about its fixes or about functions that nothing calls here.
     pub includers: Vec<String>,
-    /// Something could not be read, or not be run to its end: what is not found may be there.
+    /// Something could not be read, or not be run to its end: there may be more findings.
     pub is_in_part: bool,
     /// The file names entry points, yet there was none to run.
     pub is_in_vain: bool,
@@ -40,7 +40,7 @@ pub(crate) struct FileReport {
     pub fixed: Fixed,
 }
 
-/// What a file counts as in the summary.
+/// How the summary counts a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Counted {
     #[default]
@@ -54,19 +54,19 @@ pub(crate) enum Counted {
 /// A file that another one includes.
 pub(crate) struct Included {
     pub path: String,
-    /// Where its comments name rules that find something there.
+    /// The comments in it that suppress a finding, by the place where they name the rule.
     pub used: Vec<FileSpan>,
 }
 
 /// What fixes did to a file.
 #[derive(Default)]
 pub(crate) struct Fixed {
-    /// The rules whose fixes were made, in that order.
+    /// The rules whose fixes were made, in order.
     pub rules: Vec<&'static str>,
-    /// Text before and after, where it is to be shown.
+    /// The text before and after, if a diff is to be shown.
     pub diff: Option<(Vec<u8>, Vec<u8>)>,
-    /// What the file has become, or would.
+    /// The text after the fixes, written or not.
     pub bytes: Option<Arc<[u8]>>,
-    /// Why nothing was fixed that could have been.
+    /// Why possible fixes were not made.
     pub failure: Option<Failure>,
 }

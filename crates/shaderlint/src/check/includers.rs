@@ -1,4 +1,5 @@
-//! The files of the workspace that include another file, and their readings of it. The run may check them or not.
+//! The files of the workspace that include another file, and their readings of it. The run itself may check them or
+//! not.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +26,7 @@ pub(crate) fn mentioning(file: &Path, options: &Options) -> BTreeMap<PathBuf, bo
     options.files.mentioning(file, &of_workspace)
 }
 
-/// What holds for a file holds for those beside it.
+/// Caches the project of each folder: all files of a folder share it.
 struct ByFolder<'a> {
     options: &'a Options,
     projects: RefCell<HashMap<PathBuf, Arc<Project>>>,
@@ -36,7 +37,7 @@ impl ByFolder<'_> {
         let folder = path.parent().unwrap_or(path).to_owned();
         let mut projects = self.projects.borrow_mut();
         let project = projects.entry(folder).or_insert_with(|| {
-            // A configuration that cannot be read is complained of elsewhere.
+            // Another place reports a configuration that cannot be read.
             let project = (self.options.project_of)(path).unwrap_or_default();
             self.options.files.allow(project.header_folders());
             project
@@ -59,13 +60,14 @@ impl OfWorkspace for ByFolder<'_> {
     }
 }
 
-/// The files that include the file at `path` if `text` is in it. Each is read when the iterator reaches it.
+/// The files that include the file at `path`, if that has the text `text`. The iterator reads each when it reaches
+/// it.
 pub(crate) fn of<'a>(
     path: &'a Path,
     text: &'a Text,
     options: &'a Options,
 ) -> impl Iterator<Item = Includer> + 'a {
-    // Most files have nothing to ask for, and a search of the workspace takes time.
+    // Lazy: most files need no includers, and the search of the workspace takes time.
     std::iter::once_with(|| mentioning(path, options))
         .flatten()
         .take_while(|_| !options.stop.is_set())
@@ -76,7 +78,7 @@ pub(crate) fn of<'a>(
                 path: includer,
                 names_it,
             };
-            // Of what cannot be read nothing is known.
+            // A file that cannot be read counts as unknown.
             let has = has(&candidate, &name, path, text, options);
             let has = has.unwrap_or(Some(Has::Unknown))?;
             Some(Includer { name, has })
@@ -86,11 +88,11 @@ pub(crate) fn of<'a>(
 /// A file that may include another one.
 struct Candidate {
     path: PathBuf,
-    /// The other one's name is in this file, or in what that includes.
+    /// The file name of the other one occurs in this file, or in a file that this one includes.
     names_it: bool,
 }
 
-/// What a file of this name has of the one at `path`, if `text` is in that.
+/// What a file called `name` includes of the one at `path`, if that has the text `text`.
 fn has(
     candidate: &Candidate,
     name: &str,
@@ -103,15 +105,16 @@ fn has(
         return Ok(None);
     };
     let file_name = name_of(path).unwrap_or_default();
-    // Of all C++ headers with a macro in an `#include` hardly one includes shaders: it has the words of the name then.
+    // Many C++ headers have an `#include` with a macro, and hardly any of them includes shaders. One that does holds
+    // the words of the name.
     let may_include =
         || walk::is_shader(includer) || options.files.is_named(includer) || may_spell(&unit.text, &file_name);
-    // What includes it there is a C++ compiler.
+    // Only a C++ compiler sees the `#include` there.
     if !names_it && !may_include() || is_cpp(&unit.text) {
         return Ok(None);
     }
     let is_it = |other: &str| is_same(Path::new(other), path);
-    // By another of its names.
+    // The same file under another name.
     let is_link = is_it(name);
     let includes_it =
         |if_unknown: bool| is_link || unit.includes_one(name, options, if_unknown, &|file| is_it(&file.path));
@@ -122,7 +125,7 @@ fn has(
         name,
         text: if is_link { text } else { &unit.text },
         project: &unit.project,
-        // What is found in it is what it allows.
+        // Its own comments apply to its findings.
         role: if prefilter::names_entry(&unit.text) {
             Role::Unit
         } else {
@@ -148,7 +151,7 @@ fn has(
         if (includes || may_mean_it()) && !readings.iter().any(Reading::is_cut) {
             Some(Has::Readings(seen))
         } else if includes || names_it || includes_it(false) || may_include() {
-            // One that names it may have it by a macro that other definitions make.
+            // If it names the file, a macro under other definitions may include it.
             Some(Has::Unknown)
         } else {
             None
@@ -156,14 +159,14 @@ fn has(
     )
 }
 
-/// A file of the workspace that nobody asked for.
+/// A file of the workspace that the run does not name.
 pub(crate) struct WorkspaceFile {
     pub text: Text,
     pub project: Arc<Project>,
 }
 
 impl WorkspaceFile {
-    /// `None` where it is no text.
+    /// `None` if the file is not text.
     pub fn read(path: &Path, options: &Options) -> Result<Option<WorkspaceFile>> {
         let Some(text) = decode(&options.files.bytes(path)?) else {
             return Ok(None);

@@ -26,8 +26,9 @@ use crate::workspace::prefilter::{self, MayBeFixed};
 use crate::workspace::project_file::{read_file, text_of};
 use crate::workspace::walk::InputOrigin;
 
-/// Checks one file, and fixes it if the options say so. A panic becomes an error: the run still checks the other files. What was
-/// stopped is one too, for a report that lacks a part may be wrong: of a fix, that part may have been the objection.
+/// Checks one file, and fixes it if the options say so. A panic becomes an error: the run still checks the other
+/// files. A stopped check is an error too, for a partial report may be wrong: the missing part may have been the
+/// objection to a fix.
 pub(crate) fn check_file(target: &Target, options: &Options, role: Role) -> Result<FileReport> {
     let name = target.input.path.display().to_string();
     let context = format!("internal error while analysing {name}, please report");
@@ -42,7 +43,7 @@ fn check_unguarded(target: &Target, name: &str, options: &Options, role: Role) -
     let Target { input, project } = target;
     let bytes = read_file(&options.files, &input.path)?;
     let Some(text) = decode(&bytes) else {
-        // A folder may hold anything; who names a file wants it read.
+        // A folder may hold any file, but a file that the user names must be readable.
         ensure!(
             input.origin == InputOrigin::Found,
             "{name}: not a text file (UTF-8, or UTF-16 with a byte order mark)"
@@ -61,7 +62,8 @@ fn check_unguarded(target: &Target, name: &str, options: &Options, role: Role) -
             },
             options,
         );
-        // In folders there are headers for whoever takes them; who names one wants to know.
+        // Who names a header wants to know if no kernel shows its code; a header found in a folder just counts as
+        // checked.
         if input.origin != InputOrigin::Named {
             checked.counted = Counted::Checked;
         }
@@ -74,7 +76,7 @@ fn check_unguarded(target: &Target, name: &str, options: &Options, role: Role) -
     let Some(mode) = options.fix else {
         return Ok(check(&text));
     };
-    // What is known stays as it is.
+    // Findings of the baseline are not fixed.
     let baseline = options.baseline_of(project);
     let may_be_read = |path: &&PathBuf| options.files.may_be_looked_at(path);
     let baselines = Baselines::at(baseline.iter().filter(may_be_read))?;
@@ -121,7 +123,7 @@ fn check_text(root: Root<'_>, options: &Options) -> FileReport {
     }
 }
 
-/// Checks the comments of a file in which, whoever includes it, there is nothing else to find.
+/// Checks the comments of a file if it holds nothing else to find, whichever file includes it.
 fn check_comments(mut checked: FileReport, root: Root<'_>, options: &Options) -> FileReport {
     let (suppressions, misunderstood) = suppressions_of(root.text);
     let level = |rule: &Rule, path: &str| options.level(root.project, rule, path);
@@ -181,7 +183,7 @@ fn check_readings(mut checked: FileReport, root: Root<'_>, options: &Options) ->
         }
     }
     checked.is_in_part = union.is_cut || !union.problems.is_empty() || !checked.report.stops.is_empty();
-    // In a header, a file outside of this run may need the comment.
+    // In a header, a file outside this run may need the comment.
     if role == Role::Unit && !checked.is_in_part && checked.report.problems.is_empty() {
         let mut unused = unused(name, &suppressions, &checked.report.used, &level);
         if union
@@ -196,7 +198,7 @@ fn check_readings(mut checked: FileReport, root: Root<'_>, options: &Options) ->
         findings.extend(unused);
         findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
     }
-    // A barrier that is found fault with was understood.
+    // A barrier that has a finding was understood.
     let findings = &checked.report.findings;
     checked.report.stops.retain(|stop| {
         let is_found = |finding: &Diagnostic| Some(finding.primary.place) == stop.place;
@@ -214,7 +216,7 @@ fn check_readings(mut checked: FileReport, root: Root<'_>, options: &Options) ->
         uncalled.functions
     });
     if role == Role::Included {
-        // What it lacks by itself it has where it is included.
+        // What it lacks alone, its includers provide.
         checked.report.stops.clear();
         checked.guesses.clear();
         checked.is_in_part = false;
@@ -232,7 +234,7 @@ fn check_readings(mut checked: FileReport, root: Root<'_>, options: &Options) ->
     checked
 }
 
-/// Notes the kernels that have a finding.
+/// Adds a note that lists the kernels of a finding.
 fn note_kernels(finding: &mut Diagnostic) {
     let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
     if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
@@ -242,14 +244,15 @@ fn note_kernels(finding: &mut Diagnostic) {
     }
 }
 
-/// Notes the file whose kernels have a finding: another file may make something else of the same lines.
+/// Adds a note that names the file whose kernels have a finding: another file may compile the same lines to something
+/// else.
 fn note_includer(finding: &mut Diagnostic, name: &str) {
     let kernels = finding.kernels.join(", ");
     let note = format!("found in {kernels} of {name}, which includes this file");
     finding.notes.push(note);
 }
 
-/// Adds the findings with a fix in a header, as the first of the files that include it has them.
+/// Adds the findings with a fix in a header, from the first including file that has them.
 fn find_where_included(checked: &mut FileReport, text: &Text, options: &Options) {
     if !text.derived::<MayBeFixed>().0 {
         return;
@@ -283,7 +286,7 @@ fn find_where_included(checked: &mut FileReport, text: &Text, options: &Options)
     }
 }
 
-/// Keeps the findings and fixes in a file that every file which includes it agrees on. `text` is what was linted.
+/// Keeps the findings and fixes in a file that every including file agrees on. `text` is the text that was linted.
 fn judge_by_includers(checked: &mut FileReport, text: &Text, options: &Options) {
     let path = Path::new(&checked.path);
     let includers = includers::of(path, text, options);
@@ -292,9 +295,9 @@ fn judge_by_includers(checked: &mut FileReport, text: &Text, options: &Options) 
     checked.includers.extend(asked);
 }
 
-/// Checks the comments of a header whose code was checked where others include it. `used` are the places at which they
-/// name rules that find something in any of those, or in `alone`, what it has for itself; `None` where not all of them
-/// could be seen whole.
+/// Checks the comments of a header whose code was checked in the files that include it. `used` are the places where
+/// comments name rules that have a finding in one of those files or in `alone`, the header's own report. `used` is
+/// `None` if not all including files could be checked completely.
 pub(crate) fn check_header(
     target: &Target,
     options: &Options,
@@ -315,7 +318,7 @@ pub(crate) fn check_header(
         ..
     } = alone.unwrap_or_default();
     checked.includers = includers;
-    // It was read where it is included.
+    // The header was read when an including file was checked.
     let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
         return checked;
     };
@@ -324,11 +327,11 @@ pub(crate) fn check_header(
     if let Some(used) = used {
         let used = [used, &of_itself.used].concat();
         checked.report.findings = unused(&name, &suppressions, &used, &level);
-        // Not all that include it are in every run.
+        // A run may not contain all files that include it.
         judge_by_includers(&mut checked, &text, options);
     }
     for finding in &mut checked.report.findings {
-        // To take it out would need a further look at every file that includes this one.
+        // To remove the comment, every including file would have to be checked again.
         finding.fix = None;
     }
     checked.report.findings.extend(of_itself.findings);
@@ -339,7 +342,7 @@ pub(crate) fn check_header(
     checked.report.allowed = of_itself.allowed;
     checked.report.problems = misunderstood;
     checked.sources = sources;
-    // Most headers have nothing to show: their texts are not kept.
+    // Most headers have nothing to show, and their texts are not kept.
     let has_places = !(checked.report.findings.is_empty() && checked.report.problems.is_empty());
     if has_places && checked.sources.files.is_empty() {
         checked.sources.files.push(SourceFile { path: name, text });
@@ -347,7 +350,7 @@ pub(crate) fn check_header(
     checked
 }
 
-/// The suppressions in a file's comments, and the errors in them, unknown rules among these.
+/// The suppressions in a file's comments, and the errors in them, including unknown rules.
 fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
     let (suppressions, mut problems) = suppressions(text);
     let ids = suppressions.iter().flat_map(|one| &one.ids);
@@ -386,14 +389,14 @@ fn unused(
     unused_suppressions(&UNUSED_SUPPRESSION, own_level, suppressions, used, is_judged)
 }
 
-/// Whether definitions decide what a file holds.
+/// Whether definitions decide what the file contains.
 fn has_conditionals(text: &Text) -> bool {
     let lines = text.derived::<Directives>();
     let mut conditions = lines.iter().filter(|line| line.keyword.starts_with(b"if"));
     conditions.next().is_some() && (conditions.next().is_some() || include_guard(text, &lines).is_none())
 }
 
-/// A comment that allows nothing here may be needed by a build that no file names.
+/// Marks the fix as unsafe: a build that no file names may need a comment that suppresses nothing here.
 fn may_be_needed(unused: &mut Diagnostic) {
     if let Some(fix) = &mut unused.fix {
         fix.safety = Safety::Unsafe;
@@ -413,12 +416,13 @@ pub(crate) fn role_for_fixes(files: &Files, path: &Path) -> Role {
 
 /// Whether the file at `path` may have an entry point of its own.
 pub(crate) fn may_have_entry(files: &Files, path: &Path) -> bool {
-    // What cannot be read is complained of elsewhere.
+    // Another place reports a file that cannot be read.
     let bytes = files.bytes(path);
     bytes.map_or(true, |bytes| prefilter::names_entry(&text_of(&bytes)))
 }
 
-/// Whether a file includes one of these, directly or not, or may do so; `is_written` says it of an include's text.
+/// Whether a file includes one of these, directly or not, or may do so; `is_written` recognises the text of an
+/// `#include`.
 pub(crate) fn includes_one(
     target: &Target,
     options: &Options,
@@ -427,7 +431,7 @@ pub(crate) fn includes_one(
 ) -> bool {
     let path = &target.input.path;
     let search = Search::new(&options.files, &target.project);
-    // What cannot be read is complained of elsewhere.
+    // Another place reports a file that cannot be read.
     let bytes = options.files.bytes(path);
     bytes.map_or(true, |bytes| {
         let name = path.display().to_string();

@@ -25,17 +25,17 @@ pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + S
 pub(crate) struct Options {
     pub files: Arc<Files>,
     pub readings: Arc<ReadingCache>,
-    /// The readings that earlier runs kept.
+    /// The readings that earlier runs stored.
     pub disk: DiskCache,
     /// The configuration of a file that the run does not name.
     pub project_of: ProjectOf,
-    /// The rules that the command line asks for.
+    /// The rules that the command line selects.
     pub rules: RuleArgs,
-    /// Whether and how far fixes are made.
+    /// Whether to make fixes, and which.
     pub fix: Option<FixMode>,
     /// The baseline that the command line names.
     pub baseline: Option<PathBuf>,
-    /// Set once nobody waits for the results.
+    /// Set when the results are no longer needed.
     pub stop: Cancellation,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Options {
 pub(crate) struct FixMode {
     /// Make the fixes that reorder float arithmetic too.
     pub unsafe_too: bool,
-    /// Write the file; else only say what would change.
+    /// Write the file. Otherwise only show what would change.
     pub in_place: bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn in_memory(files: Files, name: &str, project: Arc<Project>) -> (Tar
 }
 
 impl Options {
-    /// The same for work that makes no fix or other ones, and that `stop` ends.
+    /// The same options with another `fix`, for work that `stop` ends.
     pub fn with(&self, fix: Option<FixMode>, stop: &Cancellation) -> Options {
         Options {
             files: Arc::clone(&self.files),
@@ -81,7 +81,7 @@ impl Options {
         }
     }
 
-    /// Reads units as this says.
+    /// A reader with these options.
     pub fn reader(&self) -> Reader<'_> {
         Reader {
             files: &self.files,
@@ -92,7 +92,7 @@ impl Options {
         }
     }
 
-    /// The file that counts what is known of a project.
+    /// The baseline of a project.
     pub fn baseline_of(&self, project: &Project) -> Option<PathBuf> {
         self.baseline.clone().or_else(|| project.baseline.clone())
     }
@@ -102,8 +102,8 @@ impl Options {
         project.level(&self.rules, rule, path)
     }
 
-    /// Whether the run reports all that `rule` finds in the file `path`. Under a shader model older than the file is written
-    /// for, it leaves some wave forms out.
+    /// Whether the run reports all that `rule` finds in the file `path`. Under a shader model older than the one the
+    /// file is written for, the rule omits some wave forms.
     pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
         let profile = project.profile.filter(|_| project.is_profile_of_run);
         let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);

@@ -1,10 +1,10 @@
 //! The configurations of a file: the sets of definitions under which builds compile it.
 //!
-//! One is the default. Others are declared: the variants of the project, the definitions that `#pragma kernel` lines give
-//! their kernels, and the keywords of `#pragma multi_compile` and `#pragma shader_feature`. The rest are explored: for each
-//! region that conditional compilation leaves out and that may hold something for the rules, the definitions that turn it
-//! on. What a region holds is what it expands to ([`Definitions::reach`]): a macro may open an entry point there, call a
-//! function, or declare memory.
+//! One is the default. Others are declared: the variants of the project, the definitions that `#pragma kernel` lines
+//! give their kernels, and the keywords of `#pragma multi_compile` and `#pragma shader_feature`. The rest are
+//! explored: if conditional compilation leaves out a region that may matter to the rules, this searches for
+//! definitions that turn the region on. The expansion of the region decides whether it matters
+//! ([`Definitions::reach`]): a macro may open an entry point there, call a function, or declare memory.
 
 #[cfg(feature = "gpu")]
 mod unread;
@@ -20,7 +20,7 @@ use crate::support::definition::{Definition, overlaid};
 use crate::workspace::config::Project;
 use crate::workspace::prefilter::{self, is_part};
 
-/// What makes a region one for the rules.
+/// Words that make a region matter to the rules.
 pub(crate) const TELLING: [&[u8]; 6] = [
     b"Barrier",
     b"Interlocked",
@@ -30,26 +30,27 @@ pub(crate) const TELLING: [&[u8]; 6] = [
     b".Append(",
 ];
 
-/// How many configurations of a file are read beside the default one, and beside those of [`MAX_KERNELS`].
+/// The maximum of configurations read beside the default one and those of [`MAX_KERNELS`].
 pub(crate) const MAX_CONFIGURATIONS: usize = 8;
 
-/// How many sets of definitions that `#pragma kernel` lines give are read. In each the kernels that it names are run alone.
+/// The maximum of sets of definitions from `#pragma kernel` lines that are read. In each, only the kernels of its
+/// lines run.
 const MAX_KERNELS: usize = 64;
 
 /// A file under one set of definitions, preprocessed.
 pub(crate) struct Configuration {
-    /// What a finding says of it; empty for the default one.
+    /// How findings name it; empty for the default one.
     pub label: String,
-    /// The part of that which speaks of definitions and keywords.
+    /// The part of the label about definitions and keywords.
     pub keywords: String,
     pub defines: Vec<Definition>,
-    /// The entry points that are compiled so, where others are not.
+    /// The entry points that are compiled in this configuration; `None` for all.
     pub kernels: Option<Vec<String>>,
     pub unit: Preprocessed,
     pub problems: Vec<Problem>,
 }
 
-/// A configuration that is declared, and not preprocessed yet.
+/// A declared configuration, not preprocessed yet.
 struct Declared {
     label: String,
     keywords: String,
@@ -66,18 +67,19 @@ pub(crate) struct Configurations<'a> {
     includes: &'a dyn Includes,
     base: Vec<Definition>,
     declared: Vec<Declared>,
-    /// More are declared than are read.
+    /// There are more declared configurations than are read.
     is_cut: bool,
-    /// Entry points that are compiled as the file stands, and those with definitions of their own.
+    /// Entry points that are compiled without definitions of their own, and those with such definitions.
     as_it_stands: Vec<KernelVariant>,
     of_kernels: Vec<KernelVariant>,
-    /// What other configurations define: the text of a fix stands in all of them.
+    /// The definitions of the declared configurations, and all keywords: a fix's text must be valid under each of
+    /// them.
     given: Vec<Definition>,
     sets: Vec<KeywordSet>,
 }
 
 impl<'a> Configurations<'a> {
-    /// The configurations of the file `path` that holds `text`, and the default one of them.
+    /// The configurations of the file `path` with the text `text`, and the default configuration.
     pub fn of(
         path: &'a str,
         text: &'a Text,
@@ -93,7 +95,7 @@ impl<'a> Configurations<'a> {
         let is_built_alone = !as_it_stands.is_empty() || of_kernels.is_empty();
         let (declared, is_cut) = declared(project, &of_kernels, is_built_alone, &choices);
         let sets = keyword_sets(text);
-        // Also where no condition asks for a keyword: a build that has it may not have its name for something else.
+        // Also keywords that no condition tests: the text of a fix must not use such a name for something else.
         let keywords = sets
             .iter()
             .flat_map(|KeywordSet(choices)| choices.iter().flatten());
@@ -117,13 +119,13 @@ impl<'a> Configurations<'a> {
         (configurations, default)
     }
 
-    /// Whether more are declared than [`Configurations::declared`] has.
+    /// Whether the project and the file declare more configurations than [`Configurations::declared`] returns.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Those that the project and the file declare beside the default one, each made when the iterator reaches it. One with the
-    /// text of the default one does not count.
+    /// The configurations that the project and the file declare beside the default one. The iterator makes each when
+    /// it reaches it, and skips those with the text of the default one.
     pub fn declared<'d>(&'d self, default: &'d [u8]) -> impl Iterator<Item = Configuration> + 'd {
         self.declared.iter().filter_map(move |one| {
             let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
@@ -140,15 +142,15 @@ impl<'a> Configurations<'a> {
         })
     }
 
-    /// The default one with these definitions over its own.
+    /// A configuration with the definitions `over` on top of `under`.
     pub fn with(&self, under: &[Definition], over: &[Definition]) -> Configuration {
         let defines = overlaid(under, over);
         let (unit, problems) = preprocess(self.path, self.text, &defines, self.includes);
         self.noted(difference(&self.base, &defines), defines, unit, problems)
     }
 
-    /// All of a file but the default one, whatever its regions hold. No region is turned on against a definition of the project or
-    /// of `-D`: that is the build in question.
+    /// All configurations of a file except the default one, whatever their regions hold. No region is turned on
+    /// against a definition of the project or of `-D`: these describe the build in question.
     #[cfg(feature = "gpu")]
     pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
         let is_any = |_: &str, _: shaderlint_hlsl::FileSpan, _: &[u8]| true;
@@ -169,7 +171,7 @@ impl<'a> Configurations<'a> {
         all
     }
 
-    /// The macros that a build may set otherwise than these configurations, the default one first, do.
+    /// The macros to which a build may give other values than these configurations do. The default one comes first.
     #[cfg(feature = "gpu")]
     pub fn unread(&self, read: &[&Configuration]) -> std::collections::BTreeSet<String> {
         unread::unread(read, &|name| {
@@ -181,7 +183,7 @@ impl<'a> Configurations<'a> {
         })
     }
 
-    /// The next one that takes in a region which none before it did.
+    /// The next configuration that turns on a region which no earlier one turned on.
     pub fn explored(&self, exploration: &mut Exploration<'_>) -> Option<Configuration> {
         let found = exploration.next(|defines| preprocess(self.path, self.text, defines, self.includes))?;
         let label = difference(&self.base, &found.defines);
@@ -211,7 +213,7 @@ impl<'a> Configurations<'a> {
         }
     }
 
-    /// Whether a build may define just this: of each set of keywords one, or none where none is a choice.
+    /// Whether a build may have exactly these definitions: one keyword of each set, or none if the set allows that.
     pub fn is_build(&self, defines: &[Definition]) -> bool {
         self.sets.iter().all(|KeywordSet(choices)| {
             let is_chosen = |keyword: &&String| defines.iter().any(|(name, _)| name == *keyword);
@@ -222,23 +224,24 @@ impl<'a> Configurations<'a> {
         })
     }
 
-    /// Whether `#pragma kernel` lines name the kernels that are compiled, and this one is not among them.
+    /// Whether `#pragma kernel` lines name the compiled kernels, and this one is not among them.
     pub fn leaves_out(&self, name: &str) -> bool {
         let mut all = self.as_it_stands.iter().chain(&self.of_kernels).peekable();
         all.peek().is_some() && !all.any(|variant| variant.kernels.iter().any(|one| one == name))
     }
 
-    /// Whether a build compiles anything in a configuration that is not one of kernels: not where `#pragma kernel` lines give
-    /// each kernel definitions that this one lacks.
+    /// Whether a build compiles anything in a configuration that is not one of kernels. It does not if `#pragma
+    /// kernel` lines give each kernel definitions that this one lacks.
     pub fn builds_any(&self, defines: &[Definition]) -> bool {
         let all = self.as_it_stands.iter().chain(&self.of_kernels);
         let mut kernels = all.flat_map(|variant| &variant.kernels).peekable();
         kernels.peek().is_none() || kernels.any(|name| self.builds(name, defines, || false))
     }
 
-    /// Whether a build compiles the entry point `name` in a configuration that is not one of kernels. Not if all that name
-    /// it give it definitions that this one lacks, or if it lacks some that such a line gives to others. `names_it` says
-    /// whether a file spells the name: else a macro puts it together.
+    /// Whether a build compiles the entry point `name` in a configuration that is not one of kernels. It does if, for
+    /// one of the lines that name it, the configuration has all definitions of the line and none that only other
+    /// lines make. If no line names it, it does if a file spells the name (`names_it`: otherwise a macro pastes it
+    /// together) and no line defines a macro of that name.
     pub fn builds(&self, name: &str, defines: &[Definition], names_it: impl FnOnce() -> bool) -> bool {
         if self.of_kernels.is_empty() {
             return true;
@@ -249,7 +252,7 @@ impl<'a> Configurations<'a> {
             let mut of_kernels = self.of_kernels.iter().flat_map(|variant| &variant.defines);
             of_kernels.any(|(known, _)| known == name)
         };
-        // What other kernels have is not defined for this one.
+        // The definitions of other kernels are not made for this one.
         let is_met = |variant: &KernelVariant| {
             let mut others = added.iter().filter(|one| !variant.defines.contains(one));
             variant.defines.iter().all(|one| added.contains(&one))
@@ -267,8 +270,8 @@ impl<'a> Configurations<'a> {
     }
 }
 
-/// Whether the text of a region, or what it may expand to, holds something for the rules: one of [`TELLING`], or a call of
-/// one of these functions.
+/// Whether the text of a region, or its possible expansion, matters to the rules: it contains one of [`TELLING`] or
+/// calls one of these functions.
 pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
     let contains = |word: &&[u8]| memchr::memmem::find(text, word).is_some();
     TELLING.iter().any(contains)
@@ -278,8 +281,9 @@ pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
                 .any(|word| called.contains(word))
 }
 
-/// The configurations that the project, the kernels and the keywords declare beside the default one, and whether there are more.
-/// If each kernel has definitions of its own, no build has a choice of keywords without any of them.
+/// The configurations that the project, the kernels and the keywords declare beside the default one, and whether
+/// there are more. If each kernel has definitions of its own, every choice of keywords comes with the definitions of
+/// a kernel.
 fn declared(
     project: &Project,
     of_kernels: &[KernelVariant],
@@ -294,7 +298,7 @@ fn declared(
             variants.map(|variant| choice.over(&format!("in variant {}", variant.name), &variant.defines));
         variants.collect()
     };
-    // Kernels of one name are told apart by their definitions.
+    // The definitions distinguish kernels of one name.
     let defines = |variant: &KernelVariant| {
         let is_named = |other: &&KernelVariant| other.kernels == variant.kernels;
         if of_kernels.iter().filter(is_named).count() < 2 || variant.defines.is_empty() {
@@ -333,11 +337,11 @@ fn declared(
     (kernels, is_cut)
 }
 
-/// Keywords that a build defines together, one of each set at most.
+/// Keywords that a build defines together: at most one of each set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Choice {
     defined: Vec<String>,
-    /// Of the default choice, those that a build with this one lacks.
+    /// Keywords of the default choice that a build with this choice lacks.
     removed: Vec<String>,
 }
 
@@ -348,7 +352,7 @@ impl Choice {
         self.removed.extend(default.cloned());
     }
 
-    /// This choice with definitions made over it.
+    /// This choice with definitions on top.
     fn over(&self, label: &str, defines: &[Definition]) -> Declared {
         let is_default = self.removed.is_empty() && self.defined.is_empty();
         let keywords = match &self.defined[..] {
@@ -376,9 +380,9 @@ impl Choice {
     }
 }
 
-/// The choices of keywords that builds make, the default first. A set counts if its keywords may change what is compiled,
-/// and if the project defines none of them for all builds. Where there are more choices than are read, the result is a few in
-/// which each keyword is defined once, and `true`.
+/// The choices of keywords that builds make, the default first. A set counts if its keywords may change what is
+/// compiled, and if the project defines none of them for all builds. If there are more choices than are read, the
+/// result is a few choices that define each keyword once, and `true`.
 fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>, bool) {
     let mut sets = keyword_sets(text);
     let is_fixed = |keyword: &String| project.defines.iter().any(|(name, _)| name == keyword);
@@ -419,7 +423,7 @@ fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>,
     });
     let mut all = vec![Choice::default()];
     if count > MAX_CONFIGURATIONS + 1 {
-        // Each keyword once, with those of the other sets that have as many before them.
+        // Each keyword once, together with the keywords at the same position in the other sets.
         let longest = others.iter().map(Vec::len).max().unwrap_or(0);
         all.extend((0..longest).map(|number| {
             let mut choice = Choice::default();
@@ -447,7 +451,7 @@ fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>,
     (all, false)
 }
 
-/// What `defines` has beside `base`, and what it lacks.
+/// The definitions that `defines` adds to `base`, and those that it lacks.
 fn difference(base: &[Definition], defines: &[Definition]) -> String {
     let added = defines.iter().filter(|definition| !base.contains(definition));
     let added = added.map(|(name, value)| format!("-D {name}={value}"));

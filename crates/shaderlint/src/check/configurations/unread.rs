@@ -1,10 +1,10 @@
-//! Macros that a build may set otherwise than the configurations that were read do.
+//! Macros to which a build may give other values than the configurations that were read.
 //!
-//! A build can change what a file compiles to by a macro if a condition tests that macro and no unconditional `#define` sets
-//! it. If conditions test only whether the macro is defined, two configurations, one with it and one without, cover it; but
-//! where others are tested, too, it takes two for each set of these. Every other macro always has further values. This module
-//! may name more macros than matter, never fewer, except macros that no condition tests: a build that sets those changes the
-//! text itself.
+//! A build can change what a file compiles to by a macro if a condition tests that macro and no unconditional
+//! `#define` sets it. If conditions test only whether the macro is defined, two configurations cover it, one with it
+//! and one without; with several such macros, it takes two for each combination of the others. Every other macro
+//! always has further values. This module may name more macros than matter, never fewer, except macros that no
+//! condition tests: a build that sets those changes the text itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use shaderlint_hlsl::{
 use super::Configuration;
 use crate::workspace::prefilter::{times_named, words};
 
-/// Stands for names that are in no text.
+/// Stands for names that occur in no text.
 const PASTED: &str = "macros that ## puts together";
 
 /// The macros that files test and define.
@@ -27,15 +27,15 @@ struct Asked {
     by_name_alone: HashMap<Vec<u8>, usize>,
     /// The words of all definitions of a name.
     bodies: HashMap<Vec<u8>, Vec<Vec<u8>>>,
-    /// Names whose definitions put others together.
+    /// Names whose definitions paste names together.
     pasting: HashSet<Vec<u8>>,
     /// Names that are defined whether or not conditions hold.
     fixed: HashSet<Vec<u8>>,
     guards: HashSet<Vec<u8>>,
 }
 
-/// The macros that have values which none of these configurations (the default one first) uses. `is_fixed` picks the macros
-/// that all builds set alike, or whose values are all declared.
+/// The macros that have values which none of these configurations uses. The default one comes first. `is_fixed`
+/// selects the macros that all builds set alike, or whose values are all declared.
 pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
     let mut files: BTreeMap<&str, &Text> = BTreeMap::new();
     for file in read.iter().flat_map(|one| &one.unit.sources.files) {
@@ -63,7 +63,7 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
     let is_read = |name: &str| {
         let is_defined = |one: &&&Configuration| one.defines.iter().any(|(known, _)| known == name);
         let times = || files.values().map(|text| times_named(text, name)).sum::<usize>();
-        // Of the few that a configuration defines the texts are searched.
+        // Few macros reach this search of all texts: only those that some configuration defines.
         let defining = read.iter().filter(is_defined).count();
         (1..read.len()).contains(&defining)
             && is_toggled(name)
@@ -73,7 +73,7 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
     names.filter(|name| !is_fixed(name) && !is_read(name)).collect()
 }
 
-/// A directive's text, of a condition without its character constants and strings, which name nothing.
+/// A directive's text. A condition comes without its character constants and strings, which name nothing.
 fn without_characters(line: &Directive) -> Vec<u8> {
     let (text, mut at) = (&line.argument[..], 0);
     let mut code = Vec::with_capacity(text.len());
@@ -90,7 +90,7 @@ fn without_characters(line: &Directive) -> Vec<u8> {
     code
 }
 
-/// Whether a word means what it does in every build.
+/// Whether a word means the same in every build.
 fn is_of_preprocessor(word: &[u8]) -> bool {
     matches!(
         word,
@@ -114,7 +114,7 @@ impl Asked {
                 }
             }
             asked.guards.extend(guard.map(<[u8]>::to_vec));
-            // It has a value in each build, whether or not a condition asks for it.
+            // It has a value in each build, whether or not a condition tests it.
             if times_named(text, Version::MACRO) > 0 {
                 asked.words.push(Version::MACRO.as_bytes().to_vec());
             }
@@ -161,7 +161,7 @@ impl Asked {
         }
     }
 
-    /// The names that conditions ask for, by way of macros too, and that a build may give a value.
+    /// The names that conditions test, also by way of macros, and that a build may give a value.
     fn settable(&self) -> Vec<String> {
         let mut left: Vec<&[u8]> = self.words.iter().map(Vec::as_slice).collect();
         let mut seen: HashSet<&[u8]> = HashSet::new();

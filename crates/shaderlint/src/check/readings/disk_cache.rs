@@ -1,10 +1,10 @@
 //! The readings of units, kept on disk: a later run of the same program reads again only the units that changed.
 //!
-//! The program, the unit's name, role, configuration and text, and the files that it includes, directly or not, determine its
-//! readings. All of these but the texts name an entry (`entry_name`), so the entry of an edited file replaces its old one. The
-//! reader reaches other files by [`Includes::resolve`] alone, and an entry records each question and its answer. If each
-//! question still has the same answer, by path and text, the reader would take the same steps to the same readings: a question
-//! that it asks only now follows another answer, or another text.
+//! The program, the unit's name, role, configuration and text, and the files that it includes, directly or not,
+//! determine its readings. All of these except the texts name an entry (`entry_name`), so the entry of an edited file
+//! replaces its old one. The reader reaches other files only by [`Includes::resolve`], and an entry records each of
+//! its questions and the answer. If each question still has the same answer, by path and text, the reader would take
+//! the same steps to the same readings: it would ask a new question only after another answer or another text.
 
 use std::fs;
 use std::io;
@@ -25,22 +25,22 @@ use crate::workspace::walk;
 /// The folder of the entries, in that of the project or else of the repository.
 const FOLDER: &str = ".shaderlint_cache";
 
-/// Entries of another program go once it has added none for so long.
+/// The entries of another program are deleted once it has added none for this long.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Where entries are.
+/// Where the entries are stored.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum DiskCache {
-    /// Nothing is kept.
+    /// Nothing is stored.
     #[default]
     Off,
-    /// In each project or repository those of its files. What is in none is not kept.
+    /// Each project or repository stores the entries of its own files. Files outside of any have no entries.
     Beside,
     /// All of them in this folder.
     In(PathBuf),
 }
 
-/// A text's hash. Two texts that anybody has at hand differ in it (BLAKE3).
+/// A text's hash (BLAKE3). Equal hashes mean equal texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Fingerprint([u8; 32]);
 
@@ -52,7 +52,7 @@ impl Derived for Fingerprint {
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    /// Of the unit's own text.
+    /// The hash of the unit's own text.
     root: Fingerprint,
     includes: Vec<Included>,
     readings: Vec<(Vec<Source>, Reading)>,
@@ -69,9 +69,9 @@ struct Included {
 #[derive(Serialize, Deserialize)]
 enum Source {
     Root,
-    /// The file that this one of the includes found.
+    /// The file that the include with this index found.
     Included(usize),
-    /// None of the workspace: what is defined before a file.
+    /// A file outside of the workspace: the definitions made before a file.
     Other {
         path: String,
         text: Vec<u8>,
@@ -79,7 +79,7 @@ enum Source {
 }
 
 impl DiskCache {
-    /// Where the arguments put it, else where the environment does.
+    /// The cache that the arguments choose, or else the environment.
     pub fn configured(args: &CacheArgs) -> DiskCache {
         let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_off = || given("SHADERLINT_NO_CACHE").is_some_and(|value| value != "0" && value != "false");
@@ -91,7 +91,8 @@ impl DiskCache {
         folder.map_or(DiskCache::Beside, DiskCache::In)
     }
 
-    /// What the unit was read to, if it would be read to that again. `search` is for this question alone.
+    /// The stored readings of the unit, if reading it again would give the same. `search` is used for this question
+    /// only.
     pub fn get(&self, root: Root<'_>, search: &Search<'_>, rules: &RuleArgs) -> Option<Vec<Reading>> {
         let path = self.folder_for(root)?.join(entry_name(root, rules));
         let entry: Entry = unsealed(&fs::read(path).ok()?)?;
@@ -129,7 +130,7 @@ impl DiskCache {
         readings.collect()
     }
 
-    /// Keeps what the unit was read to. Where that cannot be written the next run reads it again.
+    /// Stores the readings of the unit. If they cannot be written, the next run reads the unit again.
     pub fn put(&self, root: Root<'_>, answers: &Answers, readings: &[Reading], rules: &RuleArgs) {
         let Some(folder) = self.folder_for(root) else {
             return;
@@ -173,7 +174,7 @@ impl DiskCache {
         let _ = write(&folder, &entry_name(root, rules), &bytes);
     }
 
-    /// Where the entries of this program about the unit are.
+    /// The folder with the entries of this program about the unit.
     fn folder_for(&self, root: Root<'_>) -> Option<PathBuf> {
         let folder = match self {
             DiskCache::Off => return None,
@@ -188,7 +189,7 @@ impl DiskCache {
     }
 }
 
-/// What says which program this is: the hash of its file. Programs of one version may differ.
+/// Identifies this program by the hash of its file: programs of one version may differ.
 fn program() -> Option<&'static str> {
     static PROGRAM: OnceLock<Option<String>> = OnceLock::new();
     let hash = || {
@@ -204,7 +205,7 @@ fn program() -> Option<&'static str> {
     PROGRAM.get_or_init(hash).as_deref()
 }
 
-/// Levels hold for paths as seen from the working directory, so that is in it.
+/// Identifies an entry. Levels apply to paths relative to the working directory, so the name includes that directory.
 fn entry_name(root: Root<'_>, rules: &RuleArgs) -> String {
     let Root {
         name, project, role, ..
@@ -218,13 +219,13 @@ fn entry_name(root: Root<'_>, rules: &RuleArgs) -> String {
     blake3::hash(told_apart.as_bytes()).to_hex().to_string()
 }
 
-/// The bytes of an entry behind their own hash.
+/// The bytes of an entry, preceded by their own hash.
 fn sealed(entry: &Entry) -> Option<Vec<u8>> {
     let bytes = postcard::to_stdvec(entry).ok()?;
     Some([&blake3::hash(&bytes).as_bytes()[..], &bytes].concat())
 }
 
-/// `None` where something else was done to the file.
+/// `None` if the file was changed or damaged.
 fn unsealed(bytes: &[u8]) -> Option<Entry> {
     let (hash, bytes) = bytes.split_first_chunk::<32>()?;
     if blake3::hash(bytes) != *hash {
@@ -233,7 +234,7 @@ fn unsealed(bytes: &[u8]) -> Option<Entry> {
     postcard::from_bytes(bytes).ok()
 }
 
-/// Writes an entry whole, whoever else writes or reads it.
+/// Writes an entry atomically: concurrent readers and writers see a whole entry or none.
 fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     if !folder.is_dir() {
@@ -248,8 +249,8 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Makes the folder of this program. Neither Git nor backups want what is in ours. One that somebody names may hold other
-/// things: nothing is put there beside the entries, and nothing is taken out.
+/// Makes the folder of this program. Git and backups ignore our own folder. A folder that the user names may hold
+/// other things: only entries are written there, and nothing is deleted.
 fn make(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let Some(all) = folder.parent().filter(|all| all.ends_with(FOLDER)) else {

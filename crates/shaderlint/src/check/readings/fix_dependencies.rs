@@ -1,4 +1,4 @@
-//! The code that a fix depends on, apart from the kernel in this reading.
+//! The code that a fix depends on beyond the kernel in this reading.
 
 use std::collections::HashSet;
 
@@ -8,15 +8,15 @@ use shaderlint_linter::Report;
 use super::{contains, holds, text_of};
 use crate::workspace::prefilter::words;
 
-/// The functions that a fix changes, and all that call these.
+/// The functions that a fix changes, and all their callers.
 ///
-/// The text of these functions decides whether every thread reaches a barrier, and what the kernel reads of a result. The
-/// declarations of the variables that a statement names decide what it computes. An `#if` may leave out a region in there,
-/// one that defines a macro or declares something which they name, or one that calls the functions. Each such region is
-/// read in a build of its own: the fix stays if that build has it too.
+/// The text of these functions decides whether every thread reaches a barrier, and what the kernel reads of a result.
+/// The declarations of the variables that a statement names decide what it computes. An `#if` may leave out a region
+/// inside these functions, a region that defines a macro or declares something which they name, or a region that
+/// calls them. Each such region is read in a build of its own: the fix stays if that build has it too.
 #[derive(Clone, Default)]
 pub(super) struct FixDependencies {
-    /// By path, for other readings number their files otherwise.
+    /// Keyed by path, for other readings number their files differently.
     places: Vec<(String, FileSpan)>,
     functions: HashSet<Vec<u8>>,
     words: HashSet<Vec<u8>>,
@@ -74,7 +74,7 @@ impl FixDependencies {
         self.words.extend(words(text).map(<[u8]>::to_vec));
     }
 
-    /// Whether a fix may be another one, or none, where this region is taken in.
+    /// Whether a build that includes this region may have another fix, or none.
     pub fn may_depend_on(&self, path: &str, place: FileSpan, text: &[u8]) -> bool {
         let is_in = |(known, function): &(String, FileSpan)| {
             known == path && (function.start..function.end).contains(&place.start)
@@ -88,7 +88,7 @@ impl FixDependencies {
                     .is_some_and(|name| self.words.contains(name))
             })
         };
-        // A header that C++ shares declares HLSL's own types there.
+        // A header shared with C++ declares HLSL's own types for C++.
         let declares = || {
             let mut declared = declared_words(text).into_iter();
             declared.any(|word| self.words.contains(&word) && !is_type_name(&word))

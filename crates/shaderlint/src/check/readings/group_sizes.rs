@@ -1,9 +1,9 @@
-//! Kernels whose group size, or the size of whose groupshared arrays, the build defines: by macros that no file defines, or
-//! that are 1 where the build says nothing.
+//! Kernels whose build defines the group size, or the size of the groupshared arrays: by macros that no file defines,
+//! or that are 1 unless the build defines them.
 //!
-//! shaderlint reads such a file with several sizes; arrays have an element for each thread. It reports what it finds at each
-//! size in the same place, and names one of the sizes: it does not know which one the build has. It reports no defects, for
-//! the assumed size may cause them.
+//! shaderlint reads such a file with several sizes; arrays have an element for each thread. It reports the findings
+//! that every size has in the same place, and names one of the sizes, for it does not know the build's size. It
+//! reports no defects, for the assumed size may cause them.
 
 use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic, NoFix};
@@ -11,11 +11,11 @@ use shaderlint_linter::{Category, Diagnostic, NoFix};
 use super::{Reading, contains, text_of};
 use crate::support::definition::Definition;
 
-/// Threads along an axis that are tried where one axis has an unknown size, and where several have.
+/// The thread counts along an axis to try if one axis has an unknown size, and if several have.
 const ALONG_ONE: [u32; 3] = [64, 128, 256];
 const ALONG_SEVERAL: [u32; 2] = [8, 16];
 
-/// Most entry points whose sizes are tried.
+/// The maximum of entry points whose sizes are tried.
 const MAX_ENTRIES: usize = 64;
 
 /// The definitions to try, one for each reading; none if all sizes are known.
@@ -26,7 +26,7 @@ pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
     let attributed = |function: &&Function| function.group_size_span != Span::default();
     for function in shader.functions.iter().filter(attributed).take(MAX_ENTRIES) {
         let text = match function.group_size {
-            // As it stands after the macros that are known.
+            // The text after expansion of the known macros.
             None => function.group_size_span.slice(&shader.text),
             Some([1, 1, 1]) if has_barrier(shader, function) => in_file(shader, function.group_size_span),
             Some(size) => {
@@ -47,7 +47,7 @@ pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
     let mut lengths = unknown_lengths(shader);
     lengths.retain(|name| !names.contains(name));
     let numbers = match most {
-        // Of groups of unlike sizes an array can be meant for any.
+        // If groups have different sizes, an array may be meant for any of them.
         0 if lengths.is_empty() || known_sizes.is_empty() => return Vec::new(),
         0 => {
             let first = known_sizes.first().copied().unwrap_or(1);
@@ -74,7 +74,7 @@ pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
     numbers.iter().map(defined).collect()
 }
 
-/// The names in a size that nothing at hand declares, as often as they are there.
+/// The names in a size that nothing at hand declares, with repetitions.
 fn unknown_names(shader: &Shader, size: &str) -> Vec<String> {
     let words = size.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -88,7 +88,7 @@ fn unknown_names(shader: &Shader, size: &str) -> Vec<String> {
         .collect()
 }
 
-/// As it is read: an array without elements.
+/// The parser reads an unknown length as 0.
 fn has_unknown_length(ty: &Type) -> bool {
     match ty {
         Type::Array(element, length) => *length == 0 || has_unknown_length(element),
@@ -96,7 +96,7 @@ fn has_unknown_length(ty: &Type) -> bool {
     }
 }
 
-/// The names in the lengths of groupshared arrays that are not known.
+/// The unknown names in the lengths of groupshared arrays.
 fn unknown_lengths(shader: &Shader) -> Vec<String> {
     let arrays = shader
         .globals
@@ -115,7 +115,8 @@ fn unknown_lengths(shader: &Shader) -> Vec<String> {
     names
 }
 
-/// Whether a function waits for other threads. One that has none was given a size for want of a better one.
+/// Whether a function has a group barrier. A group of one thread needs none: beside a barrier, the size 1 is a
+/// default of the file.
 fn has_barrier(shader: &Shader, function: &Function) -> bool {
     let text = function.span.slice(&shader.text);
     contains(text, b"WithGroupSync")
@@ -127,8 +128,9 @@ fn in_file(shader: &Shader, span: Span) -> &[u8] {
     place.map_or(&[][..], |place| text_of(&shader.sources, place))
 }
 
-/// Of readings with one size each, the first, with what all of them found. What is found in other numbers by others says
-/// so. `names` are defined in each, by a number that is supposed: what is `known` without is as it is there.
+/// The first of several readings with one size each, reduced to the findings that all of them have. A finding says so
+/// if the readings differ in its numbers. Each reading defines `names` by assumed numbers: a finding that is the same
+/// in a `known` reading, without them, stays as it is there.
 pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Reading]) -> Option<Reading> {
     let mut readings = readings.into_iter();
     let mut first = readings.next()?;
@@ -182,12 +184,12 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Read
     Some(first)
 }
 
-/// Whether a file defines a macro of this name, for builds that do not.
+/// Whether a file defines a macro of this name, as a default for builds.
 fn is_defined(sources: &Sources, name: &str) -> bool {
     !Definitions::of(sources, &[]).named(name.as_bytes()).is_empty()
 }
 
-/// Names in a sentence, with the words for one of them or for several.
+/// The names for a sentence, with the noun and the verb in the singular or plural.
 fn listed(names: &[&String]) -> Option<(String, &'static str, &'static str)> {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match names {
@@ -197,7 +199,7 @@ fn listed(names: &[&String]) -> Option<(String, &'static str, &'static str)> {
     }
 }
 
-/// What another reading found in the same place.
+/// The finding of another reading in the same place.
 fn found<'a>(other: &'a Reading, reading: &Reading, finding: &Diagnostic) -> Option<&'a Diagnostic> {
     let path = |reading: &Reading, of: &Diagnostic| {
         let file = reading.sources.get(of.primary.place.file);

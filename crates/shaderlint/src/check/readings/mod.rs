@@ -33,11 +33,11 @@ pub(crate) use union::{
     Has, Includer, MAX_INCLUDERS, judge_by_includers, union, union_for_header, without_unread,
 };
 
-/// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
-/// that is too long to be run to its end, a second or two.
+/// The work (see [`Report::work`]) after which no more readings of a file are explored: about that of one kernel
+/// which is too long to be run to its end, a second or two.
 const ENOUGH_WORK: u64 = 10_000_000;
 
-/// The likeness of readings, with the words of their fixes: see [`Reading::stands_for`].
+/// The likeness of known readings, with the words of their fixes: see [`Reading::stands_for`].
 type Known = FxHashMap<u64, HashSet<Vec<u8>>>;
 
 /// The part that a file plays in a run.
@@ -48,30 +48,30 @@ pub(crate) enum Role {
     Unit,
     /// It has none, and no file of the run includes it.
     StrayHeader,
-    /// It has none. Files that include it show all of it but the functions that none of them calls.
+    /// It has none. The files that include it show all of it except the functions that none of them calls.
     Included,
 }
 
-/// The file that a unit begins with.
+/// The file at the root of a unit.
 #[derive(Clone, Copy)]
 pub(crate) struct Root<'a> {
-    /// What it is called in findings.
+    /// Its name in findings.
     pub name: &'a str,
     pub text: &'a Text,
     pub project: &'a Project,
     pub role: Role,
 }
 
-/// A file under one set of definitions. Without the tree, which is much larger than all that.
+/// What the rules find in a file under one set of definitions. It does not keep the tree, which is much larger.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Reading {
-    /// Two readings of a file with the same value show the same. It hashes [`Shader::likeness`] and `extracts`.
+    /// Readings of a file with the same value have the same findings. It hashes [`Shader::likeness`] and `extracts`.
     likeness: Option<u64>,
     /// The note on findings that the default reading lacks; empty for the default reading.
     label: String,
     /// The part of the label about definitions and keywords.
     keywords: String,
-    /// It has the file's own definitions for some of its kernels: a finding says which it is in.
+    /// It applies the file's own definitions for some of its kernels: its findings name the kernel.
     is_of_kernels: bool,
     #[serde(skip)]
     sources: Sources,
@@ -79,31 +79,31 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
-    /// It is the default one, and more configurations are declared than are read.
+    /// It is the default one, and there are more declared configurations than are read.
     is_cut: bool,
-    /// Kernels that no build compiles in this configuration: the file gives them definitions of their own.
+    /// Kernels with a finding that no build compiles in this configuration: the file gives them other definitions.
     unbuilt: HashSet<String>,
     /// The entry points of included files: a file that does not name them does not compile them.
     of_headers: HashSet<String>,
-    /// As far as the file says, a build compiles some kernel in this configuration.
+    /// According to the file, a build compiles some kernel in this configuration.
     is_built: bool,
-    /// The functions that no entry point calls, directly or not. The reading says nothing of them.
+    /// The functions that no entry point calls, directly or not. The reading has no findings in them.
     aside: Vec<FileSpan>,
-    /// The definitions of further readings, if there are entry points of unknown size.
+    /// The definitions of further readings if entry points have an unknown size.
     sizes: Vec<Vec<Definition>>,
     /// The functions that matter to the rules and that nothing calls.
     uncalled: Vec<String>,
-    /// Those of them that were run by themselves.
+    /// Those of `uncalled` that were run by themselves.
     alone: Vec<String>,
-    /// The dependencies of fixes, which decide on further readings.
+    /// The dependencies of the fixes, which decide which further readings are made.
     #[serde(skip)]
     repaired: FixDependencies,
-    /// The lines that it takes from included files that fixes may change.
+    /// The lines that the unit takes from included files that fixes may change.
     extracts: Vec<(FileId, Extracts)>,
 }
 
 impl Reading {
-    /// Takes out what was found in kernels that no build compiles so.
+    /// Removes the findings in kernels that no build compiles in this configuration.
     fn leave_out_unbuilt(&mut self) {
         let is_built = |finding: &Diagnostic| {
             let mut kernels = finding.kernels.iter();
@@ -116,10 +116,11 @@ impl Reading {
         }
     }
 
-    /// The likeness of readings that would show nothing beside this one, and the words of its fixes.
+    /// The likeness that makes further readings redundant beside this one, and the words of its fixes.
     ///
-    /// A reading with the same text gets the same proof and the same fix, unless it defines a word of that fix. Not where a
-    /// fix is safe: whether it is each reading decides for itself. What no build compiles here another reading may compile.
+    /// A reading with the same text gets the same proof and the same fix, unless it defines a word of that fix. There
+    /// is no likeness if a fix is safe, for each reading has to confirm that; if no build compiles some kernel here,
+    /// for one may do so in another reading; or in a reading for some kernels.
     fn stands_for(&self) -> Option<(u64, HashSet<Vec<u8>>)> {
         let fixes = || {
             self.report
@@ -136,15 +137,15 @@ impl Reading {
         Some((self.likeness?, words.map(<[u8]>::to_vec).collect()))
     }
 
-    /// The numbers that the file has here; `is_it` recognises its path.
+    /// The file's ids here; `is_it` recognises its path.
     pub fn numbers(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<FileId> {
         let files = (0..).zip(&self.sources.files);
         let files = files.filter(|(_, file)| is_it(&file.path));
         files.map(|(number, _)| FileId(number)).collect()
     }
 
-    /// How often it includes something between these bytes of a file; its own text counts once. `None` if that is unknown: for an
-    /// included file that fixes cannot change.
+    /// How often the reading includes something between these bytes of a file; the unit's own text counts once.
+    /// `None` if that is unknown, for an included file that fixes cannot change.
     fn times_taken(&self, file: FileId, start: u32, end: u32) -> Option<usize> {
         if file == FileId(0) {
             return Some(1);
@@ -158,19 +159,19 @@ impl Reading {
         !(self.problems.is_empty() && self.report.stops.is_empty())
     }
 
-    /// Whether more is declared of the file than is read; the default one knows.
+    /// Whether there are more declared configurations than are read; only the default reading says so.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Whether a comment of that file, at this place, suppresses something here.
+    /// Whether a comment at this place of the file suppresses something here.
     pub fn uses(&self, comment: FileSpan, is_it: &dyn Fn(&str) -> bool) -> bool {
         let mut numbers = self.numbers(is_it).into_iter();
         numbers.any(|file| self.report.used.contains(&FileSpan { file, ..comment }))
     }
 
-    /// Whether an `#include` with a macro may mean a file of this name under other definitions, `given` ones among them: the
-    /// macro may expand to words that make up the name.
+    /// Whether an `#include` with a macro may mean a file of this name under other definitions, including the `given`
+    /// ones: the macro may expand to words that make up the name.
     pub fn may_include(&self, file_name: &str, given: &[Definition]) -> bool {
         let definitions = LazyCell::new(|| Definitions::of(&self.sources, given));
         let may_include = |line: &Directive| {
@@ -207,12 +208,12 @@ fn readings(
         ..Preprocessed::default()
     };
     let (base, default_text) = (default.defines.clone(), default.unit.text.clone());
-    // What is declared is read as declared: it may be about other kernels.
+    // A declared configuration is read even if its text is known: it may be for other kernels.
     let none_known = Known::default();
     let Some(mut first) = check(default, &none_known) else {
         return Vec::new();
     };
-    // A region may hold no more than the call of a function that does.
+    // A region may matter only by the call of a function that matters.
     let called: HashSet<Vec<u8>> = first
         .uncalled
         .iter()
@@ -228,7 +229,7 @@ fn readings(
     first.is_cut = configurations.is_cut();
     let sizes = first.sizes.clone();
     let mut readings = vec![first];
-    // How else it is read is for those who include it to say.
+    // Its includers decide under which other definitions it is read.
     if role == Role::Included {
         return readings;
     }
@@ -291,8 +292,8 @@ fn unbuilt(reading: &Reading, configurations: &Configurations, defines: &[Defini
     kernels.filter(|name| !is_built(name)).cloned().collect()
 }
 
-/// In a configuration of some kernels the others are no entry points: they are never compiled so. `None` if it is read to the
-/// same as one whose [`Reading::likeness`] is known.
+/// Reads a configuration. In one that is for some kernels, the others are no entry points: they are never compiled
+/// like this. `None` if the reading would equal one whose [`Reading::likeness`] is known.
 fn check(configuration: Configuration, settings: &Settings, role: Role, known: &Known) -> Option<Reading> {
     let Configuration {
         label,
@@ -343,7 +344,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
             function.group_size = None;
         }
     }
-    // Where there is nothing to find in what the entry points name, none of it is read.
+    // The tree lacks code in which the rules cannot find anything, even entry points.
     let is_unread = shader.functions.is_empty() && prefilter::names_entry(&shader.text);
     let has_entry = is_unread || shader.entry_points().next().is_some();
     let is_included = |function: &&Function| {
@@ -401,7 +402,7 @@ fn extracts(unit: &Preprocessed) -> Vec<(FileId, Extracts)> {
         .collect()
 }
 
-/// Drops a fix unless this file, or one of the `others`, has all of it.
+/// Drops a fix unless all its edits are in this file, or all are in one of the `others`.
 fn drop_fix_across_files(finding: &mut Diagnostic, others: &[(FileId, Extracts)]) {
     let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
     let mut files: Vec<FileId> = edits.map(|edit| edit.place.file).collect();
@@ -413,15 +414,15 @@ fn drop_fix_across_files(finding: &mut Diagnostic, others: &[(FileId, Extracts)]
     }
 }
 
-/// Whether there is anything to run in a text: a kernel, or a function that may count as one.
+/// Whether a text contains anything to run: a kernel, or a function that may count as one.
 fn may_be_run(text: &[u8], role: Role) -> bool {
     prefilter::names_entry(text)
         || prefilter::names_thread(text)
         || role != Role::Unit && prefilter::names_group_barrier(text)
 }
 
-/// The functions that no entry point reaches, as places in files. An entry point reaches whatever a function that it reaches
-/// names, and whatever code outside of functions names.
+/// The functions that no entry point reaches, as places in files. An entry point reaches every function that it
+/// names, or that a reached function or code outside of functions names.
 fn aside(shader: &Shader) -> Vec<FileSpan> {
     let own_name = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
     let mut by_name: FxHashMap<Vec<u8>, Vec<&Function>> = FxHashMap::default();
@@ -454,13 +455,13 @@ fn aside(shader: &Shader) -> Vec<FileSpan> {
     let come_to: Vec<FileSpan> = come_to.into_iter().filter_map(place).collect();
     let meets = |a: &FileSpan, b: &FileSpan| a.file == b.file && a.start < b.end && b.start < a.end;
     let places = aside.into_iter().filter_map(place);
-    // A file may be included twice, and a function of it be reached in one of its copies.
+    // A file may be included twice, and an entry point may reach a function in only one of the copies.
     places
         .filter(|place| !come_to.iter().any(|other| meets(place, other)))
         .collect()
 }
 
-/// The functions with something for the rules that are named nowhere but where they are defined.
+/// The functions that matter to the rules and that are named only in their definition.
 fn uncalled(shader: &Shader) -> Vec<String> {
     let functions = shader.functions.iter().filter(|function| {
         let text = function.span.slice(&shader.text);

@@ -1,7 +1,7 @@
 //! Reads each unit once.
 //!
-//! A run needs a unit's readings for the unit's own findings, and again for the fixes in each file that it includes, which have
-//! to hold where the unit includes them, too.
+//! A run needs a unit's readings for the unit's own findings, and again for the fixes in each file that the unit
+//! includes: these fixes have to hold in the unit, too.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,18 +24,18 @@ pub(crate) struct UnitReadings {
     is_stopped: bool,
 }
 
-/// The units of a run whose readings may be needed twice.
+/// The readings that a run may need twice.
 #[derive(Default)]
 pub(crate) struct ReadingCache(Mutex<Entries>);
 
 #[derive(Default)]
 struct Entries {
-    /// [`Files::generation`](crate::workspace::includes::Files::generation) as they were read.
+    /// [`Files::generation`](crate::workspace::includes::Files::generation) when they were read.
     generation: u64,
     by_root: HashMap<(String, Role), Arc<Entry>>,
 }
 
-/// A unit that is being read, or was.
+/// A unit that is being read, or that was read.
 struct Entry {
     text: Text,
     project: String,
@@ -54,7 +54,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a unit for findings of its own. It is kept if files that it includes may ask for it.
+    /// Reads a unit for findings of its own. The cache keeps it if a fix in an included file may need it.
     pub fn read_own(self, root: Root<'_>) -> Arc<UnitReadings> {
         let read = self.read(root);
         let takes_in = |reading: &Reading| !reading.extracts.is_empty();
@@ -64,7 +64,8 @@ impl Reader<'_> {
         read
     }
 
-    /// Reads a unit that may be asked for again. Who asks while it is being read waits: reading one asks for no other.
+    /// Reads a unit whose readings may be needed again. A concurrent caller waits for the first one; this cannot
+    /// deadlock, for reading a unit needs no other unit's readings.
     pub fn read(self, root: Root<'_>) -> Arc<UnitReadings> {
         let entry = self.known.entry(root, self.files.generation());
         let read = entry.readings.get_or_init(|| Arc::new(self.read_anew(root)));
@@ -72,11 +73,11 @@ impl Reader<'_> {
             return Arc::clone(read);
         }
         self.known.forget(root);
-        // Not who asks now, maybe.
+        // The stop may not concern this caller.
         Arc::new(self.read_anew(root))
     }
 
-    /// Reads a unit, with this text in the place of a file's.
+    /// Reads a unit with `text` in place of the text of the file at `path`.
     pub fn read_with(self, root: Root<'_>, path: &Path, text: &Text) -> UnitReadings {
         let search = Search::new(self.files, root.project).with(path, text);
         self.read_by(root, search)

@@ -1,15 +1,15 @@
 //! Functions of headers that no kernel calls: they lack a kernel's group size, and some a semantic.
 //!
-//! shaderlint runs them in a group with a thread for each element of the groupshared arrays that they access. A proof about such
-//! a function holds in a group of that size, and each finding says so.
+//! shaderlint runs them in a group with one thread per element of the groupshared arrays that they access. A proof
+//! about such a function holds in a group of that size, and each finding says so.
 //!
-//! Most of these functions tell their threads apart by an input of a kernel. If no file includes the header, shaderlint takes
-//! each function with such an input for a kernel. It runs the others if nothing calls them and they have a group barrier, even
-//! if the thread index is a plain parameter: if only one parameter can be that, it counts as [`GROUP_INDEX`], and findings say
-//! so. Other arguments and earlier values of elements are unknown. If the function returns something, shaderlint assumes that
-//! callers use nothing else: where an element or a partial result gets into it, there is no reduction. If it returns nothing,
-//! later code may use all that it leaves, partial results included, as in the first half of Blelloch's scan: there is no
-//! reduction either.
+//! Most of these functions distinguish their threads by an input of a kernel. If no file includes the header,
+//! shaderlint treats each function with such an input as a kernel. It runs the others if nothing calls them and they
+//! have a group barrier, even if the thread index is a plain parameter: if only one parameter can be the thread
+//! index, it counts as [`GROUP_INDEX`], and findings say so. Other arguments and earlier values of elements are
+//! unknown. If the function returns something, shaderlint assumes that callers use nothing else: if an element or a
+//! partial result flows into it, there is no reduction. If it returns nothing, later code may use all that it leaves,
+//! including partial results, as in the first half of Blelloch's scan: there is no reduction either.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use super::text_of;
 use crate::check::readings::Role;
 use crate::workspace::prefilter::{self, THREAD_INPUTS};
 
-/// What D3D allows.
+/// The limit of D3D.
 const MAX_THREADS: u32 = 1024;
 
 const GROUP_INDEX: &str = "SV_GroupIndex";
@@ -32,21 +32,21 @@ const GROUP_INDEX: &str = "SV_GroupIndex";
 pub(super) struct Stray {
     pub name: String,
     supposed: String,
-    /// It is run for want of a call: what is outside of this place is for those who call that.
+    /// It runs only because nothing calls it: its callers are responsible for code outside of this place.
     is_alone_in: Option<FileSpan>,
     threads: u32,
-    /// The parameter that has the thread's number, if none says so itself.
+    /// The parameter that holds the thread index, if none has a semantic that says so.
     number: Option<usize>,
     hands_out: bool,
 }
 
 impl Stray {
-    /// Whether it is run because nothing in its file calls it.
+    /// Whether it runs because nothing in its file calls it.
     pub fn is_alone(&self) -> bool {
         self.is_alone_in.is_some()
     }
 
-    /// Makes an entry point of the function.
+    /// Makes the function an entry point.
     fn take(&self, function: &mut Function) {
         function.group_size = Some([self.threads, 1, 1]);
         if let Some(parameter) = self.number.and_then(|number| function.parameters.get_mut(number)) {
@@ -56,7 +56,7 @@ impl Stray {
     }
 }
 
-/// Makes entry points of functions of the file itself, if it has none. `uncalled` are those that nothing calls.
+/// Makes functions of the file itself entry points, if it has none. Nothing calls the functions `uncalled`.
 pub(super) fn take_as_entries(shader: &mut Shader, role: Role, uncalled: &[String]) -> Vec<Stray> {
     if role == Role::Unit || shader.entry_points().next().is_some() {
         return Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn take_as_entries(shader: &mut Shader, role: Role, uncalled: &[Strin
         .collect();
     let mut strays: Vec<Stray> = Vec::new();
     for (function, stray) in shader.functions.iter_mut().zip(found) {
-        // Findings name what they were found in.
+        // Findings identify a function by its name.
         let is_other =
             |known: &Stray, stray: &Stray| known.name == stray.name && known.supposed != stray.supposed;
         if let Some(stray) = stray.filter(|stray| !strays.iter().any(|known| is_other(known, stray))) {
@@ -101,7 +101,8 @@ fn stray(
         None
     } else {
         let waits = |function: &Function| prefilter::names_group_barrier(function.span.slice(&shader.text));
-        // Names of methods have those of their structs before them. What a macro calls so, others may call otherwise.
+        // The name of a method starts with the name of its struct. If a macro makes the name, other expansions of the
+        // macro may make other names.
         let is_plain = !function.is_instance && text_of(&shader.sources, place) == function.name.as_bytes();
         let is_it = is_plain && uncalled.contains(&function.name);
         if !is_it || !functions(shader, &reached).any(waits) || has_state(shader, &reached) {
@@ -128,7 +129,7 @@ fn stray(
     })
 }
 
-/// Whether the function hands something out.
+/// Whether the function returns something, directly or by a parameter.
 fn hands_out(function: &Function) -> bool {
     let mut parameters = function.parameters.iter();
     function.returns != Type::Void || parameters.any(|parameter| parameter.direction != Direction::In)
@@ -139,7 +140,7 @@ fn local<'f>(function: &'f Function, parameter: &Parameter) -> Option<(&'f str, 
     Some((&local.name, &local.ty))
 }
 
-/// The only parameter that may be the number of a thread; of several the only one in an index.
+/// The only parameter that may be the thread index. If several may be, the only one that is used in an index.
 fn only_number(function: &Function) -> Option<usize> {
     let is_number = |parameter: &Parameter| {
         let ty = local(function, parameter).map(|(_, ty)| ty);
@@ -169,7 +170,7 @@ fn only_number(function: &Function) -> Option<usize> {
     <[usize; 1]>::try_from(numbers).ok().map(|[number]| number)
 }
 
-/// The function and all that it calls, directly or not.
+/// The function and all functions that it calls, directly or not.
 fn reached(shader: &Shader, from: FunctionId) -> BTreeSet<FunctionId> {
     let mut reached = BTreeSet::new();
     let mut left = vec![from];
@@ -187,7 +188,7 @@ fn functions<'s>(shader: &'s Shader, ids: &BTreeSet<FunctionId>) -> impl Iterato
     ids.iter().filter_map(|id| shader.functions.get(id.0 as usize))
 }
 
-/// What these functions name of what stands outside of functions.
+/// The global variables that these functions name.
 fn globals<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> impl Iterator<Item = &'s Global> {
     let bodies = functions(shader, reached).filter_map(|function| function.body.as_deref());
     let named = bodies.flat_map(expressions).filter_map(|expr| match expr.kind {
@@ -200,12 +201,13 @@ fn globals<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> impl Itera
         .filter_map(|id| shader.globals.get(id.0 as usize))
 }
 
-/// Whether these functions use a `static` variable, which whoever calls them may have changed.
+/// Whether these functions use a `static` variable: callers may have changed it.
 fn has_state(shader: &Shader, reached: &BTreeSet<FunctionId>) -> bool {
     globals(shader, reached).any(|global| global.storage == Storage::Static)
 }
 
-/// The length of the groupshared arrays that these functions name, if it is one, and the first of them.
+/// The length of the groupshared arrays that these functions name, if all have the same, and the name of the first
+/// one.
 fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option<(u32, &'s str)> {
     let mut arrays = globals(shader, reached)
         .filter(|global| global.storage == Storage::Groupshared)
@@ -218,9 +220,9 @@ fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option
     is_one.then_some((length, name))
 }
 
-/// Notes the assumptions in each finding. Drops defects, for the assumed size may cause them where each thread should serve
-/// several elements, and drops fixes. A function that nothing calls keeps only its own scans and reductions: its callers decide
-/// how many threads make its atomics.
+/// Notes the assumptions in each finding. Drops defects, for the assumed size may cause them if each thread is meant
+/// to process several elements. Drops fixes. A function that nothing calls keeps only its own scans and reductions:
+/// its callers decide how many threads make its atomics.
 pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
     let is_told = |finding: &mut Diagnostic| {
         let stray = strays.iter().find(|stray| finding.kernels.contains(&stray.name));
@@ -246,7 +248,7 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
             finding.notes.push(note);
         }
         finding.message = format!("{} ({})", finding.message, stray.supposed);
-        // Whatever else is in the way.
+        // This reason replaces any other one.
         finding.fix = None;
         finding.no_fix = Some(NoFix::new("supposed-size", "the size of the group is supposed"));
         true
@@ -255,8 +257,8 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
     report.allowed.retain_mut(|one| is_told(&mut one.finding));
 }
 
-/// Of what was found in functions that were run by themselves, keeps what is in those that nothing calls: `uncalled` says
-/// which of these do so.
+/// Drops the findings in functions that were run by themselves (`alone`), except in those that no file calls:
+/// `uncalled` selects these.
 pub(crate) fn leave_out_called(
     report: &mut Report,
     alone: &[String],

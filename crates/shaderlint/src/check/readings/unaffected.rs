@@ -1,7 +1,8 @@
 //! Whether an including file compiles anything that a fix changes in the included one.
 //!
-//! This compares texts, whichever arm of an `#if` they are in: a build that no file names may take another arm. A name stands for
-//! everything that it may mean, so a file whose own names are like those of the included one may count as affected without need.
+//! This compares texts, in every arm of an `#if`: a build that no file names may take another arm. A name stands for
+//! everything that it may mean, so a file may count as affected without need, if its own names equal names of the
+//! included file.
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{
@@ -12,7 +13,7 @@ use shaderlint_linter::{Diagnostic, FileEdit, Fix, apply};
 use super::{Reading, contains};
 use crate::workspace::prefilter::{names_entry, names_group_barrier, words};
 
-/// A text without its comments. Several names are looked for in it, for several files that include it.
+/// A text without its comments. It is derived once and searched for several names, for several including files.
 struct Code(Vec<u8>);
 
 impl Derived for Code {
@@ -21,27 +22,29 @@ impl Derived for Code {
     }
 }
 
-/// A part of a file at its outermost level, or a macro's definition.
+/// An item at file scope, or a macro's definition.
 struct Item<'t> {
     start: usize,
     text: &'t [u8],
-    /// What it may declare.
+    /// The names that it may declare.
     names: Vec<&'t [u8]>,
 }
 
-/// Whether a reading compiles nothing of what a fix changes in a file that it includes under these numbers, in whichever build.
+/// Whether a reading compiles nothing that a fix changes in an included file, in any build. `numbers` are the ids of
+/// that file. One of two conditions must hold:
 ///
-/// - Its own text names nothing that comes to it: no function, variable or macro of the files that it includes whose text names
-///   what is changed, or something that does.
-/// - Or there is no kernel in any of its files, and the fix is about barriers: it is a header, whose functions are compiled where
-///   that is included, or another stage, which has no barriers. Not if it exports functions.
+/// - The unit's own text names nothing that depends on the change: no function, variable or macro of the included
+///   files whose text names a changed item, directly or not.
+/// - No file of the unit has a kernel or exports functions, and the fix is about barriers. The unit is then a header,
+///   which is compiled only as part of its includers, or another stage, which has no barriers.
 ///
-/// Nor has any other file the names that go or those that come, or a macro for a word that comes.
+/// In addition, no other file may contain a name that the fix removes or one that it declares, or a macro for a word
+/// that it adds.
 pub(super) fn is_unconcerned(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> bool {
     concerns(reading, finding, numbers) == Some(false)
 }
 
-/// `None` where the texts do not say.
+/// `None` if the texts do not decide it.
 fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Option<bool> {
     let fix = finding.fix.as_ref()?;
     let files = (0..).map(FileId).zip(&reading.sources.files);
@@ -75,13 +78,13 @@ fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Opti
     Some(names.iter().any(|name| has(root, name)))
 }
 
-/// The names of what a fix changes.
+/// The names of the items that a fix changes.
 fn changed(code: &[u8], fix: &Fix<FileEdit>) -> Option<FxHashSet<Vec<u8>>> {
     let items = items(code)?;
     let mut names = FxHashSet::default();
     for edit in &fix.edits {
         let (start, end) = (edit.place.start as usize, edit.place.end as usize);
-        // What is inserted between two items changes neither.
+        // An insertion between two items changes neither.
         let meets = |item: &&Item| {
             let ends = item.start + item.text.len();
             start < ends && item.start < end
@@ -95,7 +98,7 @@ fn changed(code: &[u8], fix: &Fix<FileEdit>) -> Option<FxHashSet<Vec<u8>>> {
     Some(names)
 }
 
-/// Adds the names of what names one of these, directly or not.
+/// Adds the names of the items that name one of these, directly or not.
 fn add_what_comes_to(names: &mut FxHashSet<Vec<u8>>, mut files: Vec<&SourceFile>) -> Option<()> {
     let mut seen = Vec::new();
     loop {
@@ -117,7 +120,7 @@ fn add_what_comes_to(names: &mut FxHashSet<Vec<u8>>, mut files: Vec<&SourceFile>
     }
 }
 
-/// The items of a text without comments. `None` where braces are not closed, as where each arm of an `#if` opens one.
+/// The items of a text without comments. `None` if braces do not match, for example if each arm of an `#if` opens one.
 fn items(code: &[u8]) -> Option<Vec<Item<'_>>> {
     let mut plain = code.to_vec();
     let mut items = Vec::new();
@@ -157,8 +160,8 @@ fn items(code: &[u8]) -> Option<Vec<Item<'_>>> {
     (depth == 0).then_some(items)
 }
 
-/// What an item may declare, whose text begins with `head`: what stands before a parenthesis or ends a declarator. All that is so
-/// in it of one that may have others within, or begins with a macro.
+/// The names that an item may declare: those before a parenthesis and those that end a declarator. `head` is the
+/// start of its text. If the item may contain other items, or begins with a macro, all such names in it count.
 fn names_in<'t>(head: &'t [u8], text: &'t [u8]) -> Vec<&'t [u8]> {
     const AROUND: [&[u8]; 8] = [
         b"namespace",

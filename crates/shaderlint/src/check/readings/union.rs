@@ -1,4 +1,4 @@
-//! The union of the readings of a file, and what the files that include it say of its findings and fixes.
+//! The union of a file's readings, and the verdict of its including files on its findings and fixes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use super::unaffected::is_unconcerned;
 use super::{Reading, UnitReadings, contains, file_called, holds, text_of};
 use crate::support::paths::is_same;
 
-/// A file that more than so many files include gets no fixes.
+/// A file with more includers than this gets no fixes.
 pub(crate) const MAX_INCLUDERS: usize = 32;
 
-/// The note on a fix if other files include its file and compile nothing of what the fix changes. It is not proved what the new
-/// names would mean there.
+/// The note on a fix if other files include its file and compile nothing that the fix changes. There is no proof of
+/// what the new names would mean in those files.
 const OF_SOME: &str = "the fix is proved where kernels come to what it changes; other files include this one and come to nothing of it";
 
-/// How the names of wave intrinsics begin.
+/// Prefixes of the names of wave intrinsics.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
     b"WaveActive",
     b"WavePrefix",
@@ -30,30 +30,31 @@ const WAVE_INTRINSICS: [&[u8]; 9] = [
     b"QuadAny",
 ];
 
-/// All readings of a file in one, with the files of all.
+/// The union of a file's readings, with the files of all.
 #[derive(Default)]
 pub(crate) struct Union {
     pub sources: Sources,
     pub problems: Vec<Problem>,
-    /// The problems of the other readings alone.
+    /// The problems that only other readings have.
     pub elsewhere: Vec<Problem>,
     pub report: Report,
     pub has_entry: bool,
-    /// More variants are declared than were read.
+    /// There are more declared configurations than were read.
     pub is_cut: bool,
-    /// The functions that the default reading does not call, if it has a kernel.
+    /// The functions that the default reading does not call; `None` if it has no kernel.
     pub uncalled: Option<Vec<String>>,
     /// As in [`Reading`].
     pub alone: Vec<String>,
 }
 
-/// Unites readings. A finding of the first reading stays as it is, another one gets the label of its reading, and each place
-/// has one finding. Code that is only a fallback for wave code has no finding that suggests waves.
+/// Unites readings. A finding of the first reading stays as it is, any other finding gets the label of its reading,
+/// and each place has one finding. Code that is only a fallback for wave code gets no finding that suggests waves.
 pub(crate) fn union(readings: Vec<Reading>) -> Union {
     union_in(Sources::default(), readings)
 }
 
-/// The same of readings of another file for a header that it includes, the first of `sources`: the fixes in that are kept.
+/// As [`union`], for a header: unites the readings of a file that includes it. The header is the first of `sources`,
+/// and its fixes stay.
 pub(crate) fn union_for_header(sources: Sources, mut readings: Vec<Reading>) -> Union {
     let header = sources.files.first().map_or("", |file| &file.path).to_owned();
     let files = readings.iter_mut().flat_map(|reading| &mut reading.sources.files);
@@ -63,7 +64,7 @@ pub(crate) fn union_for_header(sources: Sources, mut readings: Vec<Reading>) -> 
     union_in(sources, readings)
 }
 
-/// Puts readings together, with places in these files and those that they have besides.
+/// Unites readings. Places refer to these files, followed by the further files of the readings.
 fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
     let mut union = Union {
         sources,
@@ -124,7 +125,7 @@ fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
             }
             union.report.findings.push(finding);
         }
-        // What another configuration leaves unread is little concern of those who build this one.
+        // Users of the default configuration need not see what other configurations leave unread.
         if reading.label.is_empty() {
             union.uncalled = reading.has_entry.then_some(reading.uncalled);
             union.problems = reading.problems;
@@ -156,7 +157,7 @@ fn is_one(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.rule == b.rule && a.primary.place == b.primary.place
 }
 
-/// Drops the fixes in other files: the run offers them where it checks those files. `no_fix` has the reason already.
+/// Drops the fixes in other files: the run offers them when it checks those files. `no_fix` already holds the reason.
 fn keep_own_fixes(report: &mut Report, sources: &Sources) {
     let is_elsewhere = |edit: &&FileEdit| edit.place.file != FileId(0);
     for finding in &mut report.findings {
@@ -178,7 +179,7 @@ fn keep_own_fixes(report: &mut Report, sources: &Sources) {
     }
 }
 
-/// The reading with places in `sources`, which its own files join.
+/// The reading with its places in `sources`, extended by its own files.
 fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
     let ids: Vec<FileId> = reading
         .sources
@@ -246,8 +247,9 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
     reading
 }
 
-/// A fix changes the text for every reading that takes it in, and was proved for one. It stays only if every such reading came
-/// to the same fix, or is not followed far enough to tell: then it is not safe, and its notes name the reading.
+/// A fix changes the text for every reading that compiles it, but its proof is from one reading. The fix stays only
+/// if every such reading either has the same fix or was not followed far enough to decide. In the second case the fix
+/// is unsafe, and its notes name the reading.
 fn keep_fixes_that_no_reading_is_against(readings: &mut [Reading]) {
     let mut objections = Vec::new();
     for (number, reading) in readings.iter().enumerate() {
@@ -267,18 +269,18 @@ fn keep_fixes_that_no_reading_is_against(readings: &mut [Reading]) {
     }
 }
 
-/// What a reading has against a fix that was proved for another one.
+/// The objection of a reading to a fix that another reading proved.
 enum Objection {
-    /// The engine followed its kernels, and it does not have the fix.
+    /// The engine followed its kernels, and the fix was not found.
     Refusal(NoFix<FileSpan>),
-    /// It did not follow them to where the fix would show.
+    /// The engine did not follow its kernels as far as the fix.
     Doubt(String),
-    /// It makes the same edits, and says something else of them.
+    /// It has the same edits, with other notes or another proof.
     Same(Box<Fix<FileEdit>>),
 }
 
 impl Objection {
-    /// `there` is the fix as it is found `where_else`, such as "in kernel Main".
+    /// `there` is the fix as found in `where_else`, such as "in kernel Main".
     fn same(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Objection {
         let mut there = there.clone();
         there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
@@ -296,11 +298,12 @@ impl Objection {
     }
 }
 
-/// Reasons for having no fix which say that a kernel was not followed, and nothing about the fix.
+/// Reasons for having no fix that only say that a kernel was not followed, and nothing about the fix.
 const NOT_FOLLOWED: [&str; 3] = ["unknown-results", "unfollowed", "too-long"];
 
-/// Whether a reading neither has the fix of a finding nor is against it: the engine follows none of its kernels to where the
-/// fix would show. `own` is its finding at the same place. The default configuration must have each fix.
+/// Whether a reading neither has the fix of a finding nor objects to it, because the engine follows none of its
+/// kernels as far as the fix. `own` is the reading's finding at the same place. The default configuration must have
+/// each fix.
 fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
     if reading.label.is_empty() {
         return false;
@@ -314,10 +317,10 @@ fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) ->
     is_in_part && !own.is_some_and(is_against)
 }
 
-/// The objection of a reading to a fix: it includes and names what the fix changes, but does not have the fix.
+/// The objection of a reading to a fix: the reading compiles text that the fix changes, but does not have the fix.
 fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     let fix = finding.fix.as_ref()?;
-    // What is only inserted stands beside code that is the same either way.
+    // An insertion leaves the code beside it as it is.
     let places = fix.edits.iter().map(|edit| edit.place);
     let changed = places.filter(|place| place.start < place.end);
     let left_out = reading.inactive.iter().map(|inactive| inactive.region);
@@ -349,28 +352,28 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     Some(Objection::Refusal(NoFix::new("other-variant", text).named(which)))
 }
 
-/// A file that includes another one, or may.
+/// A file that includes another file, or may include it.
 pub(crate) struct Includer {
     pub name: String,
     pub has: Has,
 }
 
-/// What a file has of another one.
+/// What a file includes of another file.
 pub(crate) enum Has {
-    /// It takes it in, in one of these readings, or another file that could be meant as well.
+    /// In one of these readings it includes the file, or another one that the same `#include` may mean.
     Readings(Arc<UnitReadings>),
     /// It includes it under definitions that were not tried.
     Unknown,
 }
 
-/// Keeps the fixes in the file at `path` that all who include it agree on, and says of a comment there that it is without need only
-/// if none of them needs it. Returns the names of those who were asked.
+/// Keeps the fixes in the file at `path` that all its includers agree on. Keeps the finding that a comment there is
+/// unused only if none of them uses the comment. Returns the names of the includers that were consulted.
 ///
-/// A fix is proved of a file as it is read by itself. Whoever includes the file compiles the same text with macros and
-/// beside functions of their own, and there it may be wrong: a group of 64 threads needs more wave totals than the 32
-/// that it was proved for. So a fix stays only if no includer has anything against it in any of its readings. Where one
-/// includes the file only under definitions that nobody tried, nothing is known, and there is no fix either. One that an
-/// includer proves with files that it had to guess, or that was proved so by itself (`guesses`), is not safe.
+/// The proof of a fix is about the file read by itself. An includer compiles the same text with macros and beside
+/// functions of its own, and there the fix may be wrong: a group of 64 threads needs more wave totals than the 32 of
+/// the proof. So a fix stays only if no includer objects in any of its readings. If a file includes this one only
+/// under definitions that were not tried, nothing is known, and the fix goes too. A fix is unsafe if an includer
+/// proves it with files that it had to guess, or if the file by itself did so (`guesses`).
 pub(crate) fn judge_by_includers(
     findings: &mut Vec<Diagnostic>,
     path: &Path,
@@ -423,7 +426,7 @@ pub(crate) fn judge_by_includers(
                 let problems = seen.readings.iter().flat_map(|reading| &reading.problems);
                 guesses.extend(without_unread(problems));
             }
-            // One says what there is to do.
+            // One note suffices.
             perhaps = perhaps.or_else(|| seen.lookups.passed_over(path));
         }
         asked.push(name);
@@ -435,10 +438,11 @@ pub(crate) fn judge_by_includers(
     asked
 }
 
-/// What a fix rests on where text was not read, as a note: that may declare anything, also what the file declares.
+/// The note on a fix whose proof lacks text that was not read: that text may declare anything, even names of this
+/// file.
 pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<String> {
     let problems: Vec<&Problem> = problems.filter(|problem| problem.cause.hides_text()).collect();
-    // What has a name is what there is to look for.
+    // A problem with a name tells the user what to search for.
     let mut all = problems.iter();
     let named = all.find(|problem| matches!(problem.cause, Cause::Missing(_) | Cause::Name(_)));
     let first = named.or(problems.first())?;
@@ -454,7 +458,7 @@ pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) ->
     })
 }
 
-/// Takes no fix for safe that was proved without what a build reads, or with what it may not read.
+/// Marks a fix as unsafe if its proof lacks files that a build reads, or has files that a build may not read.
 fn rest_on_guesses(finding: &mut Diagnostic, guesses: &[String]) {
     if let Some(fix) = finding.fix.as_mut().filter(|_| !guesses.is_empty()) {
         fix.safety = Safety::Unsafe;
@@ -462,8 +466,8 @@ fn rest_on_guesses(finding: &mut Diagnostic, guesses: &[String]) {
     }
 }
 
-/// Takes over what holds of the same edits in another reading: they are safe if they are safe in both. If they are not safe
-/// there, the fix has both proofs.
+/// Merges the same edits of another reading into the fix: it is safe only if it is safe in both. If it is unsafe
+/// there, the fix gets both proofs.
 fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
     let Some(fix) = finding.fix.as_mut() else {
         return;
@@ -478,7 +482,7 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
     add_notes(finding, there.notes);
 }
 
-/// Adds notes to a fix, such as it has where another file includes this one.
+/// Adds notes to a fix, without duplicates.
 fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
     for note in notes {
         if let Some(fix) = finding.fix.as_mut().filter(|fix| !fix.notes.contains(&note)) {
@@ -487,9 +491,9 @@ fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
     }
 }
 
-/// What a reading of the file `name` has against a fix in a file that `name` includes. Of a fix that it finds itself it says
-/// what holds there. It has nothing against one of whose lines, from the first edit to the last, it takes none.
-/// It refuses lines that `name` includes twice: the second time they may mean something else.
+/// The objection of a reading of the file `name` to a fix in an included file. If the reading has the same fix, the
+/// result holds its notes. A reading that takes none of the lines from the first edit to the last has no objection. A
+/// reading of lines that `name` includes twice always objects: the second copy may mean something else.
 fn objection_where_included(
     reading: &Reading,
     finding: &Diagnostic,
@@ -507,7 +511,7 @@ fn objection_where_included(
     let end = places.map(|place| place.end).max().unwrap_or(u32::MAX);
     let numbers = reading.numbers(is_it);
     let taken = numbers.iter().map(|file| {
-        // An insertion stands behind what is on its line: all of that counts.
+        // An insertion follows other text on its line: the whole line counts.
         let text = reading.sources.get(*file).map(|file| &*file.text);
         let before = text.and_then(|text| text.get(..start as usize));
         let line = before.and_then(|before| before.iter().rposition(|byte| *byte == b'\n'));
@@ -543,7 +547,7 @@ fn objection_where_included(
             )));
         }
         (Some(2..), _) => format!("{name} includes these lines more than once"),
-        // Beside a fix it says whose that is.
+        // Beside a fix, `no_fix` only names the file that has the fix.
         _ => match own
             .filter(|own| own.fix.is_none())
             .and_then(|own| own.no_fix.as_ref())
@@ -555,9 +559,9 @@ fn objection_where_included(
     Some(Objection::Refusal(NoFix::new("other-includer", text).named(name)))
 }
 
-/// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether
-/// there are any. Of any other condition the two branches are two programs: that one of them uses waves already, by a fix
-/// perhaps, says nothing of the other.
+/// The compiled regions with another branch of the same `#if` that has wave intrinsics, if the condition tests for
+/// wave support. Under any other condition the two branches are two programs: if one of them uses waves, perhaps by a
+/// fix, that says nothing about the other.
 fn fallbacks<'a>(sources: &'a Sources, inactive: &'a [Inactive]) -> impl Iterator<Item = FileSpan> + 'a {
     inactive.iter().filter_map(|inactive| {
         let text = text_of(sources, inactive.region);
@@ -568,7 +572,7 @@ fn fallbacks<'a>(sources: &'a Sources, inactive: &'a [Inactive]) -> impl Iterato
     })
 }
 
-/// Parts of names, in lower case, by which projects say that a target has wave intrinsics.
+/// Parts of names, in lower case, with which projects say that a target has wave intrinsics.
 const CAPABILITIES: [&str; 14] = [
     "wave",
     "warp",
