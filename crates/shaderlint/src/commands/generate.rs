@@ -1,4 +1,4 @@
-//! `shaderlint completions SHELL` and `shaderlint man`, for who packages shaderlint.
+//! `shaderlint completions SHELL` and `shaderlint man`, for packagers.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use crate::cli::{Args, Outcome};
 use crate::support::terminal;
 
-/// Prints the script that completes our arguments in a shell.
+/// Prints the completion script for a shell.
 pub(crate) fn completions(shell: Shell) -> Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "shaderlint", &mut script);
@@ -51,16 +51,16 @@ pub(crate) fn man_pages(folder: &Path) -> Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// All commands, put together: what each is called in full is known only then.
+/// All commands, built: only then do they know their full names.
 fn commands() -> clap::Command {
-    // `shaderlint help` has no page: it prints others.
+    // `shaderlint help` has no page: it prints the others.
     let mut all = Args::command().disable_help_subcommand(true);
     all.build();
     all
 }
 
 fn page(command: clap::Command) -> clap_mangen::Man {
-    // A date that is empty is left out, and what follows would stand in its place.
+    // An empty date would be omitted, and the source would take its place.
     clap_mangen::Man::new(command)
         .date(" ")
         .source(concat!("shaderlint ", env!("CARGO_PKG_VERSION")))

@@ -37,7 +37,7 @@ pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<F
     }
 }
 
-/// The kernel for a GPU. Says at its place what has no WGSL form.
+/// Lowers the kernel to WGSL. Shows code that has no WGSL form at its place.
 pub(crate) fn lower(unit: &TranslationUnit, entry: FunctionId) -> Result<Lowered> {
     shaderlint_verify::lower(&unit.shader, entry).map_err(|LowerError { message, span }| {
         let place = unit.shader.origins.locate(span);
@@ -46,7 +46,7 @@ pub(crate) fn lower(unit: &TranslationUnit, entry: FunctionId) -> Result<Lowered
     })
 }
 
-/// The path of the file that was asked for.
+/// The path of the unit's root file.
 pub(crate) fn path(unit: &TranslationUnit) -> &str {
     unit.shader.sources.files.first().map_or("", |file| &file.path)
 }

@@ -52,7 +52,7 @@ fn variant<'a>(project: &'a Project, name: &str) -> Result<&'a Variant> {
     })
 }
 
-/// The text with a `#line` wherever a line is not the one after that before it.
+/// The text with a `#line` before each line that does not follow its predecessor in the source.
 fn with_origins(unit: &Preprocessed) -> Vec<u8> {
     let texts = SourceTexts::new(&unit.sources);
     let mut shown = Vec::with_capacity(unit.text.len());
@@ -67,7 +67,7 @@ fn with_origins(unit: &Preprocessed) -> Vec<u8> {
             start: first,
             end: first.saturating_add(1),
         };
-        // A blank line comes from nowhere in particular.
+        // A blank line has no definite origin.
         let place = if blank == line.len() {
             None
         } else {

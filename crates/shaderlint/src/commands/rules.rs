@@ -14,7 +14,7 @@ use crate::support::terminal::{self, WIDTH, wrap};
 struct RuleOutput {
     id: &'static str,
     category: Category,
-    /// Where no configuration says otherwise.
+    /// The default level.
     level: Level,
     summary: &'static str,
     aliases: &'static [&'static str],
@@ -51,7 +51,7 @@ fn outputs() -> Vec<RuleOutput> {
     outputs.collect()
 }
 
-/// The rules by category, each with its summary beside it.
+/// The rules by category, with their summaries.
 fn text() -> String {
     let longest = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
     let margin = longest + 4;

@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("../verify/page.css");
 /// The output for other programs.
 #[derive(Serialize)]
 struct Output<'a> {
-    /// The program's.
+    /// shaderlint's version.
     version: &'a str,
     what: String,
     adapters: &'a [Measured],
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     let systems = systems::systems(&args.what, &args.source)?;
     let adapters: Vec<Adapter> = chosen(args.adapter.as_deref())?;
     ensure!(!adapters.is_empty(), "there is no adapter to measure on");
-    // Measuring takes minutes: a file that cannot be written is reported before.
+    // Measuring takes minutes, so files that cannot be written are reported first.
     for path in [&args.report, &args.plot].into_iter().flatten() {
         atomic_write::is_writable(path)?;
     }
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     })
 }
 
-/// A rasteriser in software shows that pipelines run, not how fast.
+/// A software rasteriser shows that pipelines run, not how fast.
 fn default_sizes(adapter: &Adapter) -> Sizes {
     decades(1000, if adapter.info.is_cpu { 100_000 } else { 100_000_000 })
 }

@@ -1,4 +1,4 @@
-//! The pipelines that are compared: those that come with the program, or those of a folder.
+//! The pipelines to compare: built-in ones, or those of a folder.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::workspace::config::Projects;
 use crate::workspace::project_file::ProjectFile;
 use crate::workspace::walk;
 
-/// `scan`, `reduction`, or what is at a path.
+/// The systems that `what` names: `scan`, `reduction`, or a path.
 pub(super) fn systems(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
     match what.to_str() {
         Some("scan") => built_in::scans(),
@@ -49,7 +49,7 @@ fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
     Ok(systems)
 }
 
-/// The pipeline at `path`, which lies in `what`.
+/// The pipeline at `path`, inside `what`.
 fn system(what: &Path, path: &Path, projects: &mut Projects) -> Result<System> {
     let text = text_of(path)?;
     let at = |place: Range<usize>, message: &str| ConfigError::new(path, &text, place, legible(message));
@@ -62,7 +62,7 @@ fn system(what: &Path, path: &Path, projects: &mut Projects) -> Result<System> {
                       }: &KernelName|
      -> Result<Lowered> {
         let file = path.with_file_name(file);
-        // An error in a configuration has its own place.
+        // An error in a configuration has a place of its own.
         let project = projects.of(&file)?;
         let file = ProjectFile::read_in(project, &file).map_err(|error| failed(file_place, &error))?;
         let unit = file.unit(&file.text);
@@ -78,22 +78,23 @@ fn system(what: &Path, path: &Path, projects: &mut Projects) -> Result<System> {
     })
 }
 
-/// Whether a row beside the systems has this name.
+/// Whether one of the yardsticks has this name.
 fn is_yardsticks(name: &str) -> bool {
     ["cpu", "copy", "read"].contains(&name)
 }
 
-/// The folder of a `pipeline.toml` as it is found from `what`, which is the folder itself, one above it, or the file.
+/// The name of a `pipeline.toml`: its folder relative to `what`, which is that folder, a parent folder, or the file
+/// itself.
 fn name(what: &Path, path: &Path) -> String {
     let folder = path.parent().unwrap_or(path);
-    // With and without `./` it is the same path.
+    // A path is the same with and without `./`.
     let [from, to] = [what, folder].map(|path| path.strip_prefix(".").unwrap_or(path));
     let below: Vec<String> = (to.strip_prefix(from).into_iter())
         .flat_map(|below| below.iter())
         .map(|part| part.to_string_lossy().into_owned())
         .collect();
     let name = if below.is_empty() {
-        // `.` has a name too.
+        // Resolves `.` to the name of its folder.
         let folder = if folder.as_os_str().is_empty() {
             Path::new(".")
         } else {

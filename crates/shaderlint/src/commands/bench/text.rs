@@ -18,7 +18,7 @@ pub(super) fn heading(measured: &Measured) -> String {
     text
 }
 
-/// Columns as wide as they need to be; the remarks on a row have lines of their own.
+/// The rows of one size, with columns of minimal width. Remarks on a row have lines of their own.
 pub(super) fn table(size: &Size, style: Style) -> String {
     let base = size.yardstick.as_deref().unwrap_or("");
     let mut lines: Vec<[String; 5]> = vec![[
@@ -89,7 +89,7 @@ fn cells(row: &Row) -> [String; 5] {
     ]
 }
 
-/// In a color by its code (ECMA-48).
+/// The text in a color, given by its code (ECMA-48).
 fn painted(text: &str, code: &str, style: Style) -> String {
     if style.is_colored {
         format!("\x1b[{code}m{text}\x1b[0m")

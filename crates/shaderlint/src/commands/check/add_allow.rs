@@ -1,4 +1,4 @@
-//! `--add-allow`: writes comments into the files that suppress the findings.
+//! `--add-allow`: writes comments that suppress the findings into the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,25 +11,25 @@ use crate::check::file_report::FileReport;
 use crate::support::atomic_write;
 use crate::support::encoding::encoded_like;
 
-/// What was added.
+/// The number of comments added, and of files changed.
 #[derive(Default)]
 pub(crate) struct Added {
     pub comments: usize,
     pub files: usize,
-    /// Findings in whose line no comment can stand, for it goes on from the line before.
+    /// Findings without a comment: a comment cannot precede their line, which continues the line before.
     pub left: usize,
 }
 
-/// The lines of a file in which something was found, by where they begin: the rules of each.
+/// The start of each line of a file that has findings, with the rules of the findings.
 type Lines = BTreeMap<usize, BTreeSet<&'static str>>;
 
-/// Allows each finding by a comment on a line of its own, before the line in which the finding begins.
+/// Suppresses each finding by a comment on a line of its own, before the line in which the finding begins.
 pub(crate) fn add(checked: &[FileReport], reason: &str) -> Result<Added> {
     let mut files: BTreeMap<PathBuf, (&SourceFile, Lines)> = BTreeMap::new();
     for one in checked {
         for finding in &one.report.findings {
             let place = finding.primary.place;
-            // A comment without need is taken out, and not allowed by another one.
+            // An unused comment should be removed, not suppressed by another one.
             let file = one
                 .sources
                 .get(place.file)
@@ -70,7 +70,7 @@ pub(crate) fn add(checked: &[FileReport], reason: &str) -> Result<Added> {
     Ok(added)
 }
 
-/// Whether the line before the one that starts here goes on in it, as in the body of a macro.
+/// Whether the line that starts here continues the line before it, as in the body of a macro.
 fn goes_on(text: &[u8], start: usize) -> bool {
     let before = text.get(..start).and_then(|before| before.strip_suffix(b"\n"));
     let line = before.and_then(|before| before.rsplit(|byte| *byte == b'\n').next());

@@ -23,9 +23,10 @@ use crate::workspace::walk::InputOrigin;
 
 /// Checks all files, and makes the fixes that the options ask for.
 ///
-/// A fix of a file is proved beside what it includes, and where it is included ([`crate::check::includers`]). So it changes
-/// what the fixes of others are proved of: files that have to do with others are fixed one after the other, each with
-/// the fixes of those before it, and in the end the run checks every file again that includes a fixed one.
+/// The proof of a fix covers the files that its file includes and those that include it
+/// ([`crate::check::includers`]). So a fix changes code on which the proofs for other files depend. Files that
+/// include others or are included are therefore fixed one after the other, each with the fixes of those before it. At
+/// the end the run checks every file again that includes a fixed one.
 pub(super) fn check_and_fix_all(
     inputs: &[Target],
     options: &Options,
@@ -56,7 +57,7 @@ pub(super) fn check_and_fix_all(
             progress.done();
             match (fixed, result) {
                 (Ok(fixed), result) => *result = Ok(fixed),
-                // What is not fixed is still found.
+                // A failed fix leaves the findings as they are.
                 (Err(error), Ok(one)) => {
                     one.fixed.failure = Some(Failure::of(&target.input.path, &error));
                 }
@@ -68,15 +69,15 @@ pub(super) fn check_and_fix_all(
         .par_iter()
         .zip(results.par_iter_mut())
         .for_each(|pair| fix(pair, &is_alone));
-    // What others include comes first: they may call the helper that a fix declares there. Whoever includes a file includes all
-    // that it does.
+    // Included files come first: their includers may call the helper that a fix declares there. An includer of a file
+    // includes all files that this file includes, so it has a longer list.
     let mut in_order: Vec<_> = inputs.iter().zip(&mut results).collect();
     in_order.sort_by_key(|(_, result)| result.as_ref().map_or(0, |one| one.included.len()));
     for (target, result) in in_order {
         fix((target, result), &|one| {
             one.fixed.rules.is_empty() && !is_alone(one)
         });
-        // Files that include it are checked with its fixes.
+        // Including files are checked with these fixes.
         if let Ok(one) = &*result
             && included.contains(&target.input.path)
             && let Some(bytes) = &one.fixed.bytes
@@ -141,7 +142,7 @@ fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<R
         .map(|(target, result)| {
             let is_done = result.is_some();
             let checked = result.take().unwrap_or_else(|| {
-                // What includes it, or needs what it allows, may be on another list.
+                // Files that include it, or that need its comments, may be on another list.
                 if target.input.origin == InputOrigin::Listed {
                     return Ok(lint::check_header(target, options, None, None));
                 }
@@ -164,10 +165,11 @@ fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<R
 
 /// How files with entry points use a header.
 struct Use {
-    /// Where its comments name rules that find something there; `None` if a file that includes it was not understood in full.
+    /// Where its comments name rules that have a finding there; `None` if one of the including files was not
+    /// understood in full.
     used: Option<Vec<FileSpan>>,
-    /// The functions that none of them calls in its default reading, be they the header's or not; `None` where none has a
-    /// kernel in that.
+    /// The functions, of the header or not, that none of these files calls in its default reading; `None` if none has
+    /// a kernel in its default reading.
     uncalled: Option<HashSet<String>>,
     /// One of them has a fix that changes the header.
     has_fix: bool,
@@ -205,7 +207,7 @@ impl Use {
         }
     }
 
-    /// Whether the header has functions to run by themselves. Most have none, and need not be read again.
+    /// Whether the header has functions to run by themselves. Most headers have none, and need not be read again.
     fn leaves_some_uncalled(&self, target: &Target, options: &Options) -> bool {
         let file = options.files.read(&target.input.path);
         let text = file.filter(|file| prefilter::names_group_barrier(&file.text));

@@ -52,7 +52,7 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
     Ok((inputs, failures))
 }
 
-/// The paths that the command line names, and those on the list that it names.
+/// The paths that the command line names, and those in the file of `--files-from`.
 fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, InputOrigin)>> {
     let named = args.paths.iter().map(|path| (path.clone(), InputOrigin::Named));
     let mut arguments: Vec<(PathBuf, InputOrigin)> = named.collect();
@@ -72,7 +72,7 @@ fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, InputOrigin)>> {
     } else {
         std::fs::read_to_string(list).with_context(|| list.display().to_string())?
     };
-    // `find -print0` and `git -z` part names by zeros.
+    // `find -print0` and `git -z` separate names by zeros.
     let separator = if text.contains('\0') { '\0' } else { '\n' };
     let lines = text
         .split(separator)
@@ -82,7 +82,8 @@ fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, InputOrigin)>> {
     Ok(arguments)
 }
 
-/// The inputs that changed since the branch left `revision`, that include a file which changed, or whose configuration changed.
+/// The inputs that changed since the branch left `revision`, that include a changed file, or whose configuration
+/// changed.
 pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) -> Result<Vec<Target>> {
     let changed = git::since(revision)?;
     let is_affected = |target: &Target| {
@@ -93,7 +94,7 @@ pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) ->
                 target,
                 options,
                 &|file| changed.has(Path::new(&file.path)),
-                // What it includes in place of a header that is gone may be another file, or none.
+                // Instead of a deleted header, the `#include` may find another file, or none.
                 &|written| changed.may_have_meant_a_gone_one(written),
             )
     };
@@ -102,8 +103,8 @@ pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) ->
     Ok(kept.map(|(target, _)| target).collect())
 }
 
-/// The inputs, and the kernels of the workspace that include a header among those that are named: what is in a header
-/// is found where it is included.
+/// The inputs, and the kernels of the workspace that include a header which the command line names: findings in a
+/// header come from its includers.
 pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Result<Vec<Target>> {
     let headers: Vec<PathBuf> = inputs
         .iter()
@@ -136,12 +137,13 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
     Ok(inputs)
 }
 
-/// A file that is named and has no kernel. On a list, what includes it may be on another one.
+/// Whether the command line names this file, and the file has no kernel. Files on a list do not count: their
+/// includers may be on another list.
 pub(crate) fn is_named_header(target: &Target, options: &Options) -> bool {
     target.input.origin == InputOrigin::Named && !lint::may_have_entry(&options.files, &target.input.path)
 }
 
-/// The name of standard input, if the run checks that.
+/// The name for standard input, if the run checks it.
 pub(crate) fn stdin(args: &CheckArgs) -> Result<Option<&Path>> {
     let FileArgs {
         paths,

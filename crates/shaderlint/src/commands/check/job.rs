@@ -1,4 +1,4 @@
-//! Prepares a run: its files, and the options that hold for all of them.
+//! Prepares a run: its files, and the options for all of them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::workspace::config::Projects;
 use crate::workspace::includes::{Files, lock};
 use crate::workspace::walk;
 
-/// The job of a run.
+/// A prepared run.
 pub(crate) struct Job {
     pub inputs: Vec<Target>,
     pub options: Options,
@@ -26,7 +26,7 @@ pub(crate) struct Job {
     pub failures: Vec<Failure>,
 }
 
-/// Prepares the job of a run; `stdin` is a file that is not read from disk.
+/// Prepares a run. `stdin` is a file whose text does not come from disk.
 pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<Job> {
     let (inputs, failures) = inputs::inputs(args)?;
     let roots = || {
@@ -42,7 +42,7 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     if let Some((path, bytes)) = stdin {
         files.give(path, Some(bytes.as_slice().into()));
     }
-    // A configuration is not complained of twice.
+    // One cache per root, so that an error in a configuration is reported once.
     let of_roots: Mutex<HashMap<PathBuf, Projects>> = Mutex::default();
     let source = args.source.clone();
     let project_of = move |path: &Path| {

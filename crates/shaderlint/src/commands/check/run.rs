@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     run_with(args, &mut |_| {})
 }
 
-/// The same; calls `tell` with the files that it checks.
+/// As [`run`]; calls `tell` with the files that it checks.
 pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Result<Outcome> {
     if let Some((path, command)) = meant_command(args) {
         bail!(
@@ -103,7 +103,7 @@ pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Res
     })
 }
 
-/// The command that the first path is a misspelling of, where there is nothing at that path.
+/// The command that the user probably meant, if there is nothing at the first path and a command has a similar name.
 fn meant_command(args: &CheckArgs) -> Option<(&Path, String)> {
     let path = args.files.paths.first()?;
     let word = path.to_str().filter(|_| !path.exists())?;
@@ -113,7 +113,7 @@ fn meant_command(args: &CheckArgs) -> Option<(&Path, String)> {
     Some((path, meant.to_owned()))
 }
 
-/// Whether a rule is on for one of the inputs.
+/// Whether a rule is on for the input `file`.
 fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool {
     let mut inputs = inputs.iter();
     let target = inputs.find(|target| here(&target.input.path) == here(file));
@@ -122,7 +122,7 @@ fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool 
         (Some(rule), Some(Target { input, project })) => {
             options.looks_for(project, rule, &input.path.display().to_string())
         }
-        // A rule that there is not any more finds nothing.
+        // A rule that no longer exists finds nothing.
         _ => true,
     }
 }
@@ -137,7 +137,7 @@ fn write_baseline(
     for failure in failures {
         terminal::complain(&failure.text);
     }
-    // A file that could not be checked would lose its entries.
+    // Without this check, a file that could not be checked would lose its entries.
     ensure!(failures.is_empty(), "no baseline is written");
     ensure!(
         checked.is_empty() || checked.iter().any(|one| one.baseline.is_some()),
@@ -198,8 +198,8 @@ fn pass_on(bytes: &[u8], checked: &[FileReport]) -> Result<()> {
     }
 }
 
-/// Writes the findings to standard output or to a file, and everything else to standard error. If standard output has the fixed
-/// text, all goes to standard error.
+/// Writes the findings to standard output or to a file, and everything else to standard error. If standard output has
+/// the fixed text, everything goes to standard error.
 fn show(
     args: &CheckArgs,
     results: Results,
@@ -219,7 +219,7 @@ fn show(
         None if stdout_is_taken => of_stderr,
         None => Style::of_stdout(output.color),
     };
-    // A service reads annotations from standard output, and from there alone.
+    // A service reads annotations only from standard output.
     let to_person =
         output_file.is_some() || stdout_is_taken || output.statistics || io::stdout().is_terminal();
     let format = output
@@ -249,7 +249,7 @@ fn show(
     for one in stale.iter().filter(|_| !output.quiet) {
         terminal::warn(&one.message);
     }
-    // Where nothing could be checked, "nothing found" would mislead.
+    // If nothing could be checked, "nothing found" would mislead.
     let could_not_look = results.checked.is_empty() && !results.failures.is_empty();
     if args.fixes.show_fixes {
         let made = results.checked.iter().filter_map(report::fixes_made);

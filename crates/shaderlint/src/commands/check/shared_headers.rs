@@ -44,7 +44,7 @@ pub(super) fn keep_what_is_in_headers(
     }
 }
 
-/// A finding by its rule, file and place.
+/// Identifies a finding by its rule, file and place.
 type Said = (&'static str, String, (u32, u32));
 
 /// A finding of the file `path`.
@@ -54,8 +54,9 @@ fn said(path: &str, sources: &Sources, finding: &Diagnostic) -> Said {
     (finding.rule, file.to_owned(), (place.start, place.end))
 }
 
-/// The findings of files in themselves: those to report as they are, and those to report as an includer sees them. An includer
-/// comes first if the file by itself lacks what the includer defines, or if all includers give the finding a lower level.
+/// The findings that a file has when checked by itself: those to report from there, and those to report from an
+/// includer. An includer comes first if the file by itself lacks definitions of the includer, or if all includers
+/// give the finding a lower level.
 fn own_findings(checked: &[FileReport]) -> (HashSet<Said>, HashSet<Said>) {
     let findings = checked
         .iter()
@@ -84,8 +85,8 @@ fn own_findings(checked: &[FileReport]) -> (HashSet<Said>, HashSet<Said>) {
     (own, better_elsewhere)
 }
 
-/// Keeps one of the findings that several files have at one place of a file that they include: that of the file itself, where
-/// [`own_findings`] reports it, else that of the first includer.
+/// Keeps one finding per place of an included file if several files find the same: the file's own finding if
+/// [`own_findings`] reports it, otherwise that of the first includer.
 pub(super) fn report_once(checked: &mut [FileReport]) {
     let starts = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
     let (own, better_elsewhere) = own_findings(checked);
@@ -99,7 +100,7 @@ pub(super) fn report_once(checked: &mut [FileReport]) {
             path,
             ..
         } = one;
-        // What stops at a name that is not known has been told by the name.
+        // The problem with an unknown name already explains the stop at that name.
         let unknown: HashSet<_> = problems.iter().filter_map(starts).collect();
         report
             .stops

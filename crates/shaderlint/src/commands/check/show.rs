@@ -14,7 +14,7 @@ use crate::support::terminal::{self, WIDTH, wrap};
 use crate::workspace::config::{Project, Projects};
 use crate::workspace::walk::EXTENSIONS;
 
-/// How wide names of settings are, and where their values begin.
+/// The width of the names of settings, and the column where their values begin.
 const NAME: usize = 13;
 const MARGIN: usize = NAME + 4;
 
@@ -47,7 +47,7 @@ pub(crate) fn settings(args: &CheckArgs, file: &Path) -> Result<Outcome> {
 fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
     let paths = |paths: &[std::path::PathBuf]| -> Vec<String> {
         let shown = paths.iter().map(|path| path.display().to_string());
-        // The folder itself has no name when seen from within.
+        // Seen from inside, the folder itself has an empty name.
         shown
             .map(|path| if path.is_empty() { ".".to_owned() } else { path })
             .collect()

@@ -1,4 +1,4 @@
-//! `--watch`: checks again whenever a file changes, until somebody ends it.
+//! `--watch`: checks again when a file changes, until the user ends it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::support::paths::here;
 use crate::support::{snippets, terminal};
 use crate::workspace::walk;
 
-/// An editor writes a file in several steps: how long nothing may change before the next check.
+/// An editor writes a file in several steps: the next check waits until nothing has changed for this long.
 const QUIET: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     );
     let (sender, changes) = channel();
     let tell = move |event| {
-        // Nobody listens once the program ends.
+        // When the program ends, the receiver is gone.
         let _ = sender.send(event);
     };
     let mut watcher = notify::recommended_watcher(tell).context("--watch")?;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         }
         Ok(())
     };
-    // A mistake in a configuration ends a run before it is known what would be read.
+    // An error in a configuration ends a run before the list of its folders is known.
     let named = args.files.paths.iter().map(|path| match path.parent() {
         Some(parent) if path.is_file() => here(parent),
         _ => here(path),
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
 }
 
-/// The folders whose files may be read: those of the workspace and those in which headers are looked for.
+/// The folders whose files a run may read: those of the workspace and the header folders.
 fn read(args: &CheckArgs, inputs: &[Target]) -> BTreeSet<PathBuf> {
     let roots = inputs
         .iter()
@@ -77,13 +77,13 @@ fn read(args: &CheckArgs, inputs: &[Target]) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// What a run writes itself: that it did so is no reason for another one.
+/// Files that a run itself writes: they must not start another run.
 fn written(args: &CheckArgs) -> Vec<PathBuf> {
     let paths = args.output.output_file.iter().chain(&args.cache.cache_dir);
     paths.map(|path| here(path)).collect()
 }
 
-/// Waits until a file changed, and then until none does.
+/// Waits for a change, and then until changes stop.
 fn wait(changes: &Receiver<notify::Result<Event>>, written: &[PathBuf]) -> Result<()> {
     loop {
         let Ok(change) = changes.recv() else {
@@ -99,7 +99,7 @@ fn wait(changes: &Receiver<notify::Result<Event>>, written: &[PathBuf]) -> Resul
     Ok(())
 }
 
-/// Whether an event may change what is found. What is hidden is no source: there are repositories and caches.
+/// Whether an event may change the findings. Hidden files are no sources: they belong to repositories and caches.
 fn matters(event: &Event, written: &[PathBuf]) -> bool {
     let is_hidden = |path: &PathBuf| {
         let mut names = path.components().map(|name| name.as_os_str().to_string_lossy());

@@ -2,12 +2,12 @@
 
 use crate::support::terminal::{self, Style, WIDTH, wrap};
 
-/// The page without its marks: headings are bold, code is colored or indented, links can be clicked.
+/// The page without Markdown marks: headings are bold, code is colored or indented, and links can be clicked.
 pub(crate) fn for_terminal(page: &str, style: Style) -> String {
     let mut blocks = Vec::new();
     for (index, part) in page.split("```").enumerate() {
         if index % 2 == 1 {
-            // What is behind the fence names the language.
+            // The language follows the fence.
             let lines = part.trim_end().lines().skip(1);
             let lines = lines.map(|line| format!("    {line}").trim_end().to_owned());
             blocks.push(lines.collect::<Vec<_>>().join("\n"));
@@ -22,7 +22,7 @@ pub(crate) fn for_terminal(page: &str, style: Style) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-/// A heading, a paragraph, or the items of a list; broken where the terminal ends.
+/// A heading, a paragraph, or the items of a list, wrapped to the terminal's width.
 fn shown(block: &str, style: Style) -> String {
     match block.split_once("# ") {
         Some((marks, heading)) if marks.trim_matches('#').is_empty() => format!("\x1b[1m{heading}\x1b[0m"),
@@ -39,7 +39,7 @@ fn shown(block: &str, style: Style) -> String {
     }
 }
 
-/// Text with what is marked in it. A mark without its other half is text.
+/// Renders the inline marks of a text. An unpaired mark is plain text.
 fn marked(text: &str, style: Style) -> String {
     let mut shown = String::new();
     let mut rest = text;
@@ -68,7 +68,7 @@ fn marked(text: &str, style: Style) -> String {
     shown + rest
 }
 
-/// What is on the web can be clicked, or copied.
+/// A link to the web can be clicked, or copied.
 fn link(name: &str, url: &str, style: Style) -> String {
     if !url.starts_with("http") {
         name.to_owned()

@@ -26,7 +26,7 @@ pub(crate) fn run(id: &str) -> Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// The pages of the rules that `id` names. Others publish one rule where there are several here.
+/// The pages of the rules that `id` names. A rule of another publisher may correspond to several rules here.
 fn pages(id: &str, rules: &[&Rule]) -> String {
     let mut pages: Vec<&str> = rules.iter().map(|rule| rule.explanation.trim_end()).collect();
     let ids: Vec<&str> = rules.iter().map(|rule| rule.id).collect();

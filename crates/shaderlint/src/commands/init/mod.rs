@@ -41,7 +41,7 @@ pub(crate) fn run(args: &InitArgs) -> Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// The text of the file: what was found, and in comments what else there is.
+/// The text of the file: the settings found, and the other settings as comments.
 fn configuration(survey: &Survey) -> String {
     let mut text = String::from(
         "# What shaderlint does in this folder and below; `shaderlint --show-settings FILE` shows it.\n\n",
@@ -83,10 +83,10 @@ fn configuration(survey: &Survey) -> String {
     text
 }
 
-/// A line that sets the one value that was found, else a comment.
+/// A line that sets the only value found; a comment if there are none or several.
 fn setting(key: &str, found: &Named, example: &str) -> String {
     if let Some((value, place)) = found.only() {
-        // A name of a file may hold anything.
+        // The name of a file may contain control characters.
         let place = place.replace(char::is_control, "?");
         return format!("{key} = {}  # as in {place}\n", quoted(value));
     }
@@ -103,7 +103,7 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// The summary once the file is written.
+/// The summary to print after writing the file.
 fn summary(path: &Path, survey: &Survey) -> String {
     let mut lines = vec![format!(
         "wrote {}, for {}",

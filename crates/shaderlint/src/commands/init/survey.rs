@@ -1,4 +1,4 @@
-//! A survey of a folder: where included files are, and which target its build scripts name.
+//! A survey of a folder: the locations of included files, and the targets that its build scripts name.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,39 +12,39 @@ use crate::workspace::includes::Files;
 use crate::workspace::prefilter::included;
 use crate::workspace::walk::{self, Workspace};
 
-/// How many missing includes are named.
+/// The maximum of missing includes to list.
 const MAX_MISSING: usize = 5;
-/// What may run a compiler is no longer, in bytes.
+/// A longer file, in bytes, is no build script.
 const MAX_SCRIPT: u64 = 1 << 20;
-/// The option and its value are no farther apart: they may be arguments of two calls.
+/// If the option and its value are farther apart, they may be arguments of different calls.
 const MAX_TO_VERSION: usize = 40;
 
-/// What was found, the most frequent first.
+/// The results, the most frequent first.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub shaders: usize,
     pub include_dirs: Vec<Found>,
     pub virtual_dirs: Vec<(String, Found)>,
-    /// What no file is called like, as written.
+    /// Includes, as written, that match no file.
     pub missing: Vec<Found>,
     pub more_missing: usize,
     pub profiles: Named,
     pub versions: Named,
 }
 
-/// A folder, or a path that leads to none, and how many includes there are of it.
+/// A folder, or an include that matches no file, and how many includes need it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub path: String,
     pub count: usize,
 }
 
-/// Values that the scripts of a build name, each with the first file by name that does.
+/// Values that build scripts name, each with the first file (by name) that has it.
 #[derive(Debug, Default)]
 pub(super) struct Named(BTreeMap<String, String>);
 
 impl Named {
-    /// The value, and where it is named, if it is the only one.
+    /// The value and its file, if there is only one value.
     pub fn only(&self) -> Option<(&str, &str)> {
         let mut values = self.0.iter();
         let (value, file) = values.next()?;
@@ -57,28 +57,28 @@ impl Named {
 
     fn add(&mut self, value: &str, file: &str) {
         let known = self.0.entry(value.to_owned()).or_insert_with(|| file.to_owned());
-        // Files come in no order.
+        // Files come in any order.
         if file < known.as_str() {
             file.clone_into(known);
         }
     }
 }
 
-/// An include that is not beside the files that read it.
+/// An include that is not found beside the files that read it.
 #[derive(Default)]
 struct Elsewhere {
-    /// The files in which it is written.
+    /// The files that contain it.
     from: BTreeSet<String>,
-    /// Each folder that leads to a file of its path, and what of the path stands for that folder: nothing, where the whole
-    /// path is in the tree.
+    /// Each folder from which the include leads to a file, with the prefix of the include that stands for this
+    /// folder. The prefix is empty if the whole path exists below the folder.
     candidates: BTreeSet<(String, PathBuf)>,
 }
 
 impl Survey {
-    /// Looks through all files in `root` that are neither hidden nor ignored.
+    /// Surveys all files in `root` that are neither hidden nor ignored.
     pub fn of(root: &Path) -> Survey {
         let mut survey = Survey::default();
-        // Paths are those below it: the configuration is read from there.
+        // Paths are relative to `root`: the configuration will be read from there.
         let root = shown(root);
         let workspace = Workspace {
             folders: vec![root.clone()],
@@ -106,8 +106,8 @@ impl Survey {
         survey
     }
 
-    /// Takes the folder that serves most includes, until none is left: where several would do for one, it is the one that
-    /// others need.
+    /// Repeatedly takes the folder that serves most includes, until all are served. If an include has several
+    /// candidates, the one that other includes need wins.
     fn choose(&mut self, root: &Path, elsewhere: BTreeMap<String, Elsewhere>) {
         let (mut left, missing): (Vec<_>, Vec<_>) = elsewhere
             .into_iter()
@@ -122,7 +122,7 @@ impl Survey {
         self.missing.truncate(MAX_MISSING);
 
         loop {
-            // By candidate: whether it is the only one of an include, and how many files it serves.
+            // For each candidate: whether some include has no other one, and how many files it serves.
             let mut served: BTreeMap<&(String, PathBuf), (bool, usize)> = BTreeMap::new();
             for (_, include) in &left {
                 for candidate in &include.candidates {
@@ -150,7 +150,7 @@ impl Survey {
         }
     }
 
-    /// Reads which target a script, a project or a program hands to a compiler.
+    /// Finds the target that a script, a project or a program passes to a compiler.
     fn read_script(&mut self, path: &Path, root: &Path) {
         let is_short = path.metadata().is_ok_and(|data| data.len() <= MAX_SCRIPT);
         let text = is_short.then(|| std::fs::read(path).ok()).flatten();
@@ -174,7 +174,7 @@ impl Survey {
     }
 }
 
-/// A shader with what it includes, under whatever condition.
+/// A shader with the files that it includes, under any condition.
 struct Unit<'a> {
     files: &'a Files,
     seen: BTreeSet<String>,
@@ -182,13 +182,14 @@ struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    /// Looks up what a file includes, as DXC does: beside it for a quoted path, then beside the files that include it.
+    /// Resolves the includes of a file like DXC: a quoted path first beside the file, then beside the files that
+    /// include it.
     fn follow(&mut self, readers: &mut Vec<PathBuf>, file: &SourceFile) {
         if !self.seen.insert(file.path.clone()) {
             return;
         }
         readers.push(PathBuf::from(&file.path));
-        // What a macro names is not known here.
+        // Includes by a macro are skipped.
         for (path, angled) in included(&file.text).into_iter().flatten() {
             let mut around = readers.iter().rev().filter(|_| !angled);
             let near = around.find_map(|reader| self.files.read(&beside(reader, &path)));
@@ -215,8 +216,8 @@ impl Unit<'_> {
     }
 }
 
-/// The folders from which a path leads to a file of the tree. Where none does, its first folders may be the name of another
-/// one: `/Engine/Private/Common.ush` is found in `Shaders/Private` if `/Engine` stands for `Shaders`.
+/// The folders from which a path leads to a file of the tree. If there is none, the first part of the path may stand
+/// for another folder: `/Engine/Private/Common.ush` is found in `Shaders/Private` if `/Engine` stands for `Shaders`.
 fn candidates(files: &Files, path: &str) -> BTreeSet<(String, PathBuf)> {
     let path = path.replace('\\', "/");
     let is_rooted = path.starts_with('/');
@@ -251,13 +252,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
-/// A path as configurations have it.
+/// A path as written in a configuration.
 fn written(path: &Path) -> String {
     let path = path.to_string_lossy().replace('\\', "/");
     if path.is_empty() { ".".to_owned() } else { path }
 }
 
-/// Whether a file of this name may tell a compiler what to compile for.
+/// Whether a file of this name may pass a target to a compiler.
 fn may_run_compiler(path: &Path) -> bool {
     const NAMES: [&str; 4] = ["cmakelists.txt", "makefile", "meson.build", "build.bazel"];
     const ENDINGS: [&str; 20] = [

@@ -1,9 +1,9 @@
-//! The evidence about two kernels that should do the same: gathered once, shown as a table, as JSON or as a page.
+//! The evidence on whether two kernels do the same. It is gathered once and shown as a table, as JSON or as a page.
 
 use serde::Serialize;
 use shaderlint_simt::WAVE_SIZES;
 
-/// One kernel and what should do the same.
+/// The evidence about one kernel and another that should do the same.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Evidence {
     /// The flagged kernel's file.
@@ -14,18 +14,18 @@ pub(super) struct Evidence {
     /// `numthreads`.
     pub group: [u32; 3],
     pub verdict: Verdict,
-    /// What was found in the kernel, where it is compared with its fix.
+    /// The findings in the kernel, if it is compared with its fix.
     pub findings: Vec<FindingLine>,
     pub proof: Proof,
-    /// What is proved in the other configurations of the file that hold the kernel.
+    /// The verdicts in the file's other configurations that contain the kernel.
     pub elsewhere: Vec<Elsewhere>,
-    /// Macros that conditions test and that a build may set to values which no configuration here has.
+    /// Macros that conditions test and to which a build may give values that no configuration here has.
     pub unread: Vec<String>,
     pub interpreter: Vec<Interpreted>,
     /// The dispatches that the interpreter and the devices compared.
     pub cases: Vec<CaseLine>,
     pub devices: Vec<DeviceRow>,
-    /// What a reader has to know besides.
+    /// Further remarks for the reader.
     pub remarks: Vec<String>,
     pub flagged: Source,
     pub suggested: Source,
@@ -39,15 +39,15 @@ impl Evidence {
     }
 }
 
-/// What is proved under other definitions.
+/// The verdict under other definitions.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Elsewhere {
-    /// Such as `with keyword FANCY`.
+    /// For example `with keyword FANCY`.
     pub configuration: String,
     pub verdict: Verdict,
 }
 
-/// What all of it amounts to.
+/// The conclusion from all evidence.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Verdict {
     pub kind: VerdictKind,
@@ -60,20 +60,21 @@ pub(super) struct Verdict {
 pub(super) enum VerdictKind {
     /// Proved equal for every input, bit for bit or up to the order of float operations.
     Proved,
-    /// Its atomics leave one of the outcomes that the flagged kernel could have left.
+    /// The atomics of the fix leave one of the outcomes that the flagged kernel can leave.
     Refines,
-    /// Not proved; devices or the interpreter left the same for the inputs that were tried. That is no proof.
+    /// Not proved. Devices or the interpreter gave the same results for the inputs that were tried, which proves
+    /// nothing.
     OnlyRun,
-    /// Not proved and not run, or differing on inputs that the proof does not speak of.
+    /// Not proved and not run, or different results on inputs that the proof does not cover.
     Unknown,
-    /// Seen to differ.
+    /// A run or the engine shows a difference.
     Different,
-    /// Proved, and yet a device or the interpreter leaves something else: that, a driver or the proof is wrong.
+    /// Proved, but a device or the interpreter leaves something else: it, a driver or the proof is wrong.
     Contradicted,
 }
 
 impl VerdictKind {
-    /// The second kernel may stand for the first.
+    /// The second kernel may replace the first.
     pub fn is_equivalent(self) -> bool {
         matches!(self, VerdictKind::Proved | VerdictKind::Refines)
     }
@@ -87,24 +88,25 @@ pub(super) struct FindingLine {
     pub message: String,
 }
 
-/// What the engine shows for every input.
+/// What the engine proves for every input.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Proof {
-    /// How the atomics of the fix are proved, apart from the rest.
+    /// The separate proof about the atomics of the fix.
     pub atomics: Option<&'static str>,
-    /// Columns of the matrix; empty where the atomics are all that was fixed.
+    /// The columns of the matrix; empty if the fix changes only atomics.
     pub wave_sizes: Vec<u32>,
     /// Its rows.
     pub maps: Vec<MapRow>,
-    /// It holds for inputs for which every thread reaches the barriers.
+    /// It holds only for inputs on which every thread reaches the barriers.
     pub presumes_barriers: bool,
-    /// The two write the same but for this, which D3D leaves open: that a device leaves other words shows nothing then.
+    /// The two write the same except in something that D3D leaves open: if a device then leaves other words, this
+    /// shows nothing.
     #[serde(skip)]
     pub left_open: Option<&'static str>,
 }
 
 impl Proof {
-    /// In the maps that a group may be packed by, equal or equal up to the order of float operations.
+    /// Under every expected lane map, the kernels are equal, or equal up to the order of float operations.
     pub fn holds(&self) -> bool {
         let expected = self.maps.iter().filter(|row| row.is_expected);
         expected
@@ -112,7 +114,7 @@ impl Proof {
             .all(|cell| cell.outcome.is_equal())
     }
 
-    /// Equal up to that order, and not bit for bit.
+    /// Equal up to the order of float operations, and not bit for bit.
     pub fn is_up_to_order(&self) -> bool {
         let mut cells = self.maps.iter().flat_map(|row| &row.cells);
         self.holds() && cells.any(|cell| cell.outcome == CellOutcome::Reassociates)
@@ -123,7 +125,7 @@ impl Proof {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct MapRow {
     pub map: &'static str,
-    /// A group of this shape can be expected to be packed so: here the proof has to hold.
+    /// Hardware may pack a group of this shape like this: the proof has to hold here.
     pub is_expected: bool,
     /// One for each wave size.
     pub cells: Vec<Cell>,
@@ -133,7 +135,7 @@ pub(super) struct MapRow {
 pub(super) struct Cell {
     pub wave_size: u32,
     pub outcome: CellOutcome,
-    /// What was seen, with its place.
+    /// What the engine found, with its place.
     pub text: String,
 }
 
@@ -153,7 +155,7 @@ impl CellOutcome {
         matches!(self, CellOutcome::Equal | CellOutcome::Reassociates)
     }
 
-    /// Something shows that the kernels differ.
+    /// The engine shows that the kernels differ.
     pub fn is_different(self) -> bool {
         matches!(
             self,
@@ -167,7 +169,7 @@ impl CellOutcome {
 pub(super) struct Interpreted {
     pub map: &'static str,
     pub wave_size: u32,
-    /// `None` where one of the kernels does what is not computed there.
+    /// `None` if the interpreter does not support something that one of the kernels does.
     pub is_equal: Option<bool>,
     pub text: String,
 }
@@ -185,37 +187,37 @@ pub(super) struct DeviceRow {
     pub adapter: String,
     pub backend: String,
     pub driver: String,
-    /// A rasteriser in software.
+    /// A software rasteriser.
     pub is_cpu: bool,
-    /// Lanes of a wave: what a probe saw, else what the adapter says.
+    /// The smallest and largest wave size: measured by a probe, or otherwise reported by the adapter.
     pub waves: [u32; 2],
     pub outcome: DeviceOutcome,
-    /// What the outcome rests on, or why there is none.
+    /// The details of the outcome, or why there is none.
     pub text: String,
-    /// Words compared in all cases.
+    /// The number of words compared in all cases.
     pub words: u64,
     /// Whole kernels.
     pub kernel: Option<Times>,
-    /// With what differs repeated in the kernel.
+    /// With the changed statements repeated in the kernel.
     pub ladder: Option<Times>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum DeviceOutcome {
-    /// Every word of every case alike. That proves nothing.
+    /// Every word is equal in every case. That proves nothing.
     Alike,
     Differs,
     /// Nothing was written in any case: the comparison says nothing.
     NothingWritten,
-    /// The flagged kernel may not leave the same twice.
+    /// The flagged kernel may leave different results in two runs.
     Unstable,
-    /// What differs may be stand-ins for other functions of other arguments.
+    /// The difference may come from a hash that stands for another function.
     NotComparable,
     NotRun,
 }
 
-/// Milliseconds a run: median, least, most.
+/// Milliseconds per run: median, minimum, maximum.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Times {
     /// What is timed, for instance `part ×64`.
@@ -224,11 +226,11 @@ pub(super) struct Times {
     pub runs: u32,
     pub flagged: Milliseconds,
     pub suggested: Milliseconds,
-    /// A kernel that reads and writes as many bytes.
+    /// A kernel that reads and writes the same number of bytes.
     pub copy: Milliseconds,
-    /// How many times as fast the suggested kernel is, by medians.
+    /// How many times faster the suggested kernel is, by medians.
     pub ratio: f64,
-    /// The spreads of the runs do not meet. If false, the ratio says nothing.
+    /// The ranges of the runs do not overlap. If false, the ratio says nothing.
     pub is_measurable: bool,
 }
 
@@ -239,24 +241,25 @@ pub(super) struct Milliseconds {
     pub max: f64,
 }
 
-/// A kernel as people and as devices read it.
+/// A kernel's source for people and for devices.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Source {
     /// The file's path; the fixed file has the same.
     pub path: String,
     pub hlsl: String,
-    /// `None` where it has no WGSL form.
+    /// `None` if the kernel has no WGSL form.
     pub wgsl: Option<String>,
 }
 
-/// What is known of a pair beside the configuration that is shown.
+/// The verdicts on a pair in configurations other than the one shown.
 #[derive(Default)]
 pub(super) struct InOthers {
     pub elsewhere: Vec<Elsewhere>,
     pub unread: Vec<String>,
 }
 
-/// The verdict with that on the other configurations: the two may stand for each other only where all say so.
+/// Combines the verdict with those of the other configurations: one kernel may replace the other only if it may in
+/// all of them.
 pub(super) fn in_all(own: Verdict, InOthers { elsewhere, unread }: &InOthers) -> Verdict {
     if !own.kind.is_equivalent() {
         return own;
@@ -291,7 +294,7 @@ pub(super) fn in_all(own: Verdict, InOthers { elsewhere, unread }: &InOthers) ->
     }
 }
 
-/// The first of these names, and how many more there are.
+/// The first few of these names, and how many more there are.
 fn some_of(names: &[String]) -> Option<String> {
     const MANY: usize = 5;
     let shown = names
@@ -332,7 +335,7 @@ fn say(kind: VerdictKind, text: String) -> Verdict {
     Verdict { kind, text }
 }
 
-/// The verdict where the proof holds. `contradiction` is what a run shows to the contrary.
+/// The verdict if the proof holds. `contradiction` describes a run that contradicts it.
 fn proved(proof: &Proof, has_rows: bool, contradiction: Option<String>) -> Verdict {
     let order = if proof.is_up_to_order() {
         ", up to the order of float operations"
@@ -346,7 +349,7 @@ fn proved(proof: &Proof, has_rows: bool, contradiction: Option<String>) -> Verdi
     };
     if let Some(contradiction) = contradiction {
         let (kind, why) = if proof.presumes_barriers {
-            // The inputs may be such that not all threads reach the barriers.
+            // On these inputs, some threads may not reach the barriers.
             (VerdictKind::Unknown, "but ")
         } else {
             (VerdictKind::Contradicted, "and yet ")
@@ -383,7 +386,7 @@ fn proved(proof: &Proof, has_rows: bool, contradiction: Option<String>) -> Verdi
     say(VerdictKind::Proved, text)
 }
 
-/// The verdict where something shows that the kernels differ: the engine, the interpreter or a device.
+/// The verdict if the engine, the interpreter or a device shows a difference.
 fn difference(proof: &Proof, interpreter: &[Interpreted], differing: Option<&DeviceRow>) -> Option<Verdict> {
     let expected = || proof.maps.iter().filter(|row| row.is_expected);
     let packed = |map: &str, is_of_all: bool| {
@@ -393,7 +396,7 @@ fn difference(proof: &Proof, interpreter: &[Interpreted], differing: Option<&Dev
             format!(", packed {map}")
         }
     };
-    // Of a group with rows no map is more to be expected than the others.
+    // In a group with rows, all maps are equally expected.
     let differs = |cell: &&Cell| cell.outcome.is_different();
     let of_engine = || {
         let (row, cell) = expected().find_map(|row| Some((row, row.cells.iter().find(differs)?)))?;
@@ -418,7 +421,7 @@ fn difference(proof: &Proof, interpreter: &[Interpreted], differing: Option<&Dev
     ))
 }
 
-/// The verdict where nothing is proved and no run shows a difference.
+/// The verdict if there is no proof and no run shows a difference.
 fn only_run(interpreter: &[Interpreted], devices: &[DeviceRow]) -> Verdict {
     let alike: Vec<&str> = (devices.iter())
         .filter(|row| row.outcome == DeviceOutcome::Alike)

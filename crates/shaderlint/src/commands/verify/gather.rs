@@ -26,7 +26,7 @@ use crate::support::progress::Progress;
 use crate::support::source_text::{Place, SourceTexts};
 use crate::workspace::project_file::TranslationUnit;
 
-/// Passes of the ladder in one run where the ladder, not the memory, is to be timed.
+/// Iterations of the ladder in one run, so that the ladder dominates the time, not memory.
 pub(super) const PASSES: u32 = 64;
 
 /// Both kernels of a pair, for devices.
@@ -49,7 +49,7 @@ pub(super) struct Texts<'a> {
     pub fixed: &'a [u8],
 }
 
-/// Proves, interprets and runs. The trial is handed back for whoever runs the kernels again.
+/// Proves, interprets and runs. Returns the trial for callers that run the kernels again.
 pub(super) fn gather(
     files: &Files<'_>,
     pair: &Pair,
@@ -155,7 +155,7 @@ fn runnable(
     trial.cases = cases(&plan, given.groups);
     let more = more_cases(&[&first, &second], &plan);
     if proof.presumes_barriers {
-        // With as many elements as threads, none is beyond the last.
+        // With as many elements as threads, no thread lies beyond the last element.
         trial.cases.retain(|case| !case.inputs.is_ragged);
         remarks.push(
             "not run with counts that do not divide the group: not every thread may reach the barriers then"
@@ -232,7 +232,7 @@ fn runnable(
     Ok(Runnable { trial, remarks })
 }
 
-/// Whether the engine follows all accesses to groupshared memory, and no thread races there or reads what nobody wrote.
+/// Whether the engine follows all accesses to groupshared memory, and finds no race and no uninitialised read there.
 fn is_shared_memory_ordered(shader: &Shader, entry: FunctionId) -> bool {
     let found = analyze(shader, entry);
     let is_followed = !found.has_gaps && found.stopped.is_none();
@@ -241,7 +241,7 @@ fn is_shared_memory_ordered(shader: &Shader, entry: FunctionId) -> bool {
         && (is_followed || !uses_shared_memory(shader, entry))
 }
 
-/// Both kernels with what differs repeated.
+/// Both kernels with the changed statements repeated.
 fn ladders(files: &Files<'_>, pair: &Pair) -> Result<(Lowered, Lowered), String> {
     let (slow, fast) = changed_statements(files.flagged, files.fixed, pair)
         .ok_or("which statements differ cannot be told")?;
@@ -254,14 +254,14 @@ fn ladders(files: &Files<'_>, pair: &Pair) -> Result<(Lowered, Lowered), String>
     ))
 }
 
-/// What a reader has to know of a kernel whose rows are laid end to end on the GPU.
+/// The remark on a kernel whose rows run as one row on the GPU.
 fn flattened(name: &str, kernel: &Lowered) -> String {
     let [x, y, z] = kernel.group_size;
     let threads = kernel.workgroup_size.iter().product::<u32>();
     format!("{name} uses lane ids: its group of {x}×{y}×{z} ran as one row of {threads} threads")
 }
 
-/// What has no WGSL form, and where.
+/// The message on something that has no WGSL form, with its place.
 fn at_place(unit: &TranslationUnit, LowerError { message, span }: &LowerError) -> String {
     let texts = SourceTexts::new(&unit.shader.sources);
     let place = unit.shader.origins.locate(*span).and_then(|place| {
@@ -273,9 +273,9 @@ fn at_place(unit: &TranslationUnit, LowerError { message, span }: &LowerError) -
     format!("{place}: {message}")
 }
 
-/// Interprets the cases of the trial.
+/// Runs the cases of the trial in the interpreter.
 fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial, left_open: Option<&str>) -> Vec<Interpreted> {
-    // What is not proved of other maps is no matter in a group of one row.
+    // In a group of one row, only the linear map matters.
     let maps = proof::maps(pair.has_rows());
     let maps = maps.get(..if pair.has_rows() { maps.len() } else { 1 });
     let runs = interpret::interpret(
@@ -326,8 +326,8 @@ fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial, left_open: Option<
     lines.collect()
 }
 
-/// What differs where threads or groups of a kernel write unlike words is no difference of the fix, though it may seem so
-/// each time: some order of them is the usual one on a device.
+/// If threads or groups of a kernel write different words to one element, a difference there does not come from the
+/// fix. It may show in every run nevertheless, for a device usually schedules them in one order.
 fn settled(files: &Files<'_>, pair: &Pair, trial: &Trial, mut report: Report) -> Report {
     let compared = trial.cases.iter().zip(&report.comparisons);
     let mut differing = compared.filter_map(|(case, comparison)| Some((case, comparison.first.as_ref()?)));
@@ -483,14 +483,15 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
 
 const BITS_OF_NANS: &str = "D3D leaves open which bits a NaN has";
 
-/// Why a difference may come of what stands for what has no WGSL form: hashes, and floats that are computed otherwise.
+/// Why a difference may come from stand-ins for code without a WGSL form: hashes, and floats that are computed
+/// differently.
 fn stand_ins(trial: &Trial) -> Option<String> {
     let [a, b] = [&trial.flagged, &trial.fixed];
     if let Some(why) = a.other_floats.or(b.other_floats) {
         return Some(why.to_owned());
     }
     if let Some(name) = a.replaced.symmetric_difference(&b.replaced).next() {
-        // The hash of one read is not that of another, though they may read the same.
+        // Two different reads have different hashes, even if they would read the same.
         return Some(format!("one kernel alone has {name}, which is a hash here"));
     }
     let name = a.replaced.difference(&a.free).next()?;
@@ -499,7 +500,8 @@ fn stand_ins(trial: &Trial) -> Option<String> {
     ))
 }
 
-/// Why floats may differ by more than sums round, of kernels that are equal up to the order of float operations.
+/// Why floats may differ by more than the rounding of sums, in kernels that are equal up to the order of float
+/// operations.
 fn magnified(trial: &Trial, proof: &Proof) -> Option<String> {
     let may_magnify = trial.flagged.may_magnify() || trial.fixed.may_magnify();
     (proof.is_up_to_order() && may_magnify)
@@ -534,7 +536,7 @@ fn place(shader: &Shader, name: &str, index: &[u64], word: u32) -> String {
     format!("{name}[{}]{}", index.join("]["), part(shader, name, word))
 }
 
-/// A word of an element of the buffer, where that has several.
+/// The name of a word within an element, if the element has several.
 fn part(shader: &Shader, name: &str, word: u32) -> String {
     let named = shader.component_name_of(name, word as usize);
     named.unwrap_or_else(|| match word {
@@ -543,10 +545,10 @@ fn part(shader: &Shader, name: &str, word: u32) -> String {
     })
 }
 
-/// Uniforms that are shown.
+/// The maximum of uniforms to show.
 const SHOWN: usize = 4;
 
-/// What the kernels' uniforms are, in a case of so many groups.
+/// The values of the kernels' uniforms in a case with this number of groups.
 fn uniforms(trial: &Trial, case: &Case, groups: [u32; 3]) -> String {
     let inputs = trial.inputs(&Case {
         groups,

@@ -15,23 +15,23 @@ use crate::support::suggestions::most_like;
 use crate::workspace::config::is_meant;
 use crate::workspace::walk;
 
-/// The file that has the inputs of the kernels of a folder.
+/// The file with the inputs of the kernels of a folder.
 const FILE: &str = "kernel.toml";
 
-/// Elements a buffer may be said to have: with 16 bytes each they are what devices give.
+/// The maximum length of a buffer: with 16 bytes per element, devices can allocate it.
 const MAX_LENGTH: u32 = 1 << 24;
 
-/// A `kernel.toml`, and the command line over it.
+/// A `kernel.toml`, overridden by the command line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
     file: KernelToml,
     set: Vec<(String, Vec<f64>)>,
 }
 
-/// What one kernel is given. Everything else is sampled.
+/// The given inputs of one kernel. All other inputs are sampled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Given {
-    /// Groups of every dispatch that is compared.
+    /// The groups of every compared dispatch.
     pub groups: Option<[u32; 3]>,
     /// Components of uniforms, by name.
     pub set: BTreeMap<String, Vec<f64>>,
@@ -41,10 +41,10 @@ pub(super) struct Given {
     pub contents: BTreeMap<String, Vec<f64>>,
 }
 
-/// By a name, which is at a place of the text.
+/// Values by name, with the place of the name in the text.
 type Named<T> = BTreeMap<Spanned<String>, T>;
 
-/// A `kernel.toml`, or what stands in it for one entry point.
+/// A `kernel.toml`, or its table for one entry point.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct KernelToml {
@@ -54,7 +54,7 @@ pub(crate) struct KernelToml {
     lengths: Named<Spanned<u32>>,
     #[serde(deserialize_with = "numbers")]
     contents: Named<Vec<f64>>,
-    /// By entry point, over what is for all. These have no further ones.
+    /// The inputs of single entry points, which override those for all. Their tables have no further entry points.
     entry: Named<KernelToml>,
 }
 
@@ -95,7 +95,7 @@ fn numbers<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Named<Vec<f64>>,
 }
 
 impl Settings {
-    /// What holds for the kernels of the file at `path`, which has this shader.
+    /// The settings for the kernels of the file at `path`. `shader` is that file.
     pub fn of_file(path: &Path, shader: &Shader, set: &[(String, Vec<f64>)]) -> Result<Settings> {
         let beside = path.with_file_name(FILE);
         let mut file = KernelToml::default();
@@ -113,7 +113,7 @@ impl Settings {
         })
     }
 
-    /// What the kernel of this name is given.
+    /// The inputs of the kernel of this name.
     pub fn of(&self, entry: &str) -> Given {
         let mut given = Given::default();
         given.add(&self.file);
@@ -142,7 +142,8 @@ impl Given {
     }
 }
 
-/// Whether another shader of the folder has this word: what is not in the file at `path` may be there.
+/// Whether another shader of the folder contains this word: a name that the file at `path` lacks may be declared
+/// there.
 fn is_in_neighbour(path: &Path, word: &str) -> bool {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -160,7 +161,7 @@ fn is_in_neighbour(path: &Path, word: &str) -> bool {
         })
 }
 
-/// What is in a file of this text.
+/// Parses the text of a file.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
     let wrong = |place: Range<usize>, message: String| ConfigError::new(path, text, place, message);
     let file: KernelToml = toml::from_str(text).map_err(|error| mistake(path, text, &error, &[]))?;
@@ -198,8 +199,8 @@ fn check_ranges(
 }
 
 impl KernelToml {
-    /// The first thing that no kernel of the folder can be given. The kernels of a file that is not this one are not
-    /// known: what another file has as a word is left alone.
+    /// The first setting that no kernel of the folder can have. This knows only the kernels of one file: a name that
+    /// another file contains is not an error.
     fn misfit(&self, shader: &Shader, is_elsewhere: &dyn Fn(&str) -> bool) -> Option<(Range<usize>, String)> {
         let entries: Vec<&str> = (shader.entry_points())
             .map(|(_, function)| function.name.as_str())
@@ -224,7 +225,7 @@ impl KernelToml {
         first.map(|misfit| (misfit.place, misfit.message))
     }
 
-    /// Of what stands here, and not in an entry point's own.
+    /// The misfits of this table, without those of its entry points.
     fn own_misfits(&self, shader: &Shader) -> Vec<Misfit> {
         let of_set =
             (self.set.iter()).map(|(name, numbers)| (name, unsettable(shader, name.get_ref(), numbers)));
@@ -243,18 +244,18 @@ impl KernelToml {
     }
 }
 
-/// What is written and is not in the shader, or not so.
+/// A setting that does not fit the shader.
 struct Misfit {
     place: Range<usize>,
     message: String,
-    /// The name, where the shader has none such.
+    /// The name, if the shader lacks it.
     unknown: Option<String>,
 }
 
-/// Why something cannot be given.
+/// Why an input cannot be given.
 pub(super) struct Why {
     pub message: String,
-    /// There is nothing of the name.
+    /// The shader has nothing of this name.
     is_unknown: bool,
 }
 
@@ -333,15 +334,15 @@ fn no_such_buffer(shader: &Shader, name: &str) -> Option<Why> {
     Some(Why::unknown("buffer", name, &buffers))
 }
 
-/// The name up to a member's or an index.
+/// The name of the variable, without members and indices.
 fn variable(name: &str) -> &str {
     name.split(['.', '[']).next().unwrap_or(name)
 }
 
-/// Names that are listed.
+/// The maximum of names in a list.
 const LISTED: usize = 8;
 
-/// That there is nothing of this name, and what may have been meant.
+/// The message that a name does not exist, with the name that may have been meant.
 fn or_like(kind: &str, name: &str, known: &[&str]) -> String {
     let mut listed = known.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
     if known.len() > LISTED {
@@ -433,7 +434,7 @@ RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_Group
             said("set = { Count = 0.5 }"),
             "Count: `Count` is set to 0.5 and is of whole numbers"
         );
-        // What a neighbour may have.
+        // Names that a neighbour may have.
         assert_eq!(
             said("set = { Size = 1, Count = 2 }\n[entry.Other]\nset = { Size = 2 }"),
             ""

@@ -43,7 +43,7 @@ use crate::workspace::walk::{self, Input, InputOrigin, Workspace};
 /// The output for other programs.
 #[derive(Serialize)]
 struct Output<'a> {
-    /// The program's.
+    /// shaderlint's version.
     version: &'a str,
     kernels: &'a [Evidence],
 }
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     verification.finish()
 }
 
-/// The evidence about the fixed kernels of a file without running them on a device, as the page of a report has it.
+/// The evidence about the fixed kernels of a file, without runs on a device, for the page of a report.
 pub(crate) fn on_page(file: &ProjectFile) -> Result<Vec<serde_json::Value>> {
     let args = VerifyArgs {
         path: file.path.clone(),
@@ -93,7 +93,7 @@ pub(crate) fn on_page(file: &ProjectFile) -> Result<Vec<serde_json::Value>> {
     verification.page.kernels()
 }
 
-/// Why nothing is compared, where `mending` fixes mend mistakes.
+/// Why nothing is compared; `mending` fixes repair defects.
 fn nothing(mending: usize) -> String {
     match mending {
         0 => "no kernel has a finding with a fix".to_owned(),
@@ -105,14 +105,14 @@ fn nothing(mending: usize) -> String {
     }
 }
 
-/// The kernels of a pair, as each file calls its own.
+/// The names of a pair's kernels in their files.
 #[derive(Clone, Copy)]
 struct Names<'a> {
     flagged: &'a str,
     fixed: &'a str,
 }
 
-/// The pair of these kernels, if either file has its own.
+/// The pair of these kernels; `None` if neither file has its kernel.
 fn one_pair_of(names: Names<'_>, flagged: &TranslationUnit, fixed: &TranslationUnit) -> Result<Option<Pair>> {
     let has = |unit: &TranslationUnit, name: &str| kernel::entry(&unit.shader, "", Some(name)).is_ok();
     if !has(flagged, names.flagged) && !has(fixed, names.fixed) {
@@ -123,7 +123,7 @@ fn one_pair_of(names: Names<'_>, flagged: &TranslationUnit, fixed: &TranslationU
     Ok(Some(pair))
 }
 
-/// Both files in another configuration than the default one.
+/// Both files in a configuration other than the default one.
 struct Other {
     label: String,
     flagged: TranslationUnit,
@@ -141,20 +141,20 @@ impl Other {
     }
 }
 
-/// Both files in all configurations beside the default one.
+/// Both files in all configurations except the default one.
 struct Others {
     read: Vec<Other>,
-    /// Macros that a build may set otherwise.
+    /// Macros to which a build may give other values.
     unread: BTreeSet<String>,
 }
 
 impl Others {
-    /// What is known of the kernel `name` in these.
+    /// The verdicts on the kernel `name` in these configurations.
     fn of(&self, name: &str) -> InOthers {
         self.among(&self.read, name)
     }
 
-    /// The same of those behind the one of this number.
+    /// As `of`, for the configurations after the one with this number.
     fn behind(&self, number: usize, name: &str) -> InOthers {
         self.among(self.read.get(number + 1..).unwrap_or_default(), name)
     }
@@ -167,10 +167,10 @@ impl Others {
     }
 }
 
-/// The builds that a file and its project declare of a kernel.
+/// The builds that a file and its project declare for a kernel.
 struct Declared {
     builds: BTreeSet<Vec<Definition>>,
-    /// By their definitions, in words.
+    /// A description of the builds by their definitions.
     said: String,
 }
 
@@ -183,7 +183,7 @@ impl Declared {
         };
         let of_kernel: Vec<Configuration> = declared.filter(is_of_kernel).collect();
         let is_own = of_kernel.iter().any(|one| one.kernels.is_some());
-        // Where the kernel is declared, it is not built by default.
+        // If lines declare the kernel, the default configuration does not build it.
         let of_default = (!is_own && !of_kernel.is_empty()).then(|| sorted(&default.defines));
         let builds = of_kernel.iter().map(|one| sorted(&one.defines)).chain(of_default);
         let said = of_kernel.iter().map(|one| {
@@ -204,13 +204,13 @@ impl Declared {
         }
     }
 
-    /// Whether each declares builds, and not the same ones: to which of the other's one would have to be compared is not said.
+    /// Whether both declare builds, but different ones: it is unclear which builds to compare.
     fn is_another(&self, other: &Declared) -> bool {
         !self.builds.is_empty() && !other.builds.is_empty() && self.builds != other.builds
     }
 }
 
-/// The definitions of a file by default, and the builds that it declares of all kernels.
+/// The default definitions of a file, and the builds that it declares for all kernels.
 fn builds_of(file: &ProjectFile) -> (Vec<Definition>, BTreeSet<Vec<Definition>>) {
     let (path, search) = (file.path.display().to_string(), file.search());
     let text = file.text[..].into();
@@ -225,7 +225,7 @@ fn sorted(defines: &[Definition]) -> Vec<Definition> {
     sorted
 }
 
-/// What is proved of the kernel `name` in each of these configurations that has it.
+/// The verdicts on the kernel `name` in each of these configurations that has it.
 fn elsewhere(others: &[Other], name: &str) -> Vec<Elsewhere> {
     let with_pair = others
         .iter()
@@ -245,14 +245,14 @@ fn elsewhere(others: &[Other], name: &str) -> Vec<Elsewhere> {
 /// A run of the program.
 struct Verification<'a> {
     args: &'a VerifyArgs,
-    /// The adapters, once there is something to run.
+    /// The adapters, found when something is to be run.
     devices: OnceCell<Vec<Adapter>>,
     progress: Progress,
     known: Vec<Evidence>,
     page: Page,
     /// Some file could not be checked.
     could_not: bool,
-    /// Files in which something was not understood.
+    /// Files that were not understood in full.
     unread: usize,
     /// Fixes of defects: a wrong kernel has no results to compare with.
     mending: usize,
@@ -288,7 +288,7 @@ impl<'a> Verification<'a> {
         let mut projects = Projects::new(&args.source);
         let mut is_shader = |path: &Path| match projects.of(path) {
             Ok(project) => project.includes(path) && !project.excludes(path),
-            // Reading the file reports what is wrong with it.
+            // The error shows when the file is read.
             Err(_) => walk::is_shader(path),
         };
         let (inputs, problems) = walk::walk(&[(args.path.clone(), InputOrigin::Found)], &mut is_shader);
@@ -304,7 +304,7 @@ impl<'a> Verification<'a> {
             "{}: no file has a kernel",
             args.path.display()
         );
-        // A missing adapter is reported once.
+        // Reports a missing adapter only once.
         self.devices()?;
         for input in &inputs {
             let file = ProjectFile::read(&input.path, &args.source);
@@ -359,10 +359,10 @@ impl<'a> Verification<'a> {
         );
         self.mending += mending;
         let others = self.in_other_configurations(file, &file.text, (file, &fixed_text), None)?;
-        // A kernel that only another configuration has is compared as it stands there.
+        // A kernel that only another configuration has is compared in that configuration.
         if is_one && pairs.is_empty() && others.read.iter().all(|other| other.pairs.is_empty()) {
             let nothing = nothing(mending);
-            // What is not found may be where it could not be read.
+            // Kernels may be missing because a file could not be read in full.
             ensure!(
                 flagged.problems.is_empty(),
                 self.as_read(&[&flagged], anyhow!("{nothing}"))
@@ -393,8 +393,8 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Compares the kernels that none of the default configuration is called like, each in the first configuration that has
-    /// it, and proves it in the others.
+    /// Compares the kernels that the default configuration lacks, by name: each in the first configuration that has
+    /// it. Proves each in the remaining configurations.
     fn pairs_of_others(
         &mut self,
         others: &Others,
@@ -417,7 +417,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// The entry point and the uniforms that the command line names are there.
+    /// Checks that the entry point and the uniforms of the command line exist.
     fn is_as_asked(&self, unit: &TranslationUnit) -> Result<()> {
         let path = kernel::path(unit);
         ensure!(
@@ -438,7 +438,7 @@ impl<'a> Verification<'a> {
             Ok((file, unit))
         };
         let ((file, flagged), (other_text, mut other)) = (read(first)?, read(second)?);
-        // The same builds may be declared in another order.
+        // The files may declare the same builds in different orders.
         let [(default, builds), (other_default, other_builds)] = [&file, &other_text].map(builds_of);
         if builds == other_builds && default != other_default {
             other = other_text.unit_under(&other_text.text, &default);
@@ -480,7 +480,7 @@ impl<'a> Verification<'a> {
         self.tell_unread(&units)
     }
 
-    /// The error about files as far as they were read. If that was not in full, shows why first.
+    /// The error, which may follow from files that were not read in full. In that case, shows the problems first.
     fn as_read(&self, units: &[&TranslationUnit], error: Error) -> Error {
         let unread = units.iter().filter(|unit| !unit.problems.is_empty());
         let names: Vec<&str> = unread.map(|unit| kernel::path(unit)).collect();
@@ -495,8 +495,7 @@ impl<'a> Verification<'a> {
         )
     }
 
-    /// What could not be read of files that were asked for by name: at its place, if it may be why something is not
-    /// proved.
+    /// Reports problems in files that the user named: at their places if they may be the reason for a missing proof.
     fn tell_unread(&self, units: &[&TranslationUnit]) -> Result<()> {
         if self.is_all_proved() {
             let show = || units.iter().for_each(|unit| unit.tell_choices());
@@ -516,7 +515,7 @@ impl<'a> Verification<'a> {
         self.known.iter().all(|one| one.verdict.kind.is_equivalent())
     }
 
-    /// Whether what is set can be.
+    /// Checks that the uniforms of `--set` can be set.
     fn settings_are_of(&self, unit: &TranslationUnit) -> Result<()> {
         for (name, numbers) in &self.args.set {
             if let Some(why) = kernel_toml::unsettable(&unit.shader, name, numbers) {
@@ -526,14 +525,14 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// The kernels to compare of `file` and of the other one, or of its own fixed text, in each configuration of either
-    /// beside the default one. Of two files these are the ones called so, and those of the first file that have other names,
-    /// unless one is asked for.
+    /// The pairs to compare in each configuration of either file except the default one, from `file` and the other
+    /// file, or from `file` and its own fixed text. With two files, these are the kernels of `names`, and the other
+    /// kernels of the first file unless the user names one.
     ///
     /// # Errors
     ///
-    /// Fails where a host could not give the two kernels the same in one of these: nothing can be compared there, as it
-    /// could not by default.
+    /// Fails if in one of these configurations a host could not provide the same to both kernels: then a comparison
+    /// is impossible, as it would be in the default configuration.
     fn in_other_configurations(
         &self,
         file: &ProjectFile,
@@ -557,7 +556,7 @@ impl<'a> Verification<'a> {
             seen.push(default.defines.clone());
             declared.extend(names.map(|names| Declared::by(&configurations, &default, names.flagged)));
             let mut others = configurations.others(&default);
-            // What is compared are compute shaders, whatever else the file is compiled as.
+            // Only compute shaders are compared, even if the file is also compiled for other stages.
             let stage =
                 |defines: &[Definition]| { defines.iter() }.find(|(name, _)| name == TARGET_STAGE).cloned();
             others.retain(|other| stage(&other.defines) == stage(&default.defines));
@@ -576,7 +575,7 @@ impl<'a> Verification<'a> {
                 seen.push(defines.clone());
                 let flagged = file.unit_under(text, &defines);
                 let fixed = other.0.unit_under(other.1, &defines);
-                // Nobody has kernels there.
+                // Neither file can be compiled in this configuration.
                 if flagged.shader.is_refused && fixed.shader.is_refused {
                     continue;
                 }
@@ -600,7 +599,7 @@ impl<'a> Verification<'a> {
                         .map_err(|error| anyhow!("{label}, {}", error_text::of_error(&error)))?
                 } else {
                     let own = fixed_file(entry, file, &flagged, &defines);
-                    // Where the fixes are the same ones, what refines is known of them.
+                    // If the fixes are the same, the pairs know which of them refine.
                     if own.text == other.1 {
                         own.pairs
                     } else {
@@ -658,7 +657,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Where not all was understood, silence says less.
+    /// Reports how many files were not read in full: fewer findings mean less then.
     fn say_unread(&self) -> Result<()> {
         let files = match self.unread {
             0 => return Ok(()),
@@ -670,7 +669,7 @@ impl<'a> Verification<'a> {
         ))
     }
 
-    /// Prints for people.
+    /// Prints text for people.
     fn say(&self, text: &str) -> Result<()> {
         match self.args.output_format {
             VerifyFormat::Full => self.progress.print(text),

@@ -1,4 +1,4 @@
-//! The evidence as one page for a browser that needs nothing else: the reader's own device can run the kernels.
+//! The evidence as one self-contained page for a browser: the reader's own device can run the kernels.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,10 +17,10 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 const RUN_SCRIPT: &str = include_str!("run.js");
 
-/// Lines shown around what differs.
+/// The lines shown around a difference.
 const CONTEXT: usize = 6;
 
-/// A page in the making.
+/// A page under construction.
 #[derive(Default)]
 pub(super) struct Page {
     kernels: Vec<serde_json::Value>,
@@ -35,16 +35,17 @@ struct KernelOnPage<'a> {
     browser: Option<Browser>,
 }
 
-/// A line of the flagged kernel beside one of the suggested; the numbers count from 1.
+/// A line of the flagged kernel beside one of the suggested kernel; numbers start at 1.
 #[derive(Serialize)]
 struct DiffRow<'a> {
-    /// ` ` alike, `-` only in the first, `+` only in the second, `~` both, unlike, `…` lines left out before this one.
+    /// ` ` equal, `-` only in the first, `+` only in the second, `~` different in both, `…` lines are omitted before
+    /// this one.
     sign: char,
     left: Option<(usize, &'a str)>,
     right: Option<(usize, &'a str)>,
 }
 
-/// What a browser needs to run both kernels.
+/// Everything a browser needs to run both kernels.
 #[derive(Serialize)]
 struct Browser {
     flagged: BrowserKernel,
@@ -54,24 +55,24 @@ struct Browser {
     threads: u32,
     needs_subgroups: bool,
     unordered: Vec<String>,
-    /// Not compared.
+    /// Buffers that are not compared.
     overwritten: Vec<String>,
-    /// `null` if all are.
+    /// `null` if all are contested.
     contested: Option<Vec<String>>,
-    /// Why nothing follows from a difference.
+    /// Why a difference proves nothing.
     open: Option<String>,
     has_floats: bool,
     depth: Option<u32>,
-    /// Something is replaced by a hash, which as a float is below 2.
+    /// A hash stands for some function; as a float, the hash is below 2.
     has_hashes: bool,
-    /// Textures are buffers here, whose times say nothing.
+    /// Textures are buffers here, so times say nothing.
     is_untimed: bool,
 }
 
 #[derive(Serialize)]
 struct BrowserKernel {
     wgsl: String,
-    /// With what differs repeated.
+    /// With the changed statements repeated.
     ladder: Option<String>,
     bindings: Vec<BrowserBinding>,
 }
@@ -84,9 +85,9 @@ struct BrowserBinding {
     is_by_address: bool,
     /// Offset in bytes, and whether it is a float.
     words: Vec<(u32, bool)>,
-    /// It has more elements where there are more groups.
+    /// It has more elements if there are more groups.
     grows: bool,
-    /// Offsets of words that are the number of threads of the dispatch.
+    /// The offsets of words that hold the number of threads of the dispatch.
     counts: Vec<u32>,
 }
 
@@ -96,17 +97,17 @@ struct BrowserCase {
     groups: [u32; 3],
     #[serde(flatten)]
     contents: Contents,
-    /// With larger buffers and textures, where nothing says how large they are.
+    /// With larger buffers and textures, if their sizes are unknown.
     ample: Option<Contents>,
 }
 
-/// What is there at first.
+/// The initial contents.
 #[derive(Serialize)]
 struct Contents {
     /// By kernel and binding, in base 64.
     flagged: Vec<String>,
     suggested: Vec<String>,
-    /// Of textures, by name: how many texels there are along each axis.
+    /// The number of texels along each axis, by texture.
     extents: BTreeMap<String, Vec<u32>>,
 }
 
@@ -124,7 +125,7 @@ impl Page {
         }
     }
 
-    /// What is drawn of each kernel.
+    /// The data of each kernel for the page.
     pub fn kernels(self) -> Result<Vec<serde_json::Value>> {
         match self.problem {
             Some(error) => Err(error).context("the page could not be written"),
@@ -137,7 +138,7 @@ impl Page {
             "version": env!("CARGO_PKG_VERSION"),
             "kernels": self.kernels()?,
         });
-        // In a script element, whatever is in it.
+        // The script element must not end inside the data.
         let data = serde_json::to_string(&data)?.replace('<', "\\u003c");
         let mut html = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + data.len());
         for piece in TEMPLATE.split("@@") {
@@ -259,7 +260,7 @@ fn has_textures(trial: &Trial) -> bool {
 }
 
 fn binding(trial: &Trial, binding: &Binding) -> BrowserBinding {
-    // What changes from 1 group to 2 goes by the number of threads.
+    // A word that differs between 1 group and 2 groups depends on the number of threads.
     let given = |x: u32| {
         let inputs = trial.inputs(&Case {
             about: "",

@@ -1,4 +1,4 @@
-//! Which kernels are compared: a flagged one with its fix, or any two.
+//! The kernels to compare: a flagged one with its fix, or any two.
 
 use std::cell::Cell;
 
@@ -16,23 +16,23 @@ use crate::workspace::project_file::{ProjectFile, TranslationUnit};
 /// Two kernels that should do the same.
 pub(super) struct Pair {
     pub name: String,
-    /// What the second one is called in messages.
+    /// The name of the second one in messages.
     pub other: String,
     pub flagged: FunctionId,
     pub fixed: FunctionId,
     /// `numthreads`.
     pub group: [u32; 3],
-    /// What was found in the kernel.
+    /// The findings in the kernel.
     pub findings: Vec<FindingLine>,
-    /// The flagged kernel with its atomics aggregated, where that is part of the fix.
+    /// The flagged kernel with aggregated atomics, if that is part of the fix.
     pub refined: Option<Refined>,
 }
 
-/// A kernel after the fixes that refine it and before the others: each was proved by itself, as it was offered.
+/// A kernel after the fixes that refine it and before the others. When it was offered, each fix was proved by itself.
 pub(super) struct Refined {
     pub shader: Shader,
     pub entry: FunctionId,
-    /// Nothing else was fixed.
+    /// There are no other fixes.
     pub is_all: bool,
 }
 
@@ -44,7 +44,7 @@ impl Pair {
     }
 }
 
-/// The kernel of another file beside this one's.
+/// The pair of a kernel and one of another file.
 pub(super) fn other_file(
     entry: Option<&str>,
     flagged: &TranslationUnit,
@@ -53,7 +53,7 @@ pub(super) fn other_file(
     let path = kernel::path(flagged);
     let first = kernel::entry(&flagged.shader, path, entry)?;
     let other_path = kernel::path(other);
-    // The same name if it has it, else its only one.
+    // The kernel of the same name, otherwise the only one.
     let name = name_of(&flagged.shader, first);
     let second = kernel::entry(&other.shader, other_path, Some(&name))
         .or_else(|error| kernel::entry(&other.shader, other_path, None).map_err(|_| error))?;
@@ -68,17 +68,18 @@ pub(super) fn other_file(
     })
 }
 
-/// A file with the fixes made that leave results as they are.
+/// A file after all fixes that preserve results.
 pub(super) struct FixedFile {
     pub unit: TranslationUnit,
     pub text: Vec<u8>,
     /// The kernels that changed.
     pub pairs: Vec<Pair>,
-    /// How many fixes mend a mistake. They are not made: a kernel that is wrong has no results to compare with.
+    /// The number of fixes that repair a defect. They are not made: a wrong kernel has no results to compare with.
     pub mending: usize,
 }
 
-/// The file with its fixes, made and read under these definitions, under which `flagged` is what it is.
+/// Makes the fixes of the file under these definitions, and reads the result under them. `flagged` is the file as
+/// read under the same definitions.
 pub(super) fn fixed_file(
     entry: Option<&str>,
     file: &ProjectFile,
@@ -86,7 +87,7 @@ pub(super) fn fixed_file(
     defines: &[Definition],
 ) -> FixedFile {
     let unit = |text: &[u8]| file.unit_under(text, defines);
-    // A kernel that is wrong has no meaning to compare with.
+    // A wrong kernel has no meaning to compare with.
     let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
     let settings = Settings {
         shader_model: file.project.profile,
@@ -106,7 +107,7 @@ pub(super) fn fixed_file(
     let mut settled = settle(&file.text, true, look_for_both, |findings| findings);
     let mut refined_unit = None;
     if refines.get() {
-        // These first, and then the others, so that what each kind does can be told.
+        // Fixes that refine come first, so that the effects of the two kinds can be told apart.
         let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
         let refined = settle(&file.text, true, refine, |findings| findings);
         settled = settle(&refined.text, true, look, |findings| findings);
@@ -126,7 +127,8 @@ pub(super) fn fixed_file(
     }
 }
 
-/// The kernels, or the one called `entry`, that are not the same in both. In `refined` the fixes are made that refine.
+/// The kernels that differ between the two files, or only the one called `entry`. `refined` is the first file with
+/// the fixes that refine.
 pub(super) fn changed_kernels(
     entry: Option<&str>,
     flagged: &TranslationUnit,
@@ -184,7 +186,7 @@ fn group_size(shader: &Shader, id: FunctionId) -> [u32; 3] {
         .unwrap_or_default()
 }
 
-/// What was found, with a fix, in a kernel and in what it may call.
+/// The findings with a fix in a kernel and in the functions that it may call.
 fn findings_in(unit: &TranslationUnit, entry: FunctionId, found: &[Diagnostic]) -> Vec<FindingLine> {
     let shader = &unit.shader;
     let places: Vec<FileSpan> = (reachable(shader, entry).into_iter())
@@ -239,7 +241,7 @@ pub(super) fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
         .collect()
 }
 
-/// The statements of the two kernels' bodies that are not alike: what lies between the first and the last difference.
+/// The statements that differ between the bodies of the two kernels: all from the first difference to the last one.
 pub(super) fn changed_statements(
     flagged: &TranslationUnit,
     fixed: &TranslationUnit,
@@ -256,7 +258,7 @@ pub(super) fn changed_statements(
     };
     let (a, b) = (body(flagged, pair.flagged)?, body(fixed, pair.fixed)?);
     let mut same_start = a.iter().zip(&b).take_while(|(a, b)| a.1 == b.1).count();
-    // A loop that does not set its variable itself: the statements before that do are part of it.
+    // If a loop does not initialise its variable itself, the statements before it that do so are part of it.
     let statements = flagged
         .shader
         .functions

@@ -9,15 +9,15 @@ use super::pair::Pair;
 use crate::commands::kernel;
 use crate::workspace::project_file::TranslationUnit;
 
-/// The lane maps that are unlike in such a group: in one row, rows and quads are the linear map.
+/// The distinct lane maps for such a group: in a single row, rows and quads equal the linear map.
 pub(super) fn maps(has_rows: bool) -> Vec<LaneMap> {
     let maps = LaneMap::ALL.into_iter();
     maps.filter(|map| has_rows || matches!(map, LaneMap::Linear | LaneMap::Ragged(_)))
         .collect()
 }
 
-/// Runs both kernels at every wave size under every map. Where nobody knows which text is read, or where no compiler takes
-/// one of the two, nothing is proved of it.
+/// Runs both kernels at every wave size under every map. If part of a text could not be read, or if one of the two
+/// files reaches an `#error`, nothing is proved.
 pub(super) fn prove([flagged, fixed]: [&TranslationUnit; 2], pair: &Pair) -> Proof {
     let mut problems = flagged.problems.iter().chain(&fixed.problems);
     let unread = problems.find(|problem| problem.cause.hides_text());
@@ -51,7 +51,8 @@ pub(super) fn prove([flagged, fixed]: [&TranslationUnit; 2], pair: &Pair) -> Pro
         let of_map = runs.iter().filter(|run| run.map == map);
         proof.maps.push(MapRow {
             map: map.name(),
-            // A group without rows is packed linearly by every implementation seen; of others nothing is known.
+            // Every known implementation packs a group without rows linearly. The packing of a group with rows is
+            // unknown.
             is_expected: pair.has_rows() || map == LaneMap::Linear,
             cells: of_map
                 .map(|run| {

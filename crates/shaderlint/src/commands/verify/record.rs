@@ -1,4 +1,4 @@
-//! `shaderlint verify --evidence FOLDER`: writes what devices show of each rule's fixes beside the rule's fixtures.
+//! `shaderlint verify --evidence FOLDER`: writes the measurements of each rule's fixes beside the rule's fixtures.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -16,20 +16,20 @@ use crate::commands::adapters::chosen;
 use crate::support::progress::Progress;
 use crate::workspace::project_file::ProjectFile;
 
-/// What is written down.
+/// The file with the measurements.
 const FILE: &str = "evidence.json";
 
 /// Stands for the group's size in a kernel.
 const SIZE: &str = "LANES";
 
-/// Groups that are timed on a rasteriser in software: it shows that kernels run, not what hardware makes of them.
+/// The number of groups for timings on a software rasteriser: it shows that kernels run, not how hardware performs.
 const SOFTWARE_GROUPS: [u32; 1] = [64];
 
 /// An `evidence.json`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
-    /// What is measured: files, from the folder of this one, in which `LANES` stands for the group's size.
+    /// The measured files, relative to the folder of this file. In their text, `LANES` stands for the group's size.
     kernels: Vec<PathBuf>,
     /// Sizes of the group.
     groups: Vec<u32>,
@@ -42,24 +42,24 @@ struct Recorded {
 struct Row {
     device: String,
     driver: String,
-    /// Lanes of a wave.
+    /// The wave size.
     waves: u32,
-    /// The day, as in 2026-11-21.
+    /// The date, for example 2026-11-21.
     measured: String,
     kernel: String,
     group: u32,
-    /// Milliseconds, medians, of what is flagged and of the fix, both repeated in the kernel.
+    /// Median milliseconds of the flagged statements and of the fix, both repeated in the kernel.
     ladder_ms: f64,
     fix_ms: f64,
     ratio: f64,
-    /// The spreads of the runs do not meet.
+    /// The ranges of the runs do not overlap.
     is_measurable: bool,
-    /// A kernel that reads and writes as many bytes.
+    /// A kernel that reads and writes the same number of bytes.
     copy_ms: f64,
 }
 
-/// Measures every kernel that an `evidence.json` below `folder` names, on the adapters of this name. Rows of other devices stay. Returns whether all
-/// kernels with a fix were found alike.
+/// Measures every kernel that an `evidence.json` below `folder` names, on the adapters of this name. Rows of other
+/// devices stay. Returns whether all kernels with a fix gave the same results as their fix.
 pub(super) fn record(
     folder: &Path,
     source: &SourceArgs,
@@ -152,7 +152,7 @@ fn measure(
     Ok(pairs.iter().map(evidence).collect())
 }
 
-/// What a device showed, if it found the kernels alike and could time them.
+/// The measurement of a device, if it found the kernels alike and could time them.
 fn row(kernel: &Path, group: u32, device: &DeviceRow) -> Option<Row> {
     let times = device
         .ladder
@@ -178,7 +178,7 @@ fn row(kernel: &Path, group: u32, device: &DeviceRow) -> Option<Row> {
     })
 }
 
-/// JSON with a row a line, so that a difference shows which were measured anew.
+/// JSON with one row per line, so that a diff shows which rows were measured again.
 fn render(recorded: &Recorded) -> Result<String> {
     let rows: Result<Vec<String>, _> = recorded.rows.iter().map(serde_json::to_string).collect();
     Ok(format!(

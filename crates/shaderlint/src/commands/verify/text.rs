@@ -7,7 +7,7 @@ use super::evidence::{
 };
 use crate::support::terminal::{Style, WIDTH, wrap};
 
-/// The color of words, as an escape sequence has it.
+/// The colors of words, as codes of escape sequences.
 const GOOD: &str = "32";
 const BAD: &str = "31";
 const DOUBT: &str = "33";
@@ -16,7 +16,7 @@ const PLAIN: &str = "";
 /// Words, and their color.
 type Words = (String, &'static str);
 
-/// All of it, the verdict last.
+/// The whole text, with the verdict last.
 pub(super) fn render(evidence: &Evidence, style: Style) -> String {
     let mut text = paint("1", &heading(evidence), style);
     text.push('\n');
@@ -73,7 +73,7 @@ fn color_of(verdict: VerdictKind) -> &'static str {
     }
 }
 
-/// The names of the compared kernels; two of one name have those of their files.
+/// The names of the compared kernels. If they are equal, it names their files, too.
 fn heading(evidence: &Evidence) -> String {
     let [x, y, z] = evidence.group;
     let kernel = format!("{} ({x}×{y}×{z})", evidence.kernel);
@@ -84,7 +84,7 @@ fn heading(evidence: &Evidence) -> String {
     format!("{kernel} against {}", evidence.other)
 }
 
-/// Words in a color, each line for itself.
+/// Words in a color, with escape sequences around each line.
 fn paint(color: &str, words: &str, style: Style) -> String {
     if !style.is_colored || color.is_empty() {
         return words.to_owned();
@@ -93,10 +93,10 @@ fn paint(color: &str, words: &str, style: Style) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Columns before the words.
+/// The columns before the words.
 const INDENT: usize = 15;
 
-/// A label with its text beside it. Either may take several lines; without a text there is no label.
+/// A label with its text beside it. Either may have several lines; without a text there is no label.
 fn labelled(label: &str, words: &[Words], style: Style) -> String {
     if words.is_empty() {
         return String::new();
@@ -120,10 +120,10 @@ fn labelled(label: &str, words: &[Words], style: Style) -> String {
     }
 }
 
-/// What stands for all maps that are shown, where all show the same.
+/// Stands for all maps if they show the same.
 const EVERY_MAP: &str = "every map";
 
-/// The maps of the same words, in the order of the first of each.
+/// Groups the maps with the same words, in the order of the first map of each group.
 fn alike<'a>(rows: impl Iterator<Item = (&'a str, Vec<Words>)>) -> Vec<(Vec<&'a str>, Vec<Words>)> {
     let mut known: Vec<(Vec<&str>, Vec<Words>)> = Vec::new();
     for (map, words) in rows {
@@ -140,13 +140,13 @@ fn alike<'a>(rows: impl Iterator<Item = (&'a str, Vec<Words>)>) -> Vec<(Vec<&'a 
     known
 }
 
-/// What is proved of each map.
+/// The proof under each map.
 fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Words>)> {
     let maps = alike(rows.iter().map(|row| (row.map, outcomes(&row.cells))));
     let labelled = maps.into_iter().map(|(maps, mut words)| {
         let is_expected = |row: &MapRow| row.is_expected && (maps.contains(&row.map) || maps == [EVERY_MAP]);
         if !rows.iter().any(is_expected) {
-            // What is not to be expected is no matter.
+            // The outcome under an unexpected map does not matter.
             for (_, color) in &mut words {
                 *color = PLAIN;
             }
@@ -200,7 +200,8 @@ fn outcomes(cells: &[Cell]) -> Vec<Words> {
     }))
 }
 
-/// As of the proof, with the maps where there are others than the linear one.
+/// The results of the interpreter, in the form of the proof. Maps are named only if there are others than the linear
+/// one.
 fn interpreted(runs: &[Interpreted]) -> Vec<Words> {
     let rows = runs.chunk_by(|a, b| a.map == b.map).map(|of_map| {
         let words = by_kind(of_map.iter().map(|run| Said {
@@ -226,7 +227,7 @@ fn interpreted(runs: &[Interpreted]) -> Vec<Words> {
     lines.collect()
 }
 
-/// What a device showed, and its times below.
+/// The result of a device, and its times on the lines below.
 fn device(row: &DeviceRow) -> (String, String) {
     let waves = match row.waves {
         [_, 0] => String::new(),
@@ -251,7 +252,7 @@ fn device(row: &DeviceRow) -> (String, String) {
 
 const HEADINGS: [&str; 5] = ["timed", "flagged", "fixed", "copy", "ratio"];
 
-/// Columns as wide as they need to be.
+/// The table of times, with columns of minimal width.
 fn table(times: &[&Times]) -> String {
     let mut lines = vec![HEADINGS.map(str::to_owned)];
     lines.extend(times.iter().map(|times| cells(times)));

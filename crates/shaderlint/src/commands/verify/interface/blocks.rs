@@ -1,4 +1,4 @@
-//! Members of constant buffers: which block they stand in, and where.
+//! Members of constant buffers: their blocks and offsets.
 
 use shaderlint_hlsl::{Global, Shader, Span, Storage, Type};
 
@@ -6,12 +6,12 @@ use shaderlint_hlsl::{Global, Shader, Span, Storage, Type};
 #[derive(Clone, Copy)]
 pub(super) struct Block<'a> {
     shader: &'a Shader,
-    /// From its attributes to before its brace.
+    /// The text from its attributes up to its brace.
     pub head: Span,
 }
 
 impl<'a> Block<'a> {
-    /// The block that a member stands in, if any.
+    /// The block that contains a member, if any.
     pub fn of(shader: &'a Shader, member: &Global) -> Option<Block<'a>> {
         let text = shader.text.get(..member.span.start as usize)?;
         let mut depth = 0u32;
@@ -47,7 +47,7 @@ impl<'a> Block<'a> {
         Some((kind.to_owned(), name.to_owned()))
     }
 
-    /// What stands before a member, and the member itself.
+    /// The members of the block up to this one, including it.
     pub fn up_to(&self, member: &Global) -> Vec<&'a Global> {
         let places = self.head.end..=member.name_span.start;
         let members = self.shader.globals.iter();
@@ -57,7 +57,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The members that stand in no block: compilers make one constant buffer of them.
+/// The members outside of any block: compilers collect them in one constant buffer.
 pub(super) fn without_block(shader: &Shader) -> Vec<&Global> {
     let members = shader.globals.iter();
     members
@@ -70,10 +70,10 @@ pub(super) fn are_placed(shader: &Shader, members: &[&Global]) -> bool {
     members.iter().any(|member| is_placed(shader, member))
 }
 
-/// The byte at which the last of these members lies. Members without a `packoffset` follow the one before as closely as
-/// no vector is parted between two registers of 16 bytes, and arrays and matrices begin one (learn.microsoft.com,
-/// *Packing Rules for Constant Variables*). `None` where that is not known: what the order of a matrix or the target's
-/// compiler decides.
+/// The byte offset of the last of these members. A member without a `packoffset` follows its predecessor directly,
+/// except that no vector crosses a 16-byte register, and that arrays and matrices begin one (learn.microsoft.com,
+/// *Packing Rules for Constant Variables*). `None` if the order of a matrix or the target's compiler decides the
+/// offset.
 pub(super) fn offset(shader: &Shader, members: &[&Global]) -> Option<u32> {
     let (mut start, mut end) = (None, Some(0u32));
     for member in members {
@@ -96,7 +96,7 @@ fn following(end: u32, ty: &Type) -> Option<u32> {
     }
 }
 
-/// The bytes of a type, if they are the same for every order and every compiler.
+/// The size of a type in bytes, if it is the same under every matrix order and every compiler.
 fn size(ty: &Type) -> Option<u32> {
     match ty {
         Type::Scalar(scalar) if scalar.is_word() => Some(4),
@@ -116,7 +116,7 @@ fn is_placed(shader: &Shader, member: &Global) -> bool {
     super::declarator(shader, member).contains("packoffset(")
 }
 
-/// The byte that a member's `packoffset` gives.
+/// The byte offset of a member's `packoffset`.
 fn packoffset(shader: &Shader, member: &Global) -> Option<u32> {
     let text = super::declarator(shader, member);
     let (_, given) = text.split_once("packoffset(")?;

@@ -1,8 +1,8 @@
-//! What declarations say of memory beside their types: the order of matrices, the width of small numbers, the encoding of
-//! texels, the dimensions of a texture, and attributes for Vulkan.
+//! What declarations say about memory beyond their types: the order of matrices, the width of small numbers, the
+//! encoding of texels, the dimensions of a texture, and attributes for Vulkan.
 //!
-//! The types of the tree leave these out. This module compares them as written, in the order of the text, with those of the
-//! structs and aliases that a declaration names: two spellings of the same count as different.
+//! The types of the tree leave these out. This module compares them as written, in the order of the text, including
+//! the marks of the structs and aliases that a declaration names. Two spellings of the same mark count as different.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ use shaderlint_hlsl::{MatrixOrder, Shader, Span};
 
 pub(super) struct Declarations<'a> {
     shader: &'a Shader,
-    /// The names of structs, `typedef`s and `using`s, each with its text.
+    /// The names of structs, `typedef`s and `using`s, each with the span of its declaration.
     types: Vec<(&'a [u8], Span)>,
 }
 
-/// What a text is of.
+/// The kind of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextOf {
     Declaration,
-    /// Only what is named in it counts, and its own words, not how many statements there are.
+    /// Only its own words and the types that it names count, not the number of its statements.
     Function,
 }
 
@@ -36,16 +36,16 @@ impl<'a> Declarations<'a> {
         }
     }
 
-    /// All that a declaration says.
+    /// All marks of a declaration.
     pub fn marks(&self, declaration: Span) -> Vec<String> {
         let mut marks = Vec::new();
         self.collect(declaration, TextOf::Declaration, &mut HashSet::new(), &mut marks);
         marks
     }
 
-    /// What functions say of memory that no declaration of the file does: all of it where they take resources from a heap, which
-    /// only their own variables declare; the orders of matrices where they may store or load these as bytes. None where no
-    /// text has a heap, a `Load<` or a `Store<`: other accesses name components, and the order does not show.
+    /// The marks in functions that no declaration of the file covers: those of resources from a heap, which only
+    /// local variables declare, and the orders of matrices that are loaded or stored as bytes. Empty if no function
+    /// has a heap, a `Load<` or a `Store<`: other accesses name components, so the order has no effect.
     pub fn marks_of_functions(&self, functions: &[Span]) -> Vec<String> {
         let text = &self.shader.text;
         let has = |is_such: fn(&[u8]) -> bool| functions.iter().any(|of| is_such(of.slice(text)));
@@ -73,7 +73,7 @@ impl<'a> Declarations<'a> {
         let text = span.slice(&self.shader.text);
         let mut at = 0;
         let mut depth = 0u32;
-        // The last word gave the order of the matrix that follows.
+        // The last word gave the order of the next matrix.
         let mut is_ordered = false;
         let mut last_sign = b' ';
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -126,13 +126,13 @@ impl<'a> Declarations<'a> {
             }
             at += 1;
         }
-        // Which of several members says something is told by what stands between them, and only then.
+        // The separators between members only show which member has a mark; without marks they say nothing.
         if marks.iter().skip(first).all(|mark| is_separator(mark)) {
             marks.truncate(first);
         }
     }
 
-    /// The order that a `#pragma pack_matrix` gives at a place of the text.
+    /// The matrix order that `#pragma pack_matrix` sets at a place of the text.
     fn order_at(&self, place: usize) -> Option<String> {
         let before = self.shader.matrix_orders.iter().rev();
         let mut before = before.filter(|(at, _)| *at as usize <= place);
@@ -145,7 +145,7 @@ impl<'a> Declarations<'a> {
     }
 }
 
-/// Two lists of marks as they are shown: with what stands between members only where nothing else tells them apart.
+/// Two lists of marks for a message. Separators are shown only if the lists differ in nothing else.
 pub(super) fn shown(lists: &[Vec<String>; 2]) -> [String; 2] {
     let words = |marks: &[String], all: bool| {
         let marks = marks.iter().filter(|mark| all || !is_separator(mark));
@@ -163,8 +163,8 @@ pub(super) fn shown(lists: &[Vec<String>; 2]) -> [String; 2] {
     }
 }
 
-/// The types of small numbers that a text names, in its order. What they are is the business of the target: not that two
-/// of them are alike.
+/// The types of small numbers that a text names, in order. The target decides what they are, but not whether two of
+/// them are the same.
 pub(super) fn small_numbers(text: &[u8]) -> Vec<&'static str> {
     const NAMES: [&str; 8] = [
         "half",
@@ -188,7 +188,7 @@ pub(super) fn small_numbers(text: &[u8]) -> Vec<&'static str> {
         .collect()
 }
 
-/// Two types of small numbers of one kind that are not the same, and that the engine takes for one.
+/// Two different types of small numbers of one kind, which the engine treats as one type.
 pub(super) fn unlike_numbers(names: &[&'static str]) -> Option<[&'static str; 2]> {
     const KINDS: [&[&str]; 3] = [
         &["half", "float16_t", "min16float", "min10float"],
@@ -198,7 +198,7 @@ pub(super) fn unlike_numbers(names: &[&'static str]) -> Option<[&'static str; 2]
     KINDS.into_iter().find_map(|kind| {
         let mut of_kind = names.iter().filter(|name| kind.contains(name));
         let first = of_kind.next()?;
-        // Where there is `float16_t`, `half` is the same.
+        // Beside `float16_t`, `half` is the same type.
         let is_other = |name: &&&str| {
             let native = ["half", "float16_t"];
             *name != first && !(native.contains(*name) && native.contains(first))
@@ -237,12 +237,12 @@ fn is_mark(word: &[u8]) -> bool {
     matches!(shape, Some(b"1D" | b"2D" | b"2DMS" | b"3D" | b"Cube" | b"CUBE"))
 }
 
-/// `matrix`, `float4x4` and the like.
+/// Whether a word is a matrix type, for example `matrix` or `float4x4`.
 fn is_matrix(word: &[u8]) -> bool {
     word == b"matrix" || matches!(word, [.., _, b'1'..=b'4', b'x', b'1'..=b'4'])
 }
 
-/// Whether a text has a `Load` or `Store` with a type.
+/// Whether a text has a `Load<` or a `Store<`.
 fn has_typed_access(text: &[u8]) -> bool {
     [&b"Load"[..], b"Store"].into_iter().any(|name| {
         let mut places =
@@ -254,7 +254,7 @@ fn has_typed_access(text: &[u8]) -> bool {
     })
 }
 
-/// From a brace to behind the one that closes it.
+/// The length of a body from its opening brace through the closing one.
 fn body_length(text: &[u8]) -> usize {
     let mut depth = 0u32;
     for (at, byte) in text.iter().enumerate() {

@@ -1,6 +1,7 @@
-//! Whether one host program can bind the same resources to two kernels: otherwise there is nothing to compare.
+//! Whether one host program can bind the same resources to two kernels. Otherwise a comparison is impossible.
 //!
-//! A resource with a register or an offset on one side only counts as bound by its name, which both sides share.
+//! If only one side gives a resource a register or an offset, the resource counts as bound by its name, which both
+//! sides share.
 
 mod blocks;
 mod marks;
@@ -19,20 +20,20 @@ use super::pair::{Pair, reachable, reachable_text};
 use crate::commands::kernel;
 use crate::workspace::project_file::TranslationUnit;
 
-/// A kernel, and what its file is called.
+/// A kernel and its file's path.
 struct Kernel<'a> {
     path: &'a str,
     shader: &'a Shader,
     entry: FunctionId,
     declarations: Declarations<'a>,
-    /// What it names of all that is declared outside functions.
+    /// The globals that it names.
     used: Vec<&'a Global>,
-    /// The members that stand in no block, computed once.
+    /// The members outside of any block, computed once.
     loose: OnceCell<Vec<&'a Global>>,
 }
 
-/// Fails with the first thing that the host would have to give the two in another way: threads, waves, buffers by their
-/// kind, element, layout and register, and members of constant buffers by their place.
+/// Fails with the first thing that the host would have to provide differently to the two kernels: threads, waves,
+/// buffers by their kind, element, layout and register, and members of constant buffers by their place.
 pub(super) fn check(flagged: &TranslationUnit, other: &TranslationUnit, pair: &Pair) -> Result<()> {
     let first = Kernel::new(flagged, pair.flagged);
     let second = Kernel::new(other, pair.fixed);
@@ -77,7 +78,7 @@ pub(super) fn check(flagged: &TranslationUnit, other: &TranslationUnit, pair: &P
         place_of_member(kernels, *pair)?;
     }
     meaning_of_words(kernels)?;
-    // A buffer that one alone has is never the same as another one of the other.
+    // A buffer that only one kernel has is never the same as a buffer that only the other has.
     let [of_first, of_second] = [(&first, &second), (&second, &first)].map(|(kernel, other)| {
         let own = kernel
             .used
@@ -112,7 +113,7 @@ fn unlike(what: &str, kernels: [&Kernel<'_>; 2], said: [String; 2]) -> Result<()
     bail!("these are kernels of two interfaces: {what} is {a} in {first}, and {b} in {second}")
 }
 
-/// What one of the two names and both have.
+/// The globals that both files have and at least one kernel names.
 fn shared<'a>([first, second]: [&Kernel<'a>; 2]) -> Vec<[&'a Global; 2]> {
     let of_first = first.used.iter().map(|one| (Some(*one), second.named(&one.name)));
     let of_second = (second.used.iter())
@@ -130,14 +131,14 @@ fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
     let [a, b] = of_both(|kernel, global| layout(kernel.shader, &global.ty));
     if globals[0].storage != globals[1].storage || a != b || globals[0].coherent != globals[1].coherent {
         let texts = texts();
-        // What is unlike stands in a struct.
+        // The difference is inside a struct.
         let said = if texts[0] == texts[1] { [a, b] } else { texts };
         return unlike(&what, kernels, said);
     }
     let marks = [0, 1].map(|which| kernels[which].declarations.marks(globals[which].span));
     if marks[0] != marks[1] {
         let [a, b] = texts();
-        // What is unlike stands elsewhere, in a struct or an alias.
+        // The difference is elsewhere, in a struct or an alias.
         let said = if a == b {
             shown(&marks).map(|marks| format!("{a} with {marks}"))
         } else {
@@ -150,7 +151,7 @@ fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
     if a != b && (is_uniform || !a.is_empty() && !b.is_empty()) {
         return unlike(&what, kernels, texts());
     }
-    // Settings of a sampler, and what a member is until host code sets it.
+    // The settings of a sampler, and a member's value before host code sets it.
     let [a, b] = of_both(value);
     if a != b {
         return unlike(&what, kernels, texts());
@@ -158,7 +159,7 @@ fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
     Ok(())
 }
 
-/// Members that both have come in one order.
+/// Members that both have come in the same order.
 fn order_of_members(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     let members = |which: usize| {
         let shader = kernels[which].shader;
@@ -181,7 +182,7 @@ fn order_of_members(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     }
 }
 
-/// Members are in blocks that can be bound alike, and in one block or several in both.
+/// The blocks of members can be bound in the same way, and both sides group the members into blocks in the same way.
 fn blocks_of_members<'a>(kernels: [&Kernel<'a>; 2], pairs: &[[&'a Global; 2]]) -> Result<()> {
     let mut known: [HashMap<Option<u32>, Option<u32>>; 2] = Default::default();
     for pair in pairs.iter().filter(|pair| pair[0].storage == Storage::Uniform) {
@@ -224,7 +225,8 @@ fn blocks_of_members<'a>(kernels: [&Kernel<'a>; 2], pairs: &[[&'a Global; 2]]) -
     Ok(())
 }
 
-/// What comes before a member in its constant buffer is as large in both: the same types, or what offsets make of it.
+/// The members before a member in its constant buffer have the same size in both: the same types, or the same
+/// offsets.
 fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> {
     let members = [0, 1].map(|which| {
         let shader = kernels[which].shader;
@@ -274,7 +276,8 @@ fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> 
     Ok(())
 }
 
-/// What words mean that the tree leaves out: small numbers, matrices as bytes, and what index a resource may be told by.
+/// The meaning of words that the tree leaves out: small numbers, matrices as bytes, and the non-uniformity of
+/// resource indices.
 fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     let marks = kernels.map(|kernel| kernel.declarations.marks_of_functions(&kernel.functions()));
     if marks[0] != marks[1] {
@@ -282,7 +285,7 @@ fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
         return unlike(what, kernels, shown(&marks));
     }
     let numbers = kernels.map(|kernel| small_numbers(&kernel.shader.text));
-    // Which of them stands where shows only where there are several.
+    // Their positions matter only if the text has several of these types.
     let is_one = |numbers: &[&str]| numbers.windows(2).all(|two| two[0] == two[1]);
     let are_alike = numbers[0] == numbers[1]
         || numbers[0].first() == numbers[1].first() && numbers.iter().all(|numbers| is_one(numbers));
