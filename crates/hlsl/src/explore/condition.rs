@@ -1,4 +1,4 @@
-//! What may make the condition of an `#if` come out one way or the other.
+//! Changes of macros that may turn the condition of an `#if` true or false.
 
 use crate::preprocess::Branch;
 
@@ -7,7 +7,7 @@ use crate::preprocess::Branch;
 pub(super) enum Change {
     /// Define it as 1, unless it is defined.
     Have(String),
-    /// Define it as this, whatever it is.
+    /// Define it with this value, even if it is defined.
     Set(String, String),
     Remove(String),
 }
@@ -23,13 +23,13 @@ impl Change {
 /// Changes to make together.
 pub(super) type Changes = Vec<Change>;
 
-/// Ways that are followed up of one condition, and macros that one changes.
+/// The maximum of ways per condition, and of changes per way.
 const MAX_WAYS: usize = 16;
 const MAX_CHANGES: usize = 8;
-/// How deep parentheses and `!` nest.
+/// The maximum depth of parentheses and `!`.
 const MAX_DEPTH: u32 = 32;
 
-/// The ways that may make what `opened_by` asks come out as `wanted`. Only preprocessing tells which of them does:
+/// The ways that may give the condition of `opened_by` the value `wanted`. Only preprocessing tells which of them do:
 /// files define macros themselves, and macros expand to more than names.
 pub(super) fn ways(condition: &str, opened_by: Branch, wanted: bool) -> Vec<Changes> {
     let tokens = tokens(condition);
@@ -41,12 +41,12 @@ pub(super) fn ways(condition: &str, opened_by: Branch, wanted: bool) -> Vec<Chan
         Branch::Ifdef | Branch::Elifdef => is_defined(wanted),
         Branch::Ifndef | Branch::Elifndef => is_defined(!wanted),
         Branch::If | Branch::Elif => any_of(&tokens, wanted, 0),
-        // It is taken where the others are not: it asks nothing itself.
+        // An `#else` has no condition of its own.
         Branch::Else => Vec::new(),
     }
 }
 
-/// The ways of `left` and of `right` made together; where they change one macro, that of `left` counts.
+/// Each way of `left` combined with each way of `right`. If both change a macro, the change of `left` counts.
 pub(super) fn both(left: &[Changes], right: &[Changes]) -> Vec<Changes> {
     let pairs = left.iter().flat_map(|left| {
         right.iter().map(move |right| {
@@ -58,14 +58,14 @@ pub(super) fn both(left: &[Changes], right: &[Changes]) -> Vec<Changes> {
     pairs.take(MAX_WAYS).collect()
 }
 
-/// A disjunction.
+/// The ways for a disjunction.
 fn any_of(tokens: &[Token], wanted: bool, depth: u32) -> Vec<Changes> {
     combined(&split(tokens, "||"), !wanted, |part| {
         combined(&split(part, "&&"), wanted, |part| one(part, wanted, depth))
     })
 }
 
-/// The ways of the parts: of `all` of them together, or of any of them.
+/// The ways for parts that must all hold (`all`), or for parts of which one suffices.
 fn combined(parts: &[&[Token]], all: bool, of: impl Fn(&[Token]) -> Vec<Changes>) -> Vec<Changes> {
     let ways = parts.iter().map(|part| of(part));
     if all {
@@ -75,7 +75,7 @@ fn combined(parts: &[&[Token]], all: bool, of: impl Fn(&[Token]) -> Vec<Changes>
     }
 }
 
-/// What stands between `&&` and `||`.
+/// The ways for an operand of `&&` and `||`.
 fn one(tokens: &[Token], wanted: bool, depth: u32) -> Vec<Changes> {
     if depth > MAX_DEPTH {
         return Vec::new();
@@ -93,7 +93,7 @@ fn one(tokens: &[Token], wanted: bool, depth: u32) -> Vec<Changes> {
             Token::Operator(")"),
         ] => defined(name, wanted),
         [Token::Name(name)] => vec![set(name, if wanted { "1" } else { "0" })],
-        // Nothing has to change for it, or nothing helps.
+        // The number already has the wanted value, or no change helps.
         [Token::Number(text)] if is_zero(text) != wanted => vec![Vec::new()],
         [Token::Number(_)] => Vec::new(),
         // In `MODE == MODE_FAST` the second is the constant.
@@ -128,7 +128,7 @@ fn compared(name: &str, operator: &str, value: Token, wanted: bool) -> Vec<Chang
         ("==" | "<=" | ">=", true) | ("!=" | "<" | ">", false) => &[0],
         (">", true) | ("<=", false) => &[1],
         ("<", true) | (">=", false) => &[-1],
-        // The next may be what another branch asks for.
+        // Another branch may test for either neighbour.
         _ => &[1, -1],
     };
     let text = match value {
@@ -150,14 +150,14 @@ fn is_comparison(operator: &str) -> bool {
 }
 
 fn is_zero(number: &str) -> bool {
-    // `0x0` as well.
+    // Also `0x0`.
     let digits = number
         .trim_end_matches(SUFFIX)
         .trim_start_matches(['0', 'x', 'X']);
     digits.is_empty()
 }
 
-/// Letters behind a number.
+/// Suffixes of numbers.
 const SUFFIX: [char; 4] = ['u', 'U', 'l', 'L'];
 
 fn mirrored(operator: &str) -> &str {
@@ -170,8 +170,8 @@ fn mirrored(operator: &str) -> &str {
     }
 }
 
-/// For what is not understood: each name in it alone, set and not. What the macro of a call makes of its arguments is
-/// anyone's guess.
+/// Guesses for a condition that is not understood: each name in it alone, defined and not. Names of called macros do
+/// not count, for the expansion of a call is unknown.
 fn guesses(tokens: &[Token]) -> Vec<Changes> {
     let names = tokens.iter().enumerate().filter_map(|(index, token)| {
         let is_called = tokens.get(index + 1) == Some(&Token::Operator("("));
@@ -186,7 +186,7 @@ fn guesses(tokens: &[Token]) -> Vec<Changes> {
         .collect()
 }
 
-/// Whether no parenthesis closes that was not opened in here.
+/// Whether each closing parenthesis has its opening one in these tokens.
 fn is_closed(tokens: &[Token]) -> bool {
     let mut depth = 0_usize;
     tokens.iter().all(|token| match token {
@@ -203,7 +203,7 @@ fn is_closed(tokens: &[Token]) -> bool {
     })
 }
 
-/// The parts between such operators outside parentheses.
+/// The parts between operators of this kind, outside of parentheses.
 fn split<'t, 'a>(tokens: &'t [Token<'a>], operator: &str) -> Vec<&'t [Token<'a>]> {
     let mut depth = 0_i64;
     tokens
@@ -255,7 +255,7 @@ fn tokens(condition: &str) -> Vec<Token<'_>> {
 mod tests {
     use super::*;
 
-    /// Ways apart by `|`; in one, `X=1` for set, `+X` for have and `-X` for remove.
+    /// Checks the ways, separated by `|`. In a way, `X=1` stands for set, `+X` for have and `-X` for remove.
     #[track_caller]
     fn check(condition: &str, opened_by: Branch, wanted: bool, expected: &str) {
         let shown = |change: &Change| match change {

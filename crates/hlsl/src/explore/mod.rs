@@ -1,7 +1,7 @@
-//! Further configurations of a unit: those that take in what the first one leaves out.
+//! Further configurations of a unit: those that include regions which the first one leaves out.
 //!
-//! A region behind an `#if` is turned on by the definitions that its condition asks for, one or several together; what
-//! it hides in turn is looked at then.
+//! The definitions that the condition of an `#if` tests, one or several together, turn on the region behind it.
+//! Regions that were hidden inside it are then explored in turn.
 
 mod condition;
 
@@ -14,15 +14,15 @@ use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, WordsInCode
 use crate::span::{FileId, FileSpan, Problem, Sources};
 use condition::{Change, Changes, both, ways};
 
-/// How many configurations are tried out, and how many of them for one region.
+/// The maximum of configurations to try, in total and for one region.
 const MAX_TRIES: usize = 32;
 const MAX_TRIES_OF_ONE: usize = 8;
-/// As many regions are kept in mind: each is held against those of every configuration.
+/// The maximum of open regions: each is compared with the regions of every configuration.
 const MAX_REGIONS: usize = 1000;
 
 type Definition = (String, String);
 
-/// A unit as these definitions make it.
+/// A unit preprocessed under these definitions.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
     pub defines: Vec<Definition>,
@@ -30,10 +30,10 @@ pub struct Configuration {
     pub problems: Vec<Problem>,
 }
 
-/// Whether a region is followed up, told by its file, its place in that and its text, or what that may expand to.
+/// Whether to explore a region. The arguments are its file, its place in the file, and its text or expansion.
 pub type IsWanted<'a> = dyn Fn(&str, FileSpan, &[u8]) -> bool + 'a;
 
-/// The regions that no configuration took in so far.
+/// The regions that no configuration has included so far.
 pub struct Exploration<'a> {
     is_wanted: &'a IsWanted<'a>,
     is_build: &'a dyn Fn(&[Definition]) -> bool,
@@ -48,13 +48,13 @@ struct Region {
     place: FileSpan,
     /// The definitions of the configuration that leaves it out.
     defines: Vec<Definition>,
-    /// What may turn it on, the likeliest first.
+    /// The changes that may turn it on, the most likely first.
     ways: Vec<Changes>,
 }
 
 impl<'a> Exploration<'a> {
-    /// Regions are followed up if what they may expand to is wanted ([`Definitions::reach`]), under definitions that a build
-    /// may make.
+    /// An exploration of the regions whose text or expansion is wanted ([`Definitions::reach`]), under definitions
+    /// that a build may make.
     #[must_use]
     pub fn new(is_wanted: &'a IsWanted<'a>, is_build: &'a dyn Fn(&[Definition]) -> bool) -> Self {
         Exploration {
@@ -66,7 +66,7 @@ impl<'a> Exploration<'a> {
         }
     }
 
-    /// Takes notice of a configuration: what is in it is no longer looked for.
+    /// Notes a configuration: the regions that it includes need no exploration.
     pub fn note(&mut self, unit: &Preprocessed, defines: &[Definition]) {
         let definitions = LazyCell::new(|| Definitions::of(&unit.sources, &unit.given));
         let is_wanted = |inactive: &&Inactive| {
@@ -87,7 +87,7 @@ impl<'a> Exploration<'a> {
         let mut new: Vec<Region> = new
             .map(|inactive| region(unit, inactive, defines, &is_in_code))
             .collect();
-        // Headers have other includers: those of the file itself come first.
+        // Headers have other includers, so the regions of the file itself come first.
         new.sort_by_key(|region| region.place.file);
         self.left.retain(|region| !region.is_active_in(unit));
         new.truncate(MAX_REGIONS.saturating_sub(self.left.len()));
@@ -96,7 +96,7 @@ impl<'a> Exploration<'a> {
         self.files.extend(files.map(|file| file.path.clone()));
     }
 
-    /// Whether it is the first time that the text of this region is left out by itself, and none took it in.
+    /// Whether a configuration leaves out this region on its own for the first time, and none included it before.
     fn is_new(&self, unit: &Preprocessed, inactive: &Inactive) -> bool {
         let path = path_of(&unit.sources, inactive.region.file);
         let is_hidden = || {
@@ -110,7 +110,7 @@ impl<'a> Exploration<'a> {
                 .any(|region| region.path == path && region.is_at(inactive.region))
     }
 
-    /// The next configuration that takes in a region which none did before; `None` if no more are found. It is noted.
+    /// The next configuration that includes a region which no earlier one included, if there is one. It is noted.
     pub fn next(
         &mut self,
         mut preprocess: impl FnMut(&[Definition]) -> (Preprocessed, Vec<Problem>),
@@ -141,7 +141,7 @@ impl<'a> Exploration<'a> {
     }
 }
 
-/// `is_in_code` says whether a word is in the unit's code.
+/// The region, with the ways to turn it on. `is_in_code` says whether a word occurs in the unit's code.
 fn region(
     unit: &Preprocessed,
     inactive: &Inactive,
@@ -154,7 +154,7 @@ fn region(
     } else {
         ways(&text(inactive.condition), inactive.opened_by, true)
     };
-    // One that comes before it has to fail besides.
+    // The condition of an earlier branch that was taken must be false as well.
     let earlier = inactive
         .taken
         .filter(|taken| taken.region.start < inactive.region.start);
@@ -188,7 +188,7 @@ fn region(
     }
 }
 
-/// `defines` with the changes made; `None` if nothing changes.
+/// `defines` with these changes; `None` if nothing changes.
 fn applied(defines: &[Definition], changes: &[Change]) -> Option<Vec<Definition>> {
     let mut changed = defines.to_vec();
     for change in changes {
@@ -214,7 +214,7 @@ fn applied(defines: &[Definition], changes: &[Change]) -> Option<Vec<Definition>
 }
 
 impl Region {
-    /// Whether this configuration takes the region in.
+    /// Whether this configuration includes the region.
     fn is_active_in(&self, unit: &Preprocessed) -> bool {
         let mut files = (0..).map(FileId).zip(&unit.sources.files);
         let file = files.find(|(_, file)| file.path == self.path).map(|(id, _)| id);
@@ -233,7 +233,7 @@ impl Region {
     }
 }
 
-/// Whether one place begins in another of the same file.
+/// Whether `place` begins in `region`; both are in one file.
 fn is_in(place: FileSpan, region: FileSpan) -> bool {
     (region.start..region.end).contains(&place.start)
 }

@@ -1,4 +1,4 @@
-//! Edits one item, token by token: takes out what the grammar does not read.
+//! Edits one item token by token: removes what the grammar cannot read.
 
 use super::{Item, ItemKind, Lexer, TokenKind, words};
 use crate::span::Span;
@@ -26,7 +26,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The state of the same bracket when another statement begins in it.
+    /// The state of the same bracket at the start of the next statement.
     fn next(&self) -> Frame {
         Frame {
             is_block: self.is_block,
@@ -45,7 +45,7 @@ pub(super) struct Walk {
     pub attribute_end: Option<usize>,
     /// Index of the closing parenthesis of the last cast.
     cast_end: Option<usize>,
-    /// Start of the attribute list that waits for its statement.
+    /// Start of the attribute list whose statement follows.
     pub pending: Option<u32>,
     /// The arguments of an `[unroll]` in it.
     passes: Option<Span>,
@@ -259,7 +259,7 @@ impl Lexer<'_> {
         if matches!(word, b"static_assert" | b"_Static_assert")
             && let Some(close) = self.partner(index + 1).filter(|_| self.is(index + 1, b'('))
         {
-            // It holds or does not compile: either way it does nothing.
+            // The assertion holds, or the code does not compile: it has no effect.
             self.blank_tokens(index, close + 1);
             return close + 1;
         }
@@ -287,7 +287,8 @@ impl Lexer<'_> {
         index + 1
     }
 
-    /// Takes a template out of a struct's members, because its calls are not known here. Keeps every name that may be its own.
+    /// Removes a template from a struct's members, for its calls are not known here. Keeps every word that may be its
+    /// name.
     fn edit_member_template(&mut self, walk: &Walk, index: usize) -> usize {
         self.note_template(index, walk.end);
         let mut end = index + 1;
@@ -340,7 +341,7 @@ impl Lexer<'_> {
         end
     }
 
-    /// The `>` behind the flags for which the `<` at `open` stands: an expression without comparisons.
+    /// The `>` that closes a list of flags opened by the `<` at `open`: an expression without comparisons.
     fn flags_end(&self, open: usize, limit: usize) -> Option<usize> {
         if !self.is(open, b'<') || self.is(open + 1, b'>') {
             return None;
@@ -368,7 +369,7 @@ impl Lexer<'_> {
         let is_type = self.is_type(argument) || words::is_template_type(argument);
         let called = self.is(close + 1, b'(');
         let member = index > walk.first && self.is(index - 1, b'.');
-        // `a < b > (c)` means nothing useful, a member that is called does.
+        // `a < b > (c)` has no useful meaning, but a called member has one.
         let call = called && (is_type || (member && close == index + 3 && !argument.is_empty()));
         // A declaration with an undeclared type: at a statement, or among a function's parameters.
         let in_header = walk.frames.len() == 2
@@ -396,7 +397,7 @@ impl Lexer<'_> {
                 if let Some(place) = walk.closers.iter().rposition(|&closer| closer == index) {
                     walk.closers.swap_remove(place);
                 } else {
-                    // It ends no template list. The lowering reads the operator from the text.
+                    // It closes no template list. The lowering reads the operator from the text.
                     self.put(start, b'<');
                 }
             }
@@ -569,7 +570,7 @@ impl Lexer<'_> {
         Some(index)
     }
 
-    /// Whether the tokens are a name or a literal with members, indices and calls behind it, and nothing else.
+    /// Whether the tokens are only a name or a literal, followed by members, indices and calls.
     fn is_postfix(&self, first: usize, end: usize) -> bool {
         let mut index = first;
         let starts = match self.token(index).map(|token| token.kind) {

@@ -1,12 +1,12 @@
-//! Words that the language has no room for where the pass takes text away: in lists of attributes, and in the heads of
-//! buffers, namespaces and templates. No parse sees them, and each may be a macro of anything.
+//! Words that the grammar of HLSL does not allow in text that the pass removes: in lists of attributes, and in the
+//! heads of buffers, namespaces and templates. No parser sees them, and each may be a macro with any expansion.
 
 use super::macros::is_attribute_macro;
 use super::{Lexer, words};
 
 impl Lexer<'_> {
-    /// Notes the words of a list of attributes between two brackets that are not known to mean what they say. A name may be a
-    /// macro: `[GROUP]` may be `[numthreads(64, 1, 1)]`.
+    /// Notes the words in a list of attributes between two brackets that are not known attributes. Such a word may be
+    /// a macro: `[GROUP]` may be `[numthreads(64, 1, 1)]`.
     pub(super) fn note_attributes(&mut self, open: usize, close: usize) {
         let mut depth = 0_usize;
         for at in open + 1..close {
@@ -32,15 +32,16 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes what does not belong between the attributes of a `cbuffer`, or a namespace, and its brace at `open`. A name
-    /// follows the words that declare; then only what a colon precedes, as `: register(b0)`.
+    /// Notes the words that do not belong between the attributes of a `cbuffer` or a namespace and its brace at
+    /// `open`. The keyword and the name come first. After them, only words after a colon belong there, for example `:
+    /// register(b0)`.
     pub(super) fn note_head(&mut self, first: usize, open: usize) {
         let mut at = first;
         while let (true, Some(close)) = (self.is(at, b'['), self.partner(at)) {
             self.note_attributes(at, close);
             at = close + 1;
         }
-        // Behind the keyword and the name.
+        // After the keyword and the name.
         at += 2 + usize::from(self.word(at) == b"partial");
         while at < open {
             if self.is(at, b':') {
@@ -55,13 +56,14 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes what does not belong in `template <…>`: each parameter is a type and its name, or `typename` and its name.
+    /// Notes the words that do not belong in `template <…>`: each parameter is a type with a name, or `typename` with
+    /// a name.
     pub(super) fn note_template(&mut self, template: usize, limit: usize) {
         let Some(close) = self.template_end(template + 1, limit) else {
             return;
         };
         let mut depth = 0_usize;
-        // The words of a parameter; a list in brackets ends one, as in `vector<uint, 2> value`.
+        // The words of a parameter. A list in brackets ends one word, as in `vector<uint, 2> value`.
         let mut parameter = Vec::new();
         let mut is_default = false;
         for at in template + 1..=close {
@@ -84,7 +86,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Notes what is more, or less, than a type and a name.
+    /// Notes the words of a parameter that is not exactly a type and a name.
     fn note_parameter(&mut self, parameter: &[usize]) {
         let is_part = |at: usize| {
             words::is_modifier(self.word(at))

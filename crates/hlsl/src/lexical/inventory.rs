@@ -1,4 +1,4 @@
-//! Which parts of a text an entry point needs, found out once for all that is asked of the text.
+//! The parts of a text that an entry point needs. An inventory is computed once per text, for all queries.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,19 +9,19 @@ use super::{ItemKind, Lexed, TokenKind};
 use crate::preprocess::words;
 use crate::span::Span;
 
-/// The top-level items of a text, and by which words others name them.
+/// The top-level items of a text, indexed by the words that may name them.
 ///
-/// As in [`super::leave_out_unnamed`], an item is needed if a word of another one that is needed may be its name.
+/// As in [`super::leave_out_unnamed`], an item is needed if a word of another needed item may be its name.
 #[derive(Debug)]
 pub(crate) struct Inventory {
     /// In order of the text.
     items: Vec<Span>,
-    /// What stands outside of all items: it opens and closes namespaces and buffers.
+    /// The text outside of all items: it opens and closes namespaces and buffers.
     between: Vec<Span>,
-    /// Hashes of the words that items may declare, in order, with the items. A word that shares a hash with another one
-    /// needs more than it names, which does no harm.
+    /// Hashes of the words that items may declare, in order, with the items. If two words share a hash, more items
+    /// than necessary are needed, which does no harm.
     names: Vec<(u64, u32)>,
-    /// Items that do something by being there, or of which nobody can tell what they declare.
+    /// Items that have an effect without being named, or whose declared names are unknown.
     always: Vec<u32>,
 }
 
@@ -32,7 +32,7 @@ fn hash(word: &[u8]) -> u64 {
 }
 
 impl Inventory {
-    /// `None` where brackets do not match: then no part can be told from the next.
+    /// `None` if brackets do not match: then items cannot be separated.
     pub fn of(lexed: &Lexed, text: &[u8]) -> Option<Inventory> {
         let is_bracket =
             |kind: TokenKind| matches!(kind, TokenKind::Punct(b'(' | b'[' | b'{' | b')' | b']' | b'}'));
@@ -60,7 +60,7 @@ impl Inventory {
                 },
             );
             done = item.span.end;
-            // Is not read in any case.
+            // Such an item is never read.
             if item.kind == ItemKind::Skipped {
                 continue;
             }
@@ -95,7 +95,8 @@ impl Inventory {
         }
     }
 
-    /// The items that any of `roots` overlaps or touches, those that `words_of` names, and all that these need, in order.
+    /// The items that one of `roots` overlaps or touches, the items that `words_of` names, and all items that these
+    /// need, in order.
     pub fn needed(&self, text: &[u8], roots: &[Span], words_of: &[&[u8]]) -> Vec<Span> {
         let mut needed: FxHashSet<u32> = FxHashSet::default();
         let mut open = Vec::new();
@@ -139,7 +140,7 @@ impl Inventory {
             .collect()
     }
 
-    /// The items that may declare a word, and those of which nobody can tell what they declare.
+    /// The items that may declare a word, and those whose declared names are unknown.
     pub fn declaring(&self, word: &[u8]) -> impl Iterator<Item = Span> {
         let named = self.naming(hash(word)).chain(self.always.iter().copied());
         named.filter_map(|item| self.items.get(item as usize).copied())

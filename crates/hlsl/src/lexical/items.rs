@@ -1,11 +1,11 @@
-//! Splits the text into its top-level items by its brackets, so that one broken function spoils no other.
+//! Splits the text into its top-level items by its brackets, so that one broken function does not affect others.
 
 use super::{Item, ItemKind, Lexer, TemplateParameter, TextProblem, tokens, words};
 use crate::span::{Cause, Span};
 
-/// How many unknown macros may stand in a row.
+/// The maximum of unknown macros in a row.
 pub(super) const MAX_MACROS: usize = 8;
-/// How deep namespaces and buffers nest.
+/// The maximum depth of namespaces and buffers.
 const MAX_CONTEXTS: usize = 64;
 
 /// A namespace or `cbuffer` that is open.
@@ -25,7 +25,7 @@ struct ContextHead {
     is_buffer: bool,
 }
 
-/// Where an item stands.
+/// The surroundings of an item.
 #[derive(Clone, Copy, Default)]
 struct Around {
     namespace: u32,
@@ -42,7 +42,7 @@ impl Lexer<'_> {
         let mut contexts: Vec<Context> = Vec::new();
         let mut index = 0;
         let mut macros = None;
-        // Inside a buffer that macros open and close, judging by their names.
+        // Inside a buffer whose brackets are macros, judging by their names.
         let mut in_buffer = false;
         while index < count {
             let (close, namespace) = contexts
@@ -130,8 +130,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The end (excluded) of a name that can only be an undefined macro: it is no type, has arguments or none, and stands on lines of
-    /// its own before a complete declaration.
+    /// The end (excluded) of a name that can only be an undefined macro: it is not a type, with or without arguments,
+    /// and stands on lines of its own before a complete declaration.
     fn unknown_macro(&self, first: usize) -> Option<usize> {
         let end = self.lone_name(first)?;
         let mut next = end;
@@ -144,7 +144,7 @@ impl Lexer<'_> {
         None
     }
 
-    /// The end (excluded) of a name that is no type, with or without arguments, before a line's end.
+    /// The end (excluded) of a name that is not a type, with or without arguments, at the end of a line.
     fn lone_name(&self, index: usize) -> Option<usize> {
         let word = self.word(index);
         let is_type = self.is_type(word)
@@ -163,7 +163,7 @@ impl Lexer<'_> {
         self.text.get(between)?.contains(&b'\n').then_some(last + 1)
     }
 
-    /// Whether two words stand here: a type, or a word that declares, and another one.
+    /// Whether two words start here: a type, or a declaring word, and another word.
     pub(super) fn begins_declaration(&self, index: usize) -> bool {
         let end = if self.is(index + 1, b'<') {
             self.template_end(index + 1, self.out.tokens.len())
@@ -287,7 +287,7 @@ impl Lexer<'_> {
         self.out.items.push(item);
     }
 
-    /// Removes `template <…>`. Its names are types in this item only.
+    /// Removes `template <…>`. Its parameters are types in this item only.
     fn edit_template(&mut self, first: usize, end: usize, item: &mut Item) {
         let Some(close) = self.template_end(first + 1, end) else {
             return self.blank_tokens(first, end);
@@ -369,7 +369,7 @@ impl Lexer<'_> {
                     let before = self.word(index.saturating_sub(1));
                     parameters |= !matches!(before, b"register" | b"packoffset");
                     let Some(close) = self.partner(index) else {
-                        // Nothing in this item is reliable: go on behind its line.
+                        // Nothing in this item is reliable: continue after its line.
                         return (self.resynchronise(index, limit), kind);
                     };
                     index = close;
@@ -431,7 +431,7 @@ impl Lexer<'_> {
         (limit, kind)
     }
 
-    /// After the brace that closes a struct: whether the declaration goes on.
+    /// Whether the declaration continues after the brace that closes a struct.
     fn continues_declaration(&self, index: usize) -> bool {
         if self.is(index, b';') {
             return true;
@@ -449,8 +449,8 @@ impl Lexer<'_> {
             && self.is(index + 2, b'(')
     }
 
-    /// Where the next item may start after a bracket that nothing closes: behind a brace at the start of a line,
-    /// or at a `[numthreads`.
+    /// Where the next item may start after an unclosed bracket: after a brace at the start of a line, or at a
+    /// `[numthreads`.
     fn resynchronise(&self, open: usize, limit: usize) -> usize {
         let mut index = open + 1;
         while index < limit {
@@ -492,7 +492,7 @@ impl Lexer<'_> {
         None
     }
 
-    /// Writes a semicolon into the white space behind a token, if there is any.
+    /// Writes a semicolon into the white space after a token, if there is any.
     pub(super) fn insert_semicolon(&mut self, index: usize) {
         let end = self.end(index);
         if self.blank_at(end) {

@@ -1,4 +1,4 @@
-//! Macros that no file at hand defines, where a statement, a declaration or a member may begin.
+//! Macros that no file at hand defines, at places where a statement, a declaration or a member may begin.
 
 use super::edits::Walk;
 use super::items::MAX_MACROS;
@@ -12,7 +12,7 @@ impl Lexer<'_> {
         arguments.and_then(|open| self.partner(open)).unwrap_or(index)
     }
 
-    /// Whether nothing but macros stands between here and where `is_end` holds.
+    /// Whether only macros stand between this token and one where `is_end` holds.
     fn leads_to(&self, index: usize, is_end: impl Fn(&Self, usize) -> bool) -> bool {
         let mut next = index;
         for _ in 0..MAX_MACROS {
@@ -27,8 +27,8 @@ impl Lexer<'_> {
         false
     }
 
-    /// Where a macro that hides an attribute says how often a loop is passed through: its arguments, or figures that its name
-    /// ends with.
+    /// The number of a loop's iterations as given by a macro that hides an attribute: its arguments, or the digits at
+    /// the end of its name.
     fn passes_of_macro(&self, index: usize, last: usize) -> Option<Span> {
         if last > index {
             return Some(Span {
@@ -45,7 +45,7 @@ impl Lexer<'_> {
         })
     }
 
-    /// A macro left where a statement starts.
+    /// Edits an unexpanded macro at the start of a statement.
     pub(super) fn edit_macro(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> Option<usize> {
         let last = self.end_of_macro(index);
         let after = self.word(last + 1);
@@ -79,14 +79,14 @@ impl Lexer<'_> {
             || self.is(last + 1, b'}')
             || last > index && !after.is_empty();
         if in_block && is_statement && last + 1 < walk.end {
-            // Whatever it stands for, it is a statement of its own.
+            // Whatever it expands to, it is a statement of its own.
             self.insert_semicolon(last);
         }
         None
     }
 
-    /// A macro among a struct's members, before another one or the last: perhaps a modifier, perhaps members of its own.
-    /// It becomes a member of no name.
+    /// Edits a macro among a struct's members, before another macro or the last member: it may be a modifier, or
+    /// declare members. It becomes a member without a name.
     fn edit_member_macro(&mut self, walk: &mut Walk, index: usize, last: usize) -> Option<usize> {
         let (start, end) = (self.start(index), self.end(last));
         let has_room = end - start > 3 || self.blank_at(end);
@@ -108,12 +108,13 @@ impl Lexer<'_> {
     }
 }
 
-/// Macros that hide the attribute of what `keyword` begins, by the words real code ends their names with (`UNITY_BRANCH`,
-/// `SMAA_FLATTEN`, `UNROLL_N(4)`). One that says that it does more may be anything.
+/// Whether a macro hides an attribute of the statement that `keyword` begins. Real code ends the names of such macros
+/// with certain words (`UNITY_BRANCH`, `SMAA_FLATTEN`, `UNROLL_N(4)`). A macro whose name promises more may be
+/// anything.
 pub(super) fn is_attribute_macro(word: &[u8], has_arguments: bool, keyword: &[u8]) -> bool {
     const OF_LOOPS: [&[u8]; 5] = [b"UNROLL", b"LOOP", b"FASTOPT", b"ATTR", b"HINT"];
     const OF_BRANCHES: [&[u8]; 3] = [b"BRANCH", b"FLATTEN", b"ATTR"];
-    // They stand for whole statements, or begin one.
+    // Macros with these words stand for whole statements, or begin one.
     const DEEDS: [&[u8]; 13] = [
         b"SYNC", b"BARRIER", b"FENCE", b"WAIT", b"GROUP", b"THREAD", b"BEGIN", b"END", b"START", b"SKIP",
         b"REPEAT", b"EACH", b"WHILE",
@@ -128,7 +129,7 @@ pub(super) fn is_attribute_macro(word: &[u8], has_arguments: bool, keyword: &[u8
     if DEEDS.iter().any(|deed| has(word, deed)) || parts.clone().any(|part| matches!(part, b"IF" | b"FOR")) {
         return false;
     }
-    // A number of passes, or the name for one.
+    // A number of iterations, or the name of one.
     let last = parts.find(|part| part.len() > 1 && !part.iter().all(u8::is_ascii_digit));
     word == b"ALLOW_UAV_CONDITION" || last.is_some_and(|last| hints.iter().any(|hint| has(last, hint)))
 }

@@ -1,8 +1,8 @@
-//! The lexical pass: what tree-sitter-hlsl misreads is taken out of the text before it parses, byte for byte.
+//! The lexical pass: before parsing, it removes what tree-sitter-hlsl misreads from the text, byte for byte.
 //!
 //! The grammar is C++ with additions. HLSL's attribute lists, registers, semantics, `cbuffer`s, casts and modifiers
-//! are blanked or replaced in a copy of the text of the same length, and kept in side tables by their offsets, so
-//! that every span of the parse is a span of the text. One pass over the tokens, linear in the text.
+//! are blanked or replaced in a copy of the text of the same length. Side tables keep them by their offsets, so every
+//! span of the parse is a span of the text. It is one pass over the tokens, linear in the text.
 
 mod edits;
 mod heads;
@@ -26,14 +26,14 @@ pub(crate) use words::{bracket_of_buffer, is_language_word, is_macro_like, is_sa
 /// Brackets nested deeper than this are not parsed.
 const MAX_NESTING: usize = 1000;
 
-/// What a top-level item looks like from outside.
+/// The kind of a top-level item, as seen from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
     /// A function with a body: the byte range between its braces, both excluded.
     Function { body: (u32, u32) },
     /// Anything that declares: a global, a struct, a prototype, a typedef.
     Declaration,
-    /// A template with a body, or of another name for a type: read where it is named.
+    /// A template with a body, or an alias template: it is read where it is named.
     Template,
     /// Any other template: blanked.
     Skipped,
@@ -47,24 +47,24 @@ pub(crate) struct Item {
     pub span: Span,
     /// Index into [`Lexed::namespaces`].
     pub namespace: u32,
-    /// In a `cbuffer` or the like: all threads share it, and the host sets it.
+    /// In a `cbuffer` or another constant buffer: all threads share it, and the host sets it.
     pub in_buffer: bool,
-    /// It is so for certain: not between macros that look like such a buffer's.
+    /// The buffer has real braces, not only macros that look like a buffer's.
     pub in_braces_of_buffer: bool,
     pub groupshared: bool,
     pub coherent: bool,
-    /// Where the macros begin that stand in front of it and that no file at hand defines: they may be part of it.
+    /// Start of the undefined macros before it, which may be part of it.
     pub after_macros: Option<u32>,
     /// The whole attribute and its arguments.
     pub numthreads: Option<(Span, Span)>,
     pub wave_size: Option<Span>,
     pub too_deep: bool,
-    /// What `template <…>` gives names to, in order.
+    /// The parameters of `template <…>`, in order.
     pub template: Vec<TemplateParameter>,
 }
 
 impl Item {
-    /// With the macros in front of it.
+    /// The item with the macros before it.
     pub fn whole(&self) -> Span {
         Span {
             start: self.after_macros.unwrap_or(self.span.start),
@@ -73,11 +73,11 @@ impl Item {
     }
 }
 
-/// A type or a number that a template is written for.
+/// A type or a number that a template takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TemplateParameter {
     pub name: Span,
-    /// The type of a number.
+    /// The type, if the parameter is a number.
     pub ty: Option<Span>,
     pub default: Option<Span>,
 }
@@ -105,37 +105,37 @@ pub(crate) struct Lexed {
     /// As long as the text.
     pub blank: Vec<u8>,
     pub tokens: Vec<Token>,
-    /// For every bracket token the other one; `u32::MAX` for what has none.
+    /// The other bracket of each bracket token; `u32::MAX` if it has none.
     pub partner: Vec<u32>,
     pub items: Vec<Item>,
-    /// Bodies of methods that are left out, braces and all, in order.
+    /// Bodies of methods that are left out, with their braces, in order.
     pub unread_bodies: Vec<Span>,
     /// Full names with a trailing `::`; the first is the empty one.
     pub namespaces: Vec<Vec<u8>>,
     /// Start of a name → the semantic that follows it.
     pub semantics: FxHashMap<u32, Span>,
-    /// Start of a parameter's name → its direction, where it is not `in`.
+    /// Start of a parameter's name → its direction, unless that is `in`.
     pub directions: FxHashMap<u32, Direction>,
-    /// Starts of the names of parameters that say `groupshared`. Compilers refuse them, or pass a reference.
+    /// Starts of the names of parameters with `groupshared`. Compilers refuse them, or pass a reference.
     pub shared_parameters: FxHashSet<u32>,
     /// Start of a cast's parenthesis (now a `~`) → the range of tokens between its parentheses.
     pub casts: FxHashMap<u32, (u32, u32)>,
-    /// Start and end of what stands in parentheses that are taken out → the places of the two.
+    /// Start and end of an expression whose parentheses are removed → the places of the two parentheses.
     pub parentheses: FxHashMap<u32, (u32, u32)>,
-    /// Start of what follows an attribute list → start of the list.
+    /// Start of the text after an attribute list → start of the list.
     pub attributes: FxHashMap<u32, u32>,
     /// Start of a loop → the arguments of its `[unroll]`.
     pub passes: FxHashMap<u32, Span>,
-    /// The same of a macro before it that may be such an attribute.
+    /// Start of a loop → the arguments of a macro before it that may be `[unroll]`.
     pub limits: FxHashMap<u32, Span>,
-    /// Starts of what macros became among the members of a struct: nobody knows what they declare.
+    /// Starts of the members that replace macros in a struct: their declarations are unknown.
     pub hidden_members: FxHashSet<u32>,
-    /// What templates among the members of structs are called: they are taken out of the text.
+    /// The names of templates among the members of structs, which are removed from the text.
     pub member_templates: FxHashSet<Vec<u8>>,
-    /// Words of attributes that are none of the language's, by their tokens: names of attributes, and what is given to them.
+    /// Tokens of words in attributes that the language does not know: names of attributes, and their arguments.
     pub in_attributes: Vec<usize>,
-    /// Words, by their tokens, where the language has room for none: in the heads of buffers, namespaces and templates. They
-    /// are macros, whatever else has their names.
+    /// Tokens of words at places where the language allows none: in the heads of buffers, namespaces and templates.
+    /// They are macros, even if other declarations have the same names.
     pub misplaced: Vec<usize>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
@@ -143,7 +143,7 @@ pub(crate) struct Lexed {
 }
 
 impl Lexed {
-    /// The bodies in this place that are left out.
+    /// The left-out bodies in this place.
     pub fn unread_bodies_in(&self, place: Span) -> &[Span] {
         let bodies = &self.unread_bodies;
         let first = bodies.partition_point(|body| body.start < place.start);
@@ -174,7 +174,7 @@ pub(crate) fn lex(text: &[u8]) -> Lexed {
     lex_parts(text, &[all])
 }
 
-/// The same over parts of it, which are in order; there are spaces between them.
+/// The same for parts of a text, given in order and separated by spaces.
 pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
     let mut blank = text.to_vec();
     let tokens = tokens::tokenize(text, &mut blank, parts);
@@ -221,7 +221,7 @@ fn match_brackets(tokens: &[Token]) -> (Vec<u32>, Vec<u32>) {
     let mut partner = vec![u32::MAX; tokens.len()];
     let mut deep = Vec::new();
     let mut stack: Vec<(u8, u32)> = Vec::new();
-    // What may be the brackets of templates, one in another: a parser keeps both readings of each in mind.
+    // The depth of possible template brackets: a parser has to consider both readings of each.
     let mut angles = 0usize;
     for (index, token) in tokens.iter().enumerate() {
         let TokenKind::Punct(punct) = token.kind else {
@@ -248,7 +248,7 @@ fn match_brackets(tokens: &[Token]) -> (Vec<u32>, Vec<u32>) {
             b')' => b'(',
             b']' => b'[',
             b'}' => {
-                // A brace closes what was left open inside it.
+                // A brace closes all brackets that are still open inside it.
                 while stack.last().is_some_and(|(top, _)| *top != b'{') {
                     stack.pop();
                 }
@@ -280,7 +280,7 @@ impl<'a> Lexer<'a> {
         self.token(index).is_some_and(|token| token.is(punct))
     }
 
-    /// The word at an index; empty where there is none.
+    /// The word at an index; empty if there is none.
     fn word(&self, index: usize) -> &'a [u8] {
         self.token(index).map_or(&[], |token| token.word(self.text))
     }
@@ -369,7 +369,7 @@ impl<'a> Lexer<'a> {
                     index = next;
                 }
                 b"template" => {
-                    // `class T` among the parameters declares nothing that lasts.
+                    // `class T` among the parameters declares nothing outside of the template.
                     let parameters = self.template_end(index + 1, self.out.tokens.len());
                     // The name of what is declared: the word before the first `(` or `{` after the parameters.
                     let limit = (index + 200).min(self.out.tokens.len());

@@ -1,7 +1,7 @@
-//! Which items of a text are needed at all.
+//! The items of a text that are needed at all.
 //!
-//! A unit that includes an engine's headers names little of what they declare. What nothing names cannot run, and need not be
-//! parsed.
+//! A unit that includes an engine's headers names few of their declarations. A function that nothing names cannot
+//! run, and need not be parsed.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,13 +9,13 @@ use super::tokens::blank_range;
 use super::{Item, ItemKind, Lexed, Token};
 use crate::span::Span;
 
-/// Which part of a text is asked for.
+/// The wanted part of a text.
 pub(crate) struct WantedText<'a> {
     /// Whether the item at this place is wanted even if nothing names it. Entry points always are.
     pub is_root: &'a dyn Fn(Span) -> bool,
-    /// Parts of words.
+    /// Parts of words: if no needed item has a word with one of them, nothing is needed.
     pub words: &'a [&'a [u8]],
-    /// Whether what stays need not be read, because its like was read before.
+    /// Whether the remaining text need not be read, because an equal text was read before.
     pub is_known: &'a dyn Fn(&[u8], &Lexed) -> bool,
 }
 
@@ -26,19 +26,20 @@ impl WantedText<'_> {
     }
 }
 
-/// What is not read.
+/// The parts of the text that are left out.
 pub(crate) struct LeftOut {
-    /// Nothing that stays has one of the words.
+    /// Everything, for no remaining item has one of the words.
     pub is_all: bool,
-    /// Names of functions that are left out and have one of the words, or words that stand where their names would.
+    /// Names of left-out functions that have one of the words, or words in the place of such names.
     pub functions: Vec<String>,
 }
 
-/// Leaves out the items that no other item names, unless `wanted` takes them by their place.
+/// Leaves out the items that no other item names, unless `wanted` selects them by their place.
 ///
-/// An item declares one or more words, and stays if an item that stays has one of these words. Overloads and methods share a
-/// name, so they stay together. This keeps more than can be reached: a word may mean something else. The bodies of a struct's
-/// methods are left out in the same way: a kernel that has a light needs its members, and few of its methods.
+/// An item declares one or more words, and stays if an item that stays has one of these words. Overloads and methods
+/// share a name, so they stay together. This is an over-approximation of what can be reached: a word may mean
+/// something else. The bodies of a struct's methods are left out in the same way: a kernel that uses a light needs
+/// its members, but few of its methods.
 pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> LeftOut {
     let functions = functions(lexed, text);
     let mut search = Search::from_roots(lexed, text, wanted, &functions);
@@ -59,23 +60,23 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
     left_out
 }
 
-/// The search for what is named, from the roots on.
+/// The search for named items, starting from the roots.
 struct Search<'t> {
     lexed: &'t Lexed,
     text: &'t [u8],
-    /// By index of the item: it stays.
+    /// Whether an item stays, by its index.
     stays: Vec<bool>,
     is_root: Vec<bool>,
-    /// Items that stay and are not looked at yet.
+    /// Items that stay and are not searched yet.
     open: Vec<usize>,
     /// The items that a word may name.
     by_name: FxHashMap<&'t [u8], Vec<usize>>,
     /// The bodies of methods that a word may name.
     bodies: FxHashMap<&'t [u8], Vec<Span>>,
-    /// Parts of items that stay and are not looked at yet.
+    /// Parts of items that stay and are not searched yet.
     texts: Vec<Span>,
     seen: FxHashSet<&'t [u8]>,
-    /// One of the words that are asked for is in what stays.
+    /// One of the wanted words occurs in an item that stays.
     has_words: bool,
 }
 
@@ -117,7 +118,7 @@ impl<'t> Search<'t> {
         search
     }
 
-    /// Looks at all that stays, and at all that this names.
+    /// Searches all items that stay, and all that they name.
     fn follow(&mut self, wanted: &WantedText<'_>) {
         loop {
             while let Some(at) = self.open.pop() {
@@ -142,7 +143,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// Takes an item apart: the bodies of its methods wait until something names them, unless it is a root.
+    /// Splits an item: unless it is a root, the bodies of its methods wait until something names them.
     fn take_apart(&mut self, at: usize) {
         let Some(item) = self.lexed.items.get(at) else {
             return;
@@ -172,7 +173,7 @@ impl<'t> Search<'t> {
     }
 }
 
-/// The names of the functions that do not stay, and have one of the words that are asked for.
+/// The names of the functions that do not stay and have one of the wanted words.
 fn unread_functions(
     lexed: &Lexed,
     text: &[u8],
@@ -196,12 +197,12 @@ fn unread_functions(
         .collect()
 }
 
-/// Blanks the items that do not stay, and the bodies that are not read.
+/// Blanks the items that do not stay, and the bodies that are left out.
 fn blank_unnamed(lexed: &mut Lexed, stays: &[bool]) {
     let blank = &mut lexed.blank;
     for body in &lexed.unread_bodies {
         blank_range(blank, body.start as usize, body.end as usize);
-        // The method is only declared now.
+        // The method becomes a declaration.
         if let Some(brace) = blank.get_mut(body.start as usize) {
             *brace = b';';
         }
@@ -216,14 +217,14 @@ fn blank_unnamed(lexed: &mut Lexed, stays: &[bool]) {
     });
 }
 
-/// A method whose body stands in its struct.
+/// A method with its body in its struct.
 struct Method {
     name: Span,
     /// With its braces.
     body: Span,
 }
 
-/// The methods whose bodies stand in a struct, in order; maybe not all.
+/// The methods with their bodies in a struct, in order; possibly not all.
 fn methods(lexed: &Lexed, text: &[u8], item: &Item) -> Vec<Method> {
     let first = lexed
         .tokens
@@ -276,7 +277,7 @@ fn methods(lexed: &Lexed, text: &[u8], item: &Item) -> Vec<Method> {
     found
 }
 
-/// The words that the items of a text may declare, and maybe more. The text may be any part of a file.
+/// The words that the items of a text may declare, and possibly more. The text may be any part of a file.
 #[must_use]
 pub fn declared_words(text: &[u8]) -> Vec<Vec<u8>> {
     let lexed = super::lex(text);
@@ -288,7 +289,7 @@ pub fn declared_words(text: &[u8]) -> Vec<Vec<u8>> {
     words.flatten().map(<[u8]>::to_vec).collect()
 }
 
-/// The names of functions, maybe more.
+/// The names of functions, and possibly more.
 pub(super) fn functions<'t>(lexed: &Lexed, text: &'t [u8]) -> FxHashSet<&'t [u8]> {
     let functions = lexed
         .items
@@ -306,7 +307,7 @@ pub(super) fn tokens(lexed: &Lexed, span: Span) -> &[Token] {
     lexed.tokens.get(first..end).unwrap_or_default()
 }
 
-/// Words that stand where names do, but are none.
+/// Words in the place of names that are no names.
 const KEYWORDS: [&[u8]; 8] = [
     b"",
     b"register",
@@ -348,11 +349,11 @@ fn has_effect(value: &[Token], text: &[u8], functions: &FxHashSet<&[u8]>) -> boo
     })
 }
 
-/// The words that an item may declare, and maybe more. `None` if they are not known, or if the item has an effect: the initial value
-/// of a variable may change another one.
+/// The words that an item may declare, and possibly more. `None` if they are unknown, or if the item has an effect:
+/// the initial value of a variable may change another one.
 ///
-/// Outside all brackets a declarator's name stands before its initial value, its length, its semantic, its list of
-/// parameters, the body of its struct, what its template is specialised for or the next declarator.
+/// A declarator's name, outside of all brackets, stands before its initial value, its length, its semantic, its list
+/// of parameters, the body of its struct, the arguments of its template's specialisation, or the next declarator.
 pub(super) fn declared<'t>(
     lexed: &Lexed,
     text: &'t [u8],

@@ -1,9 +1,9 @@
-//! Text to tokens, and the parts of the text that no grammar needs to see blanked.
+//! Splits text into tokens, and blanks the parts of the text that a grammar need not see.
 
 use crate::preprocess::is_word;
 use crate::span::Span;
 
-/// What a token is made of. Punctuation is one byte a token: `>>=` is three.
+/// The kind of a token. Each byte of punctuation is a token: `>>=` is three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Word,
@@ -60,8 +60,8 @@ fn fill(blank: &mut [u8], start: usize, end: usize, with: u8) {
     }
 }
 
-/// The tokens of those parts of `text`, in order. `blank` is a copy of it, in which comments, directives and bytes no
-/// grammar knows become spaces, and literals become something every C++ grammar takes for an operand.
+/// The tokens of these parts of `text`, in order. In `blank`, a copy of `text`, comments, directives and bytes
+/// unknown to the grammar become spaces, and literals become operands of any C++ grammar.
 pub(crate) fn tokenize(text: &[u8], blank: &mut [u8], parts: &[Span]) -> Vec<Token> {
     let length: usize = parts.iter().map(|part| part.slice(text).len()).sum();
     let mut tokens = Vec::with_capacity(length / 4);
@@ -181,7 +181,7 @@ fn tokenize_part(text: &[u8], mut position: usize, blank: &mut [u8], tokens: &mu
     }
 }
 
-/// The end of the number that starts at `start`, with its suffix and whatever is glued to it.
+/// The end of the number at `start`, with its suffix and anything attached to it.
 fn number_end(text: &[u8], start: usize) -> usize {
     let at = |index: usize| text.get(index).copied().unwrap_or(0);
     let mut position = start;

@@ -1,4 +1,4 @@
-//! Words that mean something to the lexical pass.
+//! Words with a meaning in the lexical pass.
 
 /// Names that a `<` follows as a template list.
 pub(super) fn is_template_type(word: &[u8]) -> bool {
@@ -125,7 +125,7 @@ pub(super) fn is_foreign_keyword(word: &[u8]) -> bool {
     )
 }
 
-/// Modifiers of a declaration that change nothing this front end models. They count only before another word.
+/// Modifiers of a declaration without an effect in this front end. They count only before another word.
 pub(super) fn is_modifier(word: &[u8]) -> bool {
     matches!(
         word,
@@ -183,12 +183,12 @@ pub(super) fn is_statement_attribute(word: &[u8]) -> bool {
     .any(|name| word.eq_ignore_ascii_case(name))
 }
 
-/// What precedes the names of a vendor's attributes, as in `[[vk::binding(0)]]`.
+/// Prefixes of the names of vendor attributes, as in `[[vk::binding(0)]]`.
 pub(super) fn is_vendor(word: &[u8]) -> bool {
     matches!(word, b"vk" | b"spv" | b"glsl" | b"nv" | b"dx")
 }
 
-/// Attributes of a vendor, as DXC and Slang know them.
+/// Vendor attributes that DXC and Slang know.
 pub(super) fn is_attribute_of_vendor(word: &[u8]) -> bool {
     word.starts_with(b"ext_")
         || matches!(
@@ -220,7 +220,7 @@ pub(super) fn is_attribute_of_vendor(word: &[u8]) -> bool {
         )
 }
 
-/// Attributes of anything, as DXC and Slang know them.
+/// All other attributes that DXC and Slang know.
 pub(super) fn is_attribute(word: &[u8]) -> bool {
     const OTHERS: [&[u8]; 36] = [
         b"numthreads",
@@ -263,12 +263,12 @@ pub(super) fn is_attribute(word: &[u8]) -> bool {
     is_statement_attribute(word) || OTHERS.iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
-/// Keywords that start a statement an attribute may precede.
+/// Keywords that start a statement with possible attributes.
 pub(super) fn is_attributed_keyword(word: &[u8]) -> bool {
     matches!(word, b"for" | b"while" | b"do" | b"if" | b"switch")
 }
 
-/// Keywords that no expression or declaration starts with as a name.
+/// Keywords that are not names at the start of an expression or a declaration.
 pub(super) fn is_keyword(word: &[u8]) -> bool {
     is_attributed_keyword(word)
         || matches!(
@@ -294,7 +294,7 @@ pub(super) fn is_keyword(word: &[u8]) -> bool {
         )
 }
 
-/// A name that only a macro has: capitals, digits and underscores, three of them at least.
+/// Whether only a macro has such a name: at least three capitals, digits and underscores.
 pub(crate) fn is_macro_like(word: &[u8]) -> bool {
     word.len() >= 3
         && word
@@ -303,7 +303,7 @@ pub(crate) fn is_macro_like(word: &[u8]) -> bool {
         && word.first().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
-/// A sampler, whose declaration may have a block of settings.
+/// Whether this is a sampler type, whose declaration may have a block of settings.
 pub(crate) fn is_sampler(word: &[u8]) -> bool {
     matches!(
         word,
@@ -311,8 +311,8 @@ pub(crate) fn is_sampler(word: &[u8]) -> bool {
     )
 }
 
-/// Whether a macro by its name opens a buffer of constants or closes it, as Unity's `CBUFFER_START` and `CBUFFER_END`: it
-/// is no part of what follows. `None` for any other.
+/// Whether a macro opens or closes a constant buffer, judging by its name, for example Unity's `CBUFFER_START` and
+/// `CBUFFER_END`. Such a macro is not part of the following declaration. `None` for any other name.
 pub(crate) fn bracket_of_buffer(word: &[u8]) -> Option<bool> {
     if !word.windows(6).any(|part| part == b"BUFFER") {
         return None;
@@ -321,9 +321,10 @@ pub(crate) fn bracket_of_buffer(word: &[u8]) -> Option<bool> {
     (opens || word.ends_with(b"_END")).then_some(opens)
 }
 
-/// Whether a declaration may have this word as the language's own: a type that takes another, a modifier, a keyword.
+/// Whether a declaration may contain this word as one of the language's own: a type with a type argument, a modifier,
+/// a keyword.
 pub(crate) fn is_language_word(word: &[u8]) -> bool {
-    // Before a string C++ has them: HLSL does not.
+    // C++ allows these as prefixes of a string. HLSL does not.
     let is_prefix = matches!(word, b"L" | b"R" | b"LR" | b"U" | b"u" | b"u8" | b"UR" | b"uR");
     is_template_type(word)
         || is_foreign_keyword(word) && !is_prefix
