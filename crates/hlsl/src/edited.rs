@@ -1,15 +1,16 @@
-//! A unit with edits made in its text, read anew: all of it, or what an entry point needs.
+//! A unit with edits in its text, parsed again: completely, or the part that an entry point needs.
 //!
-//! # Why the part is enough
+//! # Why the part suffices
 //!
-//! An entry point does what its own text says and what is named there: functions, variables, types, and what these name
-//! in turn ([`Inventory`]). Every item that may declare a word of an item that is read is read too, overloads, methods and
-//! members that are defined outside of their struct among them; so is every item that does something by being there,
-//! each that an edit touches, and all that the words of the edits may name. Namespaces and buffers are opened and closed
-//! as ever. What is left out nothing can name, so it can change neither what a name means nor what the kernel does.
+//! The behavior of an entry point depends on its own text and on what this text names: functions, variables and
+//! types, and what these name in turn ([`Inventory`]). Every item that may declare a word of an included item is
+//! included as well, such as overloads, methods and members defined outside of their struct. So is every item that
+//! has an effect without being named, every item that an edit touches, and every item that words of the edits may
+//! name. Namespaces and buffers are opened and closed as in the whole text. Nothing can name what is left out, so
+//! that text can change neither the meaning of a name nor the behavior of the kernel.
 //!
-//! The exception is what a call of something that is not in the text may reach: it may run what nobody is seen to
-//! call. Who asks for a part has to see to it that there is no such call, or to read the whole.
+//! The exception is a call of something that the text does not contain: it may run code that nothing visible calls.
+//! Callers of [`Edited::part`] have to make sure that there is no such call, or parse the whole.
 
 use std::sync::Arc;
 
@@ -18,17 +19,17 @@ use crate::lower::{lower, parse_wanted};
 use crate::span::Span;
 use crate::tree::{FunctionId, Shader};
 
-/// The text that takes a range's place.
+/// The replacement of a range.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Splice {
     pub span: Span,
     pub text: String,
 }
 
-/// The expanded text of a unit with splices made in it.
+/// The expanded text of a unit with splices.
 pub struct Edited<'a> {
     shader: &'a Shader,
-    /// In order, none in another.
+    /// In order, without overlaps.
     splices: Vec<Splice>,
 }
 
@@ -37,17 +38,17 @@ fn inventory(shader: &Shader) -> Arc<Option<Inventory>> {
 }
 
 impl Shader {
-    /// Where in the expanded text the declarations at top level stand that may give a word its meaning: functions,
-    /// variables, types and what these declare. `None` where no declaration can be told from the next.
+    /// The places, in the expanded text, of the top-level declarations that may give a word its meaning: functions,
+    /// variables, types and what these declare. `None` if declarations cannot be separated.
     #[must_use]
     pub fn declaring(&self, word: &[u8]) -> Option<Vec<Span>> {
         let inventory = inventory(self);
         Some(inventory.as_ref().as_ref()?.declaring(word).collect())
     }
 
-    /// Where in the expanded text all stands that gives these texts their meaning: the declarations that they may name, those
-    /// that these name in turn, those that do something by being there, and what opens and closes namespaces and buffers.
-    /// In order; `None` as in [`Shader::declaring`].
+    /// The places, in the expanded text, of everything that gives these texts their meaning: the declarations that
+    /// they may name, those that these name in turn, those that have an effect without being named, and the text that
+    /// opens and closes namespaces and buffers. In order; `None` as in [`Shader::declaring`].
     #[must_use]
     pub fn needed_by(&self, texts: &[&[u8]]) -> Option<Vec<Span>> {
         let inventory = inventory(self);
@@ -59,7 +60,7 @@ impl Shader {
     }
 }
 
-/// Text that grows, with the parts of it that are to be read.
+/// Text under construction, with the parts of it that are to be parsed.
 struct Parts {
     text: Vec<u8>,
     read: Vec<Span>,
@@ -80,7 +81,7 @@ impl Parts {
         }
     }
 
-    /// As much blank text. What stood on both sides of it must not run together.
+    /// Adds blank text of the same length. The texts on both sides must not run together.
     fn leave_out(&mut self, text: &[u8]) {
         let end = self.text.len() + text.len();
         if !text.iter().all(u8::is_ascii_whitespace) {
@@ -91,7 +92,7 @@ impl Parts {
 }
 
 impl<'a> Edited<'a> {
-    /// `None` where a splice lies outside of the text, or two overlap.
+    /// `None` if a splice is outside of the text, or if two overlap.
     #[must_use]
     pub fn new(shader: &'a Shader, mut splices: Vec<Splice>) -> Option<Self> {
         splices.sort();
@@ -105,7 +106,7 @@ impl<'a> Edited<'a> {
         (done as usize <= shader.text.len()).then_some(Edited { shader, splices })
     }
 
-    /// What stays of the text between splices, each with the new text behind it.
+    /// The unchanged text between splices, each range with the new text after it.
     fn stretches(&self) -> impl Iterator<Item = (Span, &[u8])> {
         let starts = std::iter::once(0).chain(self.splices.iter().map(|splice| splice.span.end));
         let end = (self.shader.text.len() as u32, &[][..]);
@@ -124,7 +125,7 @@ impl<'a> Edited<'a> {
         self.shader.text.len() + added
     }
 
-    /// All of it, read.
+    /// Parses the whole text.
     #[must_use]
     pub fn whole(&self) -> Shader {
         let mut text = Vec::with_capacity(self.length());
@@ -137,7 +138,7 @@ impl<'a> Edited<'a> {
         shader
     }
 
-    /// Hands on what is known of the text besides what is read of it: what is missing, and where.
+    /// Copies the facts about the text that do not come from parsing: which text is missing, and where.
     fn hand_on(&self, to: &mut Shader) {
         let from = self.shader;
         let moved = |at: u32| {
@@ -153,8 +154,8 @@ impl<'a> Edited<'a> {
         to.given.clone_from(&from.given);
     }
 
-    /// What an entry point needs, read: the rest of the text is blank, so that all is where it is in the whole. `None`
-    /// where no part can be told from the rest.
+    /// Parses the part that an entry point needs. The rest of the text is blank, so everything stays at its place.
+    /// `None` if the items cannot be separated.
     #[must_use]
     pub fn part(&self, entry: FunctionId) -> Option<Shader> {
         let text = &self.shader.text;
@@ -174,7 +175,7 @@ impl<'a> Edited<'a> {
             text: Vec::with_capacity(self.length()),
             read: Vec::new(),
         };
-        // Items that no edit touches, where they are now.
+        // The items that no edit touches, at their new places.
         let mut untouched: Vec<Span> = Vec::new();
         for (stays, new) in self.stretches() {
             let by = parts.end().wrapping_sub(stays.start);
@@ -215,7 +216,7 @@ impl<'a> Edited<'a> {
                 .binary_search_by_key(&item.end, |other| other.span.end);
             found.is_ok_and(|at| lexed.items.get(at).is_some_and(|other| other.whole() == *item))
         };
-        // Else something was held together by what is left out.
+        // Otherwise the left-out text held something together.
         if !untouched.iter().all(is_there) {
             return None;
         }

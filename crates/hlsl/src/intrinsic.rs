@@ -150,7 +150,7 @@ intrinsics! {
 }
 
 impl Intrinsic {
-    /// Whether every thread of the group waits here for the others.
+    /// Whether every thread of the group waits here for all others.
     #[must_use]
     pub fn is_group_barrier(self) -> bool {
         matches!(
@@ -161,7 +161,7 @@ impl Intrinsic {
         )
     }
 
-    /// Whether it orders accesses to memory, and nobody waits.
+    /// Whether it orders accesses to memory without waiting.
     #[must_use]
     pub fn is_memory_barrier(self) -> bool {
         matches!(
@@ -170,7 +170,7 @@ impl Intrinsic {
         )
     }
 
-    /// Whether the first argument is a place that is read and written atomically.
+    /// Whether it reads and writes the place in its first argument atomically.
     #[must_use]
     pub fn is_atomic(self) -> bool {
         self.name().starts_with("Interlocked")
@@ -180,15 +180,16 @@ impl Intrinsic {
     #[must_use]
     pub fn may_write(self, argument: usize) -> bool {
         match self {
-            // The place, and the old value.
+            // The place, and the output for the old value.
             _ if self.is_atomic() => argument == 0 || argument >= 2,
             Intrinsic::SinCos | Intrinsic::Modf | Intrinsic::Frexp | Intrinsic::AsUint => argument >= 1,
             _ => false,
         }
     }
 
-    /// Whether each component of the result is made of that component of the arguments alone (of a scalar, of all of it). Not
-    /// so of `normalize`, `cross`, `reflect`, `mul` and others, whose results are as long as their arguments, too.
+    /// Whether each component of the result depends only on the same component of the arguments (a scalar counts for
+    /// all components). This excludes `normalize`, `cross`, `reflect`, `mul` and others, although their results may
+    /// be as long as their arguments.
     #[must_use]
     pub fn is_by_component(self) -> bool {
         use Intrinsic as I;

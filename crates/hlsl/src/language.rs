@@ -19,7 +19,7 @@ impl Version {
         Version::V202x,
     ];
 
-    /// What DXC compiles where nobody names a version, since its release 1.8; before that it was [`Version::V2018`].
+    /// The version that DXC compiles by default since its release 1.8; before that it was [`Version::V2018`].
     pub const DEFAULT: Version = Version::V2021;
 
     /// The macro that holds [`Version::number`].
@@ -63,8 +63,8 @@ impl Version {
             .find(|version| version.number() == number)
     }
 
-    /// Whether a variable of a `for` header ends with its loop, and an operand of `&&`, `||` and `?:` that does not decide
-    /// is not evaluated.
+    /// Whether the scope of a variable in a `for` header ends with its loop, and `&&`, `||` and `?:` skip the
+    /// operands that do not matter.
     #[must_use]
     pub fn is_like_cpp(self) -> bool {
         self >= Version::V2021

@@ -1,7 +1,8 @@
 //! Text to [`Shader`]: preprocessor, tree-sitter parse, names, types, constants, entry points.
 //!
-//! **Invariants.** No I/O: included files come through [`Includes`]. No panic and no failure on any input: what could
-//! not be read is a [`Problem`] with its place, and the rest of the unit is still read. This crate knows no lint word.
+//! **Invariants.** No I/O: included files come from [`Includes`]. No panic and no failure on any input: unreadable
+//! text becomes a [`Problem`] with its place, and the rest of the unit is still read. This crate knows nothing about
+//! lints.
 
 #![forbid(unsafe_code)]
 
@@ -45,10 +46,11 @@ pub use type_names::is_type_name;
 pub use types::{EnumId, ResourceKind, Scalar, StructId, Type};
 pub use walk::{calls, expressions, statements};
 
-/// How the preprocessor gets at included files.
+/// The preprocessor's access to included files.
 pub trait Includes {
-    /// The file that `#include "path"` (or `<path>`, then `angled`) means: its path and bytes. `readers` are the paths of the
-    /// files that are being read: the one with the `#include`, the one that includes that, and so on to the unit's own.
+    /// The file that `#include "path"` (or `<path>`, then `angled`) means: its path and bytes. `readers` are the
+    /// paths of the files being read: the one with the `#include`, then the one that includes that, and so on up to
+    /// the unit's root.
     fn resolve(&self, readers: &[&str], path: &str, angled: bool) -> Option<SourceFile>;
 }
 
@@ -61,9 +63,9 @@ impl Includes for NoIncludes {
     }
 }
 
-/// Reads one translation unit: the file `path` that holds `text`, with `defines` (name, value) made before it.
+/// Reads one translation unit: the file `path` with the text `text`, after the definitions `defines` (name, value).
 ///
-/// What could not be read is told in the second part, in no order of importance; the rest is in the first.
+/// Returns the problems as well, in no particular order.
 #[must_use]
 pub fn read(
     path: &str,
@@ -75,19 +77,20 @@ pub fn read(
     read_preprocessed(unit, problems, None)
 }
 
-/// What of a unit is to be read, where not all of it is.
+/// The part of a unit to read.
 pub struct Wanted<'a> {
-    /// Whether all that begins in this file is wanted. Elsewhere it is the entry points, and all else that is named by
-    /// something wanted.
+    /// Whether everything that begins in this file is wanted. In other files, only entry points are wanted, and
+    /// whatever a wanted item names.
     pub file: &'a dyn Fn(FileId) -> bool,
-    /// Unless a word of all that contains one of these, nothing is wanted.
+    /// Nothing is wanted unless a word of the wanted items contains one of these.
     pub words: &'a [&'a [u8]],
-    /// What is wanted is not read either if it is like that of another unit, told by [`Shader::likeness`].
+    /// Whether the wanted items equal those of another unit, given their [`Shader::likeness`]. Then they are not read
+    /// either.
     pub is_known: &'a dyn Fn(u64) -> bool,
 }
 
-/// The second half of [`read`], for callers that have a use for what [`preprocess`] tells beside the text, or that do
-/// not want all of it: of an engine's headers a kernel uses little.
+/// The second half of [`read`], for callers that need other results of [`preprocess`] than the text, or that want
+/// only a part: a kernel uses little of an engine's headers.
 #[must_use]
 pub fn read_preprocessed(
     mut unit: Preprocessed,
@@ -126,7 +129,7 @@ pub fn read_preprocessed(
     let before = problems.len();
     for problem in unread {
         let place = shader.origins.locate(problem.span);
-        // A macro call that was left as it is is no name either: once is enough.
+        // The problem with an unexpanded macro call already covers its name: one report suffices.
         let is_told = problems
             .iter()
             .take(before)

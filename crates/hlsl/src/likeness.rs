@@ -1,8 +1,8 @@
-//! Whether two readings of a file come to the same.
+//! Whether two readings of a file are equal.
 //!
-//! A file is read under several sets of definitions, as each takes in regions that no other does. Most regions stand in
-//! headers, in functions that the file does not need ([`crate::Wanted`]). Then what is read is the same, token for token
-//! and place for place, and so is all that could be found.
+//! A file is read under several sets of definitions, for each includes regions that no other does. Most regions are
+//! in headers, in functions that the file does not need ([`crate::Wanted`]). Then the remaining text is the same,
+//! token for token and place for place, and so are all findings.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,13 +10,13 @@ use crate::lexical::Lexed;
 use crate::preprocess::Preprocessed;
 use crate::span::{FileSpan, Span};
 
-/// A hash of what is left of a unit to be read: of the text of its items, of where each stands, and of the regions that are
-/// left out in there, for the same text may come from another arm of an `#if`. `None` where something else may matter.
-/// `text` is that of the unit.
+/// A hash of the wanted part of a unit: of the text of its items, of their places, and of the left-out regions inside
+/// them, for the same text may come from another arm of an `#if`. `None` if something else may matter. `text` is the
+/// unit's text.
 ///
-/// Two of one file that have the same are read to the same, up to names that nothing needed has.
+/// Two units of one file with the same hash have the same reading, up to names that no needed item has.
 pub(crate) fn of(unit: &Preprocessed, text: &[u8], lexed: &Lexed) -> Option<u64> {
-    // These begin at places of the text that others move.
+    // The pragmas take effect at places of the text that other units move.
     if !unit.matrix_orders.is_empty() {
         return None;
     }
@@ -34,7 +34,7 @@ pub(crate) fn of(unit: &Preprocessed, text: &[u8], lexed: &Lexed) -> Option<u64>
     for item in &lexed.items {
         let (span, place) = (item.whole(), unit.origins.locate(item.whole())?);
         place.hash(&mut hasher);
-        // Of a body that is not read the place is enough: what it holds nothing can call.
+        // The place of a left-out body suffices: nothing can call what it contains.
         let mut unread: Vec<FileSpan> = Vec::new();
         let mut start = span.start;
         for body in lexed.unread_bodies_in(span) {
@@ -50,7 +50,7 @@ pub(crate) fn of(unit: &Preprocessed, text: &[u8], lexed: &Lexed) -> Option<u64>
         (part.slice(text), part.slice(&lexed.blank), &unread).hash(&mut hasher);
         let namespace = lexed.namespaces.get(item.namespace as usize);
         (namespace, item.in_buffer).hash(&mut hasher);
-        // The arms of an `#if` within the item begin in it.
+        // The arms of an `#if` inside the item begin in it.
         let first =
             left_out.partition_point(|region| (region.file, region.start) < (place.file, place.start));
         let last = left_out.partition_point(|region| (region.file, region.start) < (place.file, place.end));

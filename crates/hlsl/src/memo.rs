@@ -1,4 +1,4 @@
-//! What was worked out of a unit, kept as long as the unit is.
+//! Values computed from a unit, kept as long as the unit.
 
 use std::any::Any;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::tree::Shader;
 
-/// One value of each type. What is changed in a copy of the unit may change them: a copy has none.
+/// At most one value of each type. A change to a copy of the unit may invalidate them, so a copy starts empty.
 #[derive(Default)]
 pub struct Memo(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
@@ -23,7 +23,7 @@ impl fmt::Debug for Memo {
 }
 
 impl Shader {
-    /// What `find` works out of the whole unit, which is done once for each type. The unit must not be changed after.
+    /// The result of `find` on the whole unit, computed once for each type. The unit must not change afterwards.
     pub fn once<T: Any + Send + Sync>(&self, find: impl FnOnce(&Shader) -> T) -> Arc<T> {
         let known = || {
             let known = self.memo.0.lock().unwrap_or_else(PoisonError::into_inner);

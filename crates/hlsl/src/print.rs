@@ -1,4 +1,4 @@
-//! The tree as text, for tests and for looking at.
+//! The tree as text, for tests and debugging.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::tree::{
 };
 use crate::types::{Scalar, StructId, Type};
 
-/// A shader's structs, globals and functions as S-expressions, one a line, and one line a statement.
+/// A shader's structs, globals and functions as S-expressions, with one line per declaration and per statement.
 ///
 /// A literal is printed with its type's suffix, a conversion as `(as type value)`, an opaque node as `(? …)`.
 #[must_use]
@@ -301,7 +301,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The name and the type of a variable of the function at hand.
+    /// The name and the type of a variable of the current function.
     fn local(&self, id: LocalId) -> (&'a str, &'a Type) {
         let local = self
             .function
@@ -346,7 +346,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A type as HLSL writes it; of a resource, its kind.
+/// A type as HLSL writes it; for a resource, its kind.
 pub(crate) fn type_name(shader: &Shader, ty: &Type) -> String {
     match ty {
         Type::Void => "void".to_owned(),

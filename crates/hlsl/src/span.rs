@@ -1,4 +1,4 @@
-//! Places: in the expanded text the parser sees, and in the files people edit.
+//! Places in the expanded text, which the parser sees, and in files, which people edit.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ impl Span {
         }
     }
 
-    /// The bytes of `text` under this span; empty where the span leaves the text.
+    /// The bytes of `text` in this span; empty if the span exceeds the text.
     #[must_use]
     pub fn slice(self, text: &[u8]) -> &[u8] {
         text.get(self.start as usize..self.end as usize)
@@ -49,41 +49,41 @@ impl FileSpan {
     }
 }
 
-/// One file of a translation unit, as its bytes were when it was read.
+/// One file of a translation unit, with its bytes when it was read.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     /// The path as the caller or the include resolver named it.
     pub path: String,
-    /// Raw bytes: real files are Latin-1 or Shift-JIS too.
+    /// Raw bytes: some real files are Latin-1 or Shift-JIS.
     pub text: Text,
 }
 
-/// The files of one translation unit; the first is the one that was asked for.
+/// The files of one translation unit, the root file first.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     pub files: Vec<SourceFile>,
 }
 
 impl Sources {
-    /// The file behind an id, if the id is one of these sources'.
+    /// The file with this id, if it is one of these.
     #[must_use]
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id.0 as usize)
     }
 }
 
-/// Something that could not be read, with its place. Never fatal: the rest goes on.
+/// Something that could not be read, with its place. It is never fatal: the rest is still read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub message: String,
-    /// `None` where the whole translation unit is meant.
+    /// `None` if it concerns the whole translation unit.
     pub place: Option<FileSpan>,
     pub cause: Cause,
 }
 
 impl Cause {
-    /// Whether there is text that was not read or not understood. It may declare or define anything: all that is proved may be
-    /// wrong then.
+    /// Whether text was not read or not understood. Such text may declare or define anything, so any proof may be
+    /// wrong.
     #[must_use]
     pub fn hides_text(&self) -> bool {
         match self {
@@ -111,18 +111,18 @@ impl Problem {
 pub enum Cause {
     /// An `#include` names a file that is not found.
     Missing(String),
-    /// Several files are called what an `#include` names.
+    /// Several files match an `#include`.
     Ambiguous,
-    /// Nothing at hand declares or defines this name.
+    /// No file at hand declares or defines this name.
     Name(String),
     /// The text is not understood.
     Text,
-    /// What an `#if` asks is not understood: nobody knows which text is read.
+    /// The condition of an `#if` is not understood, so the compiled text is unknown.
     Condition,
-    /// Text that a compiler reads is not read: a file is too large, or not taken for a text.
+    /// A text that compilers read was not read: the file is too large, or does not look like text.
     Unread,
-    /// A kernel is not run to its end.
+    /// A kernel did not run to its end.
     Run,
-    /// Builds are declared that were not read.
+    /// There are declared builds that were not read.
     Builds,
 }

@@ -1,4 +1,4 @@
-//! The text of a file, and what was worked out from it.
+//! The text of a file, and values derived from it.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-/// The bytes of a file, and what follows from them alone.
+/// The bytes of a file, with values that depend on them alone.
 ///
-/// A header of an engine stands in hundreds of translation units, and each is read under several sets of definitions. What
-/// does not depend on these is worked out once: see [`Text::derived`]. Clones share it.
+/// A header of an engine occurs in hundreds of translation units, and each is read under several sets of definitions.
+/// Values that do not depend on these are computed once: see [`Text::derived`]. Clones share them.
 #[derive(Clone)]
 pub struct Text(Arc<Shared>);
 
@@ -19,15 +19,16 @@ struct Shared {
     derived: Mutex<FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
-/// What follows from the text of a file alone: not from its path, the files that it includes, or definitions.
+/// A value that depends on the text of a file alone: not on its path, the files that it includes, or definitions.
 pub trait Derived: Any + Send + Sync {
     fn of(text: &Text) -> Self;
 }
 
 impl Text {
-    /// What follows from the text, worked out when it is first asked for.
+    /// The derived value of this type, computed on first use.
     ///
-    /// Two threads that ask at once may both work it out. Nothing is locked meanwhile, so it may ask for more of the kind.
+    /// Two concurrent threads may both compute it. No lock is held meanwhile, so `T::of` may use other derived
+    /// values.
     #[must_use]
     pub fn derived<T: Derived>(&self) -> Arc<T> {
         let key = TypeId::of::<T>();

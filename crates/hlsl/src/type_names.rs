@@ -115,7 +115,7 @@ pub(crate) fn resource(word: &[u8], element: Option<Type>) -> Option<Type> {
     Some(Type::Resource(kind, element.map(Arc::new)))
 }
 
-/// Types of other stages, and of rays: nothing is known of their values.
+/// Types of other stages, and types for rays: their values are not modelled.
 pub(crate) fn is_without_model(word: &[u8]) -> bool {
     matches!(
         word,

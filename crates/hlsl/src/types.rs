@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-/// A scalar type. `half`, `min16float` and their kin are kept apart from `float`:
-/// their width is the target's business.
+/// A scalar type. `half`, `min16float` and similar types are distinct from `float`: the target decides their width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scalar {
     Bool,
@@ -19,10 +18,11 @@ pub enum Scalar {
     Int64,
     Uint64,
     Double,
-    /// An enumeration, a word. Beside an `int` it is one. Whether it has a sign by itself is not settled (to DXC it has one where
-    /// an enumerator is below zero): where that makes a difference, nothing is known.
+    /// An enumeration, which is a word. Beside an `int` it is an `int`. Whether it is signed by itself is not settled
+    /// (in DXC, it is if an enumerator is negative): if the difference matters, the result is unknown.
     Enum(EnumId),
-    /// One over `uint`: whether it is a `uint` beside an `int` (C++) or becomes one (DXC) is not settled either.
+    /// An enumeration over `uint`. Beside an `int`, it is a `uint` (C++) or becomes an `int` (DXC): that is not
+    /// settled either.
     UintEnum(EnumId),
 }
 
@@ -37,7 +37,8 @@ impl Scalar {
         )
     }
 
-    /// Whether compilers tell apart what is one type here: `half` and `min16float`, or `min16int` and `min12int`.
+    /// Whether compilers distinguish types that are one type here: `half` and `min16float`, or `min16int` and
+    /// `min12int`.
     #[must_use]
     pub(crate) fn is_small(self) -> bool {
         matches!(self, Scalar::Half | Scalar::Int16 | Scalar::Uint16)
@@ -82,7 +83,7 @@ impl Scalar {
     }
 }
 
-/// Which of a unit's enumerations.
+/// An enumeration of a unit, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnumId(pub u32);
 
@@ -107,12 +108,12 @@ pub enum ResourceKind {
     /// Any `RWTexture*`.
     RwTexture,
     Sampler,
-    /// What rays are traced against.
+    /// The structure that rays are traced against.
     AccelerationStructure,
 }
 
 impl ResourceKind {
-    /// Whether its words are told by their addresses in bytes.
+    /// Whether its words are addressed in bytes.
     #[must_use]
     pub fn is_by_address(self) -> bool {
         matches!(
@@ -150,9 +151,9 @@ pub enum Type {
     /// Component type, rows, columns.
     Matrix(Scalar, u8, u8),
     Struct(StructId),
-    /// Element type and length. A length of 0 is an unsized or unreadable one.
+    /// Element type and length. A length of 0 means an unsized or unreadable array.
     Array(Arc<Type>, u32),
-    /// A resource and the type of its elements, where it has one.
+    /// A resource and the type of its elements, if it has one.
     Resource(ResourceKind, Option<Arc<Type>>),
     /// A type this front end does not know.
     Unknown,
@@ -173,7 +174,7 @@ impl Type {
         }
     }
 
-    /// Whether it is a resource that a shader may write through, or an array of such.
+    /// Whether it is a writable resource, or an array of writable resources.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         match self {
@@ -183,7 +184,7 @@ impl Type {
         }
     }
 
-    /// The same shape over another component type; unchanged where there is none.
+    /// The same shape with another component type; unchanged if it has no component type.
     #[must_use]
     pub fn with_scalar(&self, scalar: Scalar) -> Type {
         match self {

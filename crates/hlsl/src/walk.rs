@@ -4,7 +4,7 @@ use crate::span::Span;
 use crate::tree::{Case, Expr, ExprKind, FunctionId, Stmt, StmtKind};
 
 impl Expr {
-    /// The expressions this one is made of, in the order of the text.
+    /// The direct subexpressions, in the order of the text.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = &Expr> {
         let (parts, list): ([Option<&Expr>; 3], &[Expr]) = match &self.kind {
             ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Global(_) => ([None; 3], &[]),
@@ -31,7 +31,7 @@ impl Expr {
         parts.into_iter().flatten().chain(list)
     }
 
-    /// What of its text is in none of the expressions that it is made of.
+    /// The parts of its text outside of its subexpressions.
     #[must_use]
     pub fn own_spans(&self) -> Vec<Span> {
         let mut operands: Vec<Span> = self.children().map(|child| child.span).collect();
@@ -48,9 +48,9 @@ impl Expr {
         own
     }
 
-    /// This expression and all below it, each before its children.
+    /// This expression and all its subexpressions, each before its children.
     pub fn descendants(&self) -> impl Iterator<Item = &Expr> {
-        // A list of what is left, for trees may be deep.
+        // An explicit stack, for trees may be deep.
         let mut left = vec![self];
         std::iter::from_fn(move || {
             let expr = left.pop()?;
@@ -80,7 +80,7 @@ impl Stmt {
         list.iter().chain(parts.into_iter().flatten()).chain(of_cases)
     }
 
-    /// The expressions of this statement itself: not those of the statements inside of it, nor what they are made of.
+    /// The direct expressions of this statement: not those of statements inside it, and not their subexpressions.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let (parts, cases): ([Option<&Expr>; 2], &[Case]) = match &self.kind {
             StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => ([value.as_ref(), None], &[]),
@@ -98,7 +98,7 @@ impl Stmt {
     }
 }
 
-/// These statements and all inside of them, each before its children.
+/// These statements and all statements inside them, each before its children.
 pub fn statements(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
     let mut left: Vec<&Stmt> = body.iter().rev().collect();
     std::iter::from_fn(move || {
@@ -108,14 +108,14 @@ pub fn statements(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
     })
 }
 
-/// Every expression of some statements and of all inside of them, each before its children.
+/// Every expression of these statements and of all statements inside them, each before its children.
 pub fn expressions(body: &[Stmt]) -> impl Iterator<Item = &Expr> {
     statements(body)
         .flat_map(Stmt::expressions)
         .flat_map(Expr::descendants)
 }
 
-/// The functions that some statements call, once a call.
+/// The functions that these statements call, once for each call.
 pub fn calls(body: &[Stmt]) -> impl Iterator<Item = FunctionId> {
     expressions(body).filter_map(|expr| match expr.kind {
         ExprKind::Call(function, _) => Some(function),

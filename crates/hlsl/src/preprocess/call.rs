@@ -1,4 +1,5 @@
-//! Macro calls in the text of a file: the outermost ones, which the origins name, and the tokens of their arguments.
+//! Macro calls in the text of a file: the outermost ones, which the origins record, and the tokens of their
+//! arguments.
 
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use super::unit::Unit;
 pub(super) struct Position(usize);
 
 impl Unit<'_> {
-    /// Keeps the end of an expansion apart from what follows in the file.
+    /// Separates the end of an expansion from the next byte of the file.
     pub fn separate(&mut self, next: Option<u8>) {
         if next.is_some_and(|next| lex::pastes(&self.out.text, next)) {
             let place = self.frame.source.file_end(self.frame.at);
@@ -20,8 +21,8 @@ impl Unit<'_> {
         }
     }
 
-    /// Expands the macro whose name stands at `at..end`. `false` if it is function-like and not called: then the name stands for
-    /// itself. Either way the file is read to the end of the name or the call.
+    /// Expands the macro whose name stands at `at..end`. `false` if the macro is function-like and not called: then
+    /// the name stays as it is. Reading continues after the name or the call.
     pub fn call(&mut self, symbol: Symbol, definition: &Macro, at: usize, end: usize) -> bool {
         self.frame.at = end;
         if self.expansion.is_spent() {
@@ -128,7 +129,8 @@ impl Unit<'_> {
         }
     }
 
-    /// Reads past an opening parenthesis in the file, if one comes next. None does if a directive stands before it.
+    /// Reads past an opening parenthesis in the file, if it comes next. A directive before it counts as something
+    /// else.
     pub fn file_open(&mut self) -> Option<Token> {
         let source = Rc::clone(&self.frame.source);
         let space = lex::space(source.bytes(), self.frame.at, true);

@@ -1,12 +1,12 @@
-//! Where the comments of a file are, and texts without them.
+//! The comments of a file, and texts without them.
 
 use std::ops::Range;
 
 use super::lex::{self, Class, Comment};
 use super::text;
 
-/// The ranges of the comments, without the newline at the end of a line comment. No comment begins in a literal. The text may be
-/// that of a file, with its continued lines: a backslash at the end of a line continues a line comment.
+/// The ranges of the comments, without the newline at the end of a line comment. No comment begins in a literal. The
+/// text may be the raw text of a file: a backslash at the end of a line continues a line comment.
 pub fn comments(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut is_utf8 = None;

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::predefined::assumed_number;
 use super::token::{Symbol, Token};
 
-/// 64 bits, as C has it: arithmetic is unsigned as soon as one operand is.
+/// 64 bits, as in C: an operation is unsigned if one operand is.
 #[derive(Clone, Copy)]
 struct Value {
     bits: u64,
@@ -68,7 +68,7 @@ struct Parser<'a> {
     names: &'a Names,
     next: usize,
     depth: usize,
-    /// How many unevaluated operands surround this one: there, division by zero is no error.
+    /// How many unevaluated operands contain this one: in such an operand, division by zero is no error.
     dead: usize,
 }
 
@@ -129,7 +129,7 @@ impl Parser<'_> {
         value
     }
 
-    /// Operators of at least this precedence.
+    /// Parses operators of at least this precedence.
     fn binary(&mut self, lowest: u8) -> Result<Value> {
         let mut left = self.unary()?;
         while let Some(token) = self.peek().filter(|token| token.kind == Kind::Punct) {
@@ -276,8 +276,8 @@ fn precedence(operator: &[u8]) -> u8 {
     }
 }
 
-/// Clang uses 32 bits of the distance, and takes 63 for a distance of 64 or more. To the left, such a distance shifts all bits of a
-/// signed number out (`EvaluateDirectiveSubExpr`).
+/// Clang uses the low 32 bits of the distance, and replaces a distance of 64 or more by 63. To the left, such a
+/// distance shifts all bits of a signed number out (`EvaluateDirectiveSubExpr`).
 fn shift(value: Value, by: Value, right: bool) -> Value {
     let distance = by.bits as u32;
     let most = distance.min(63);

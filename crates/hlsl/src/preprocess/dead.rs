@@ -1,4 +1,4 @@
-//! Arms of conditional compilation that no build of shaders reads.
+//! Arms of conditional compilation that no shader build reads.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use super::outline::{Directive, Directives, include_guard};
 use super::predefined::CPP;
 use crate::text::{Derived, Text};
 
-/// The texts of a unit's files as shader builds may read them, with their lengths unchanged. An arm that no build reads (`#if 0`,
-/// `#ifdef __cplusplus`) is blank, and so is a directive that has nothing left to choose: `#ifdef __cplusplus`, `A`, `#else`,
-/// `B`, `#endif` leaves `B`.
+/// The texts of a unit's files as shader builds may read them, with unchanged lengths. An arm that no build reads
+/// (`#if 0`, `#ifdef __cplusplus`) is blank, and so is a directive that no longer makes a choice: `#ifdef
+/// __cplusplus`, `A`, `#else`, `B`, `#endif` becomes `B`.
 ///
 /// In a unit that defines `__cplusplus` itself, `__cplusplus` is a macro like any other.
 pub fn without_dead_arms<'t>(texts: impl Iterator<Item = &'t Text>, given: &[(String, String)]) -> Vec<Text> {
@@ -36,7 +36,7 @@ pub fn without_dead_arms<'t>(texts: impl Iterator<Item = &'t Text>, given: &[(St
     living.collect()
 }
 
-/// A text without its dead arms where nothing defines `__cplusplus`; `None` if it has no dead arm.
+/// A text without its dead arms, if nothing defines `__cplusplus`; `None` if it has no dead arm.
 struct Living(Option<Text>);
 
 impl Derived for Living {
@@ -55,8 +55,9 @@ fn living(text: &Text, has_cpp: bool) -> Option<Text> {
     edits.made()
 }
 
-/// Whether only C++ compilers accept a file, under any definitions: outside all conditionals but its guard stands a word of C++
-/// that HLSL reserves without a use (learn.microsoft.com, "Reserved Words"; DXC: "is a reserved keyword in HLSL").
+/// Whether only C++ compilers accept a file, under any definitions: outside of all conditionals except its include
+/// guard, it has a word of C++ that HLSL reserves without a use (learn.microsoft.com, "Reserved Words"; DXC: "is a
+/// reserved keyword in HLSL").
 #[must_use]
 pub fn is_cpp(text: &Text) -> bool {
     const RESERVED: [&[u8]; 8] = [
@@ -105,7 +106,7 @@ struct Arm<'d> {
     holds: Option<bool>,
 }
 
-/// A place, and a word of the same length to write there.
+/// A place, and a word of the same length to write to it.
 type Keyword = (Range<usize>, &'static [u8]);
 
 struct SpelledOtherwise;
@@ -206,7 +207,7 @@ impl Edits<'_> {
                     ),
                     _ => Ok(None),
                 };
-                // All arms stay if a keyword is spelled in another way.
+                // All arms stay if a keyword has another spelling.
                 let (Ok(begins), Ok(closes)) = (begins, closes) else {
                     return;
                 };
@@ -219,11 +220,11 @@ impl Edits<'_> {
         self.blanks.extend(dead);
     }
 
-    /// The place of a line's keyword and the word to write there, if `others` has the keyword.
+    /// The place of a line's keyword and its replacement, if `others` has the keyword.
     ///
     /// # Errors
     ///
-    /// If `others` has the keyword, but the line spells it in another way.
+    /// If `others` has the keyword, but the line spells it differently.
     fn keyword(
         &self,
         line: &Directive,
@@ -255,7 +256,7 @@ fn outcome(line: &Directive, has_cpp: bool) -> Option<bool> {
     }
 }
 
-/// The value of operands of `&&`. Operators that bind less are not evaluated.
+/// The value of a conjunction. `None` if it has operators of lower precedence.
 fn of_all(condition: &[u8], has_cpp: bool) -> Option<bool> {
     let binds_less =
         memmem::find(condition, b"||").is_some() || condition.iter().any(|byte| b"?,".contains(byte));

@@ -1,4 +1,4 @@
-//! Which macros are defined where in the expanded text.
+//! The macros that are defined at each place of the expanded text.
 
 use super::definitions::Definition;
 use super::lex::words;
@@ -11,7 +11,7 @@ pub struct Defined(Vec<Obeyed>);
 
 #[derive(Clone, Copy, Debug)]
 struct Obeyed {
-    /// The length of the expanded text at that moment.
+    /// The length of the expanded text when the unit obeyed it.
     at: u32,
     file: FileId,
     /// As [`super::Directive::start`].
@@ -23,8 +23,8 @@ impl Defined {
         self.0.push(Obeyed { at, file, start });
     }
 
-    /// The definition of the macro `name` that is in force at a place of the expanded text. `given` are the definitions from outside
-    /// of the files.
+    /// The definition of the macro `name` that is in force at a place of the expanded text. `given` are definitions
+    /// from outside of the files.
     #[must_use]
     pub fn definition(
         &self,
@@ -48,7 +48,7 @@ impl Defined {
         Definition::of(line.as_bytes())
     }
 
-    /// Whether the unit obeyed the line that begins at this place of a file.
+    /// Whether the unit obeyed the line that begins here.
     #[must_use]
     pub fn has(&self, file: FileId, start: u32) -> bool {
         self.0.iter().any(|one| (one.file, one.start) == (file, start))
@@ -56,7 +56,7 @@ impl Defined {
 }
 
 impl Obeyed {
-    /// Its keyword, and what follows that.
+    /// The keyword, and the text after it.
     fn line(&self, sources: &Sources) -> Option<(Vec<u8>, Vec<u8>)> {
         let lines = sources.get(self.file)?.text.derived::<Directives>();
         let number = lines.binary_search_by_key(&self.start, |line| line.start).ok()?;
@@ -65,7 +65,7 @@ impl Obeyed {
     }
 }
 
-/// The macro's name in what follows `#define` or `#undef`.
+/// The macro's name in the text after `#define` or `#undef`.
 fn name_in(argument: &[u8]) -> &[u8] {
     words(argument).next().unwrap_or_default()
 }

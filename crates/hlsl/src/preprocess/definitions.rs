@@ -1,7 +1,7 @@
-//! Which macros the files of a unit define under any configuration.
+//! The macros that the files of a unit define under any configuration.
 //!
-//! A build with other definitions compiles the text that this one leaves out, with macros from arms that this one leaves out. So
-//! a region holds not only its words but all that they may expand to: [`Definitions::reach`].
+//! A build with other definitions may compile text that this one leaves out, with macros from arms that this one
+//! leaves out. So the text of a region stands for all its possible expansions: [`Definitions::reach`].
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,13 +17,13 @@ use crate::text::{Derived, Text};
 pub struct Definition {
     /// The file, and where in it the `#define` begins; `None` for a definition from outside.
     pub place: Option<(FileId, u32)>,
-    /// The parameters as they are written, with their parentheses; empty for an object-like macro.
+    /// The parameters as written, with their parentheses; empty for an object-like macro.
     pub parameters: Vec<u8>,
     pub body: Vec<u8>,
 }
 
 impl Definition {
-    /// The definition in what follows `#define`.
+    /// The definition in the text after `#define`.
     #[must_use]
     pub fn of(argument: &[u8]) -> Option<Definition> {
         Some(Definition::named(argument, None)?.1)
@@ -48,7 +48,8 @@ impl Definition {
         Some((name, definition))
     }
 
-    /// Whether a `##` in it may paste this name: the name has the words beside the `##` that are no parameters, in their order.
+    /// Whether a `##` in it may paste this name. If so, the name contains the words beside the `##` that are not
+    /// parameters, in their order.
     #[must_use]
     pub fn may_paste(&self, name: &str) -> bool {
         if !self.body.windows(2).any(|pair| pair == b"##") {
@@ -63,7 +64,7 @@ impl Definition {
             let mut pieces = part
                 .split("##")
                 .map(|piece| piece.split_whitespace().collect::<Vec<_>>());
-            // `##` pastes the last word before it and the first word behind it.
+            // `##` pastes the last word before it and the first word after it.
             let mut rest = pieces
                 .next()
                 .and_then(|first| after(name, first.last(), &is_open));
@@ -79,7 +80,7 @@ impl Definition {
     }
 }
 
-/// The part of the name behind the word, if the name has the word; the whole name behind a word that may be any.
+/// The part of the name after the word, if the name contains the word; the whole name if the word may be any.
 fn after<'n>(name: &'n str, word: Option<&&str>, is_open: &dyn Fn(&str) -> bool) -> Option<&'n str> {
     match word {
         Some(word) if !is_open(word) => Some(name.split_once(*word)?.1),
@@ -136,7 +137,8 @@ impl Definitions {
         by_name.flat_map(|(name, definitions)| definitions.iter().map(move |one| (&**name, one)))
     }
 
-    /// What a text may expand to: the text, and each definition that a word of it names, directly or through other definitions.
+    /// The possible expansion of a text: the text, and each definition that a word of it names, directly or through
+    /// other definitions.
     ///
     /// Under any of the definitions, each word of an expansion is a word of the text, or of the body of a macro that it reaches, or
     /// `##` pastes it. [`Reach::text`] has all words of the first two kinds, and [`Reach::may_paste`] answers for the third.
@@ -165,10 +167,10 @@ impl Definitions {
     }
 }
 
-/// What a text may expand to.
+/// The possible expansion of a text.
 #[derive(Clone, Debug)]
 pub struct Reach<'d> {
-    /// The text, and below it the bodies of the macros that it reaches, one a line.
+    /// The text, followed by the bodies of the macros that it reaches, one per line.
     pub text: Vec<u8>,
     through: Vec<&'d Definition>,
 }
@@ -194,7 +196,7 @@ pub fn may_spell(text: &[u8], name: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let pieces: FxHashSet<&[u8]> = lex::words(&text).collect();
     lex::words(name.as_bytes()).all(|word| {
-        // The lengths of its prefixes that are made of pieces.
+        // The lengths of its prefixes that consist of pieces.
         let mut ends = vec![0];
         for end in 1..=word.len() {
             if ends.iter().any(|start| pieces.contains(&word[*start..end])) {

@@ -12,7 +12,7 @@ use super::{macros, unity};
 use crate::MatrixOrder;
 use crate::span::{Cause, FileId, FileSpan, Problem};
 
-/// The keywords that a misspelt one may stand for.
+/// The keywords that a misspelt keyword may mean.
 const KEYWORDS: [&str; 13] = [
     "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
     "pragma", "error",
@@ -28,8 +28,8 @@ struct Opening {
 }
 
 impl Unit<'_> {
-    /// Obeys the directive whose `#` is next in the file. Reads to the end of its line, or of the line that ends the region that it
-    /// leaves out.
+    /// Obeys the directive whose `#` is next in the file. Reads to the end of its line, or to the end of the line
+    /// that closes a left-out region.
     pub fn directive(&mut self, in_call: bool) {
         let source = Rc::clone(&self.frame.source);
         let bytes = source.bytes();
@@ -99,7 +99,7 @@ impl Unit<'_> {
         }
     }
 
-    /// Gives the line behind this one that number.
+    /// Sets the number of the next line.
     fn set_line_to(&mut self, source: &SourceText, line: Line, number: &[u8]) {
         let number = std::str::from_utf8(number)
             .ok()
@@ -134,7 +134,8 @@ impl Unit<'_> {
         }
     }
 
-    /// `pack_matrix(ORDER)`, where the order may be a macro. `at` is where `argument` stands in the file, if it stands there.
+    /// `pack_matrix(ORDER)`, where the order may be a macro. `at` is the position of `argument`, if the file contains
+    /// it.
     fn pack_matrix(&mut self, argument: &[u8], at: Option<usize>, hash: usize) {
         let tokens = self.tokens(argument, at);
         let Ok(tokens) = self.expand_list(tokens, hash, false) else {
@@ -179,7 +180,7 @@ impl Unit<'_> {
         self.defined.note(at, source.id, source.file_start(line.hash));
     }
 
-    /// The range from the first of these tokens to the last. They stand in this file.
+    /// The range from the first of these tokens to the last. All are in this file.
     fn place_of(&self, file: FileId, tokens: &[Token]) -> Option<FileSpan> {
         let (first, last) = (tokens.first()?, tokens.last()?);
         let (_, start) = first.place?;
@@ -225,7 +226,7 @@ impl Unit<'_> {
         self.skip(source, Opening { line, branch, asks });
     }
 
-    /// Notes that the branch at `line` belongs to `condition`. Returns the place of what it asks.
+    /// Notes that the branch at `line` belongs to `condition`. Returns the place of the branch's condition.
     fn next_branch(
         &mut self,
         source: &SourceText,
@@ -252,7 +253,7 @@ impl Unit<'_> {
         self.tokens(rest, Some(line.keyword_end))
     }
 
-    /// Whether the condition at `line` holds, and the place of what it asks.
+    /// Whether the condition at `line` holds, and the place of the condition.
     fn holds(&mut self, source: &SourceText, line: Line, branch: Branch) -> (bool, FileSpan) {
         let tokens = self.tokens_of(source, line);
         let keyword = source.place(line.hash, line.keyword_end);
@@ -317,7 +318,8 @@ impl Unit<'_> {
         }
     }
 
-    /// Leaves out a region, and those that follow, up to the directive that starts a region that is taken, or that ends the `#if`.
+    /// Leaves out a region and the regions after it, up to the directive that opens a taken region or closes the
+    /// `#if`.
     fn skip(&mut self, source: &SourceText, opening: Opening) {
         let bytes = source.bytes();
         let mut opening = opening;
@@ -351,7 +353,7 @@ impl Unit<'_> {
             };
             let asks = self.next_branch(source, line, branch, condition);
             opening = Opening { line, branch, asks };
-            // No region behind an `#else` is taken.
+            // No region after an `#else` is taken.
             if condition.taken.is_none() && !condition.saw_else && self.holds(source, line, branch).0 {
                 let taken = self.take(source, opening);
                 if let Some(condition) = self.frame.conditions.last_mut() {
@@ -366,7 +368,7 @@ impl Unit<'_> {
         self.frame.at = bytes.len();
     }
 
-    /// Notes a region that is left out, from its opening to `end`.
+    /// Notes a left-out region, from its opening to `end`.
     fn leave_out(&mut self, source: &SourceText, opening: Opening, end: usize, group: usize) {
         let start = lex::past_newline(source.bytes(), opening.line.end);
         if start < end {
@@ -415,7 +417,7 @@ impl Unit<'_> {
         self.follow(&path, angled, place, directive);
     }
 
-    /// The path that the expansion of an `#include` spells, and whether it stands in angle brackets.
+    /// The path that the expansion of an `#include` spells, and whether it is in angle brackets.
     pub fn made_path(&self, tokens: &[Token]) -> Option<(Vec<u8>, bool)> {
         let (first, rest) = tokens.split_first()?;
         if first.kind == Kind::String {
@@ -502,8 +504,8 @@ impl Unit<'_> {
         file
     }
 
-    /// Notes that a file is missing here. In braces its text may be statements or members: a call of an undeclared function stands
-    /// for it.
+    /// Notes that a file is missing here. Inside braces, its text may be statements or members: a call of an
+    /// undeclared function stands for it.
     fn leave_gap(&mut self, directive: u32) {
         let text = &self.out.text;
         let (from, mut depth) = self.braces;
@@ -549,7 +551,7 @@ fn name(branch: Branch) -> &'static str {
     }
 }
 
-/// The keyword that is most like this one, if few of its letters differ.
+/// The most similar keyword, if only a few letters differ.
 fn meant(keyword: &str) -> Option<&'static str> {
     let distances = KEYWORDS.map(|known| (strsim::osa_distance(known, keyword), known));
     let nearest = distances.into_iter().min_by_key(|(distance, _)| *distance);

@@ -1,4 +1,4 @@
-//! Macro expansion: a call, its arguments, and the body with them substituted.
+//! Macro expansion: a call, its arguments, and the body with the arguments substituted.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ impl Unit<'_> {
         self.expansion.read(&mut self.names)
     }
 
-    /// The next token of the lists, macros expanded.
+    /// The next token of the lists, with macros expanded.
     pub fn expand_next(&mut self) -> Option<Token> {
         while self.expansion.aborted.is_none() {
             let token = self.read()?;
@@ -115,7 +115,7 @@ impl Unit<'_> {
         true
     }
 
-    /// A token that stands in no file.
+    /// A token that no file contains.
     pub fn made(&mut self, kind: Kind, text: &[u8], white: bool) -> Token {
         self.expansion.charge(1 + text.len() / 8);
         Token {
@@ -128,7 +128,7 @@ impl Unit<'_> {
         }
     }
 
-    /// Reads past an opening parenthesis, if one comes next.
+    /// Reads past an opening parenthesis, if it comes next.
     fn take_open(&mut self) -> Option<Token> {
         match self.expansion.peek(&mut self.names) {
             Some(token) => (token.symbol == Symbol::OPEN).then(|| {
@@ -140,8 +140,8 @@ impl Unit<'_> {
         }
     }
 
-    /// The arguments of a call of `name`, and the token that ends it. If it is no call, or a malformed one, the state is as before:
-    /// it puts back the tokens it took from the lists, and returns to its position in the file.
+    /// The arguments of a call of `name`, and the token that ends it. If this is no call or a malformed one, restores
+    /// the state: it puts back the tokens taken from the lists, and returns to its position in the file.
     fn arguments(&mut self, name: Token, wanted: usize, variadic: bool) -> Option<(Vec<Argument>, Token)> {
         let mark = self.file_position();
         let open = self.take_open()?;
@@ -178,11 +178,11 @@ impl Unit<'_> {
                     if given > wanted {
                         break "is called with too many arguments";
                     }
-                    // Like FXC, go on with empty ones. A variadic one may be missing.
+                    // Continue with empty arguments, like FXC. A variadic one may be missing.
                     if given + usize::from(variadic) < wanted {
                         self.complain(name, "is called with too few arguments");
                     }
-                    // `F()` of `F(...)` has no variable arguments, `F(a,)` of `F(a, ...)` has an empty one.
+                    // `F()` has no variable arguments for `F(...)`; `F(a,)` has an empty one for `F(a, ...)`.
                     if variadic && wanted == 1 && is_empty {
                         arguments.clear();
                     }
@@ -209,7 +209,7 @@ impl Unit<'_> {
         None
     }
 
-    /// `tokens` with all their macros expanded, as if they stood alone.
+    /// `tokens` with all macros expanded, as if they stood alone.
     fn expand_alone(&mut self, tokens: &[Token]) -> Vec<Token> {
         let has_macro = |token: &Token| {
             token.kind == Kind::Ident && !token.painted && self.names.definition(token.symbol).is_some()
@@ -229,8 +229,8 @@ impl Unit<'_> {
         expanded
     }
 
-    /// The tokens of a directive's line with all their macros expanded, or why the expansion was given up. In a condition the value
-    /// of each `defined` stands in its place. `hash` is where the line starts.
+    /// The tokens of a directive's line with all macros expanded, or why the expansion was given up. In a condition,
+    /// each `defined` is replaced by its value. `hash` is the start of the line.
     pub fn expand_list(
         &mut self,
         tokens: Vec<Token>,
@@ -261,7 +261,7 @@ impl Unit<'_> {
         }
     }
 
-    /// The value of `defined NAME` or `defined(NAME)`, once `defined` is read.
+    /// The value of `defined NAME` or `defined(NAME)`. `defined` has been read already.
     fn defined(&mut self, keyword: Token) -> Token {
         let mut name = self.read();
         let is_open = name.is_some_and(|token| token.symbol == Symbol::OPEN);
@@ -281,7 +281,7 @@ impl Unit<'_> {
         self.names.definition(name.symbol).is_some()
     }
 
-    /// The value of `__has_include("PATH")` or `__has_include(<PATH>)`, once `__has_include` is read.
+    /// The value of `__has_include("PATH")` or `__has_include(<PATH>)`. `__has_include` has been read already.
     fn has_include(&mut self, keyword: Token) -> Token {
         let mut argument = Vec::new();
         let is_open = self.read().is_some_and(|token| token.symbol == Symbol::OPEN);
@@ -327,7 +327,7 @@ impl Unit<'_> {
             if self.expansion.aborted.is_some() {
                 break;
             }
-            // Beside `##` an argument stands as it was written.
+            // An argument beside `##` is not expanded.
             let beside_paste = part.pastes || after_paste;
             if let (Role::Parameter(index), false) = (part.role, beside_paste)
                 && let Some(argument) = arguments.get_mut(index)
@@ -412,7 +412,7 @@ impl Unit<'_> {
                 text.push(byte);
             }
         }
-        // A stray backslash at the end must not take the quote with it.
+        // An odd backslash at the end must not escape the quote.
         let backslashes = text.iter().rev().take_while(|&&byte| byte == b'\\').count();
         if backslashes % 2 == 1 {
             text.pop();
@@ -427,7 +427,7 @@ impl Unit<'_> {
     }
 }
 
-/// 1 or 0 in place of `defined` or `__has_include`.
+/// 1 or 0, to replace `defined` or `__has_include`.
 fn truth(value: bool, keyword: Token) -> Token {
     Token {
         symbol: if value { Symbol::ONE } else { Symbol::ZERO },

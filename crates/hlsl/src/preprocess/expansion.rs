@@ -1,9 +1,9 @@
 //! The macro expansion in progress, as a stack of token lists.
 //!
-//! Each list belongs to the macro that it is the expansion of. While a list is on the stack, its macro is disabled, and its name
-//! is painted for good when it is read. A list that is read to its end stays on the stack until the reader wants more. So a macro
-//! whose name ends an expansion may take its arguments from the text that follows. These are the rules of C, with gcc's answers
-//! where C gives none.
+//! Each list belongs to the macro whose expansion it is. While a list is on the stack, its macro is disabled: if the
+//! list names it, that token is painted for good when it is read. A list that is read to its end stays on the stack
+//! until the reader wants more, so a macro whose name ends an expansion may take its arguments from the following
+//! text. These are the rules of C, with gcc's behavior where C leaves it open.
 
 use std::rc::Rc;
 
@@ -19,16 +19,17 @@ struct Context {
     call: Option<Call>,
 }
 
-/// The call of a macro that a list of tokens is the expansion of.
+/// The macro call that a list of tokens expands.
 pub(super) struct Call {
     pub name: Symbol,
-    /// White space stands before the name. It counts as white space before the first token, whatever stands before that in the body.
+    /// White space precedes the name. It counts as white space before the first token, whether or not the body has
+    /// some there.
     pub white: bool,
-    /// [`Token::call_end`] of the tokens that have none.
+    /// [`Token::call_end`] of tokens that have none.
     pub end: Option<u32>,
 }
 
-/// The state to return to after an argument is expanded alone.
+/// The state to restore after an argument is expanded alone.
 #[derive(Clone, Copy)]
 pub(super) struct Outer {
     floor: usize,
@@ -39,9 +40,9 @@ pub(super) struct Outer {
 #[derive(Default)]
 pub(super) struct Expansion {
     contexts: Vec<Context>,
-    /// Lists below this are not read while an argument is expanded alone.
+    /// While an argument is expanded alone, lists below this index are not read.
     floor: usize,
-    /// When the lists are used up, reading goes on in the file.
+    /// After the lists, reading continues in the file.
     pub reads_file: bool,
     depth: usize,
     /// Tokens handled for this outermost call, and for the whole unit.
@@ -49,7 +50,7 @@ pub(super) struct Expansion {
     unit_work: usize,
     /// Why this expansion was given up.
     pub aborted: Option<&'static str>,
-    /// A directive stood among the arguments of the outermost call.
+    /// There was a directive among the arguments of the outermost call.
     pub saw_directive: bool,
 }
 
@@ -71,14 +72,14 @@ impl Expansion {
         }
     }
 
-    /// Returns to `outer`, which waited for this expansion, and gives this one back.
+    /// Resumes `outer`, which waited for this expansion, and returns this one.
     pub fn resume(&mut self, outer: Expansion) -> Expansion {
         let done = std::mem::replace(self, outer);
         self.unit_work = done.unit_work;
         done
     }
 
-    /// The unit has used up its share: no macro is expanded any more.
+    /// The unit has exceeded its limit: no more macros are expanded.
     pub fn is_spent(&self) -> bool {
         self.unit_work > MAX_UNIT_WORK
     }
@@ -91,7 +92,7 @@ impl Expansion {
         }
     }
 
-    /// Goes on with tokens as they are.
+    /// Pushes tokens to be read next, unchanged.
     pub fn push_tokens(&mut self, tokens: Rc<Vec<Token>>) {
         self.charge(1);
         self.contexts.push(Context {
@@ -101,7 +102,7 @@ impl Expansion {
         });
     }
 
-    /// Goes on with the tokens that a macro expands to.
+    /// Pushes the expansion of a macro call, to be read next.
     pub fn push_call(&mut self, call: Call, tokens: Rc<Vec<Token>>, names: &mut Names) {
         self.charge(1);
         names.disable(call.name);
@@ -118,19 +119,19 @@ impl Expansion {
         }
     }
 
-    /// Drops all lists, and leaves no macro disabled.
+    /// Drops all lists, and enables all macros.
     pub fn end(&mut self, names: &mut Names) {
         while !self.contexts.is_empty() {
             self.pop(names);
         }
     }
 
-    /// Whether there is a list to read, be it read to its end.
+    /// Whether there is a list, even one that is read to its end.
     pub fn is_in_list(&self) -> bool {
         self.contexts.len() > self.floor
     }
 
-    /// The next token of the lists as it stands, painted if its macro is disabled.
+    /// The next token of the lists, unexpanded, and painted if its macro is disabled.
     pub fn read(&mut self, names: &mut Names) -> Option<Token> {
         while self.is_in_list() {
             let context = self.contexts.last_mut()?;
@@ -154,7 +155,7 @@ impl Expansion {
         None
     }
 
-    /// The token that is read next, as it stands.
+    /// The next token, neither read nor painted.
     pub fn peek(&mut self, names: &mut Names) -> Option<Token> {
         while self.is_in_list() {
             let context = self.contexts.last_mut()?;
@@ -166,14 +167,14 @@ impl Expansion {
         None
     }
 
-    /// Reads past the token that [`Expansion::peek`] gave.
+    /// Reads past the token that [`Expansion::peek`] returned.
     pub fn skip(&mut self) {
         if let Some(context) = self.contexts.last_mut() {
             context.next += 1;
         }
     }
 
-    /// Begins to read `tokens` as if they stood alone. `None` where calls nest too deeply in arguments.
+    /// Begins to read `tokens` as if they stood alone. `None` if calls nest too deeply in arguments.
     pub fn begin_alone(&mut self, tokens: &[Token]) -> Option<Outer> {
         if self.depth >= MAX_ARGUMENT_DEPTH {
             self.aborted

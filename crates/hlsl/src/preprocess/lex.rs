@@ -90,7 +90,7 @@ pub(super) fn blanks_end(bytes: &[u8], at: usize) -> usize {
     skip_while(bytes, at, |byte| class(byte) == Class::Blank)
 }
 
-/// The newline (or the end of the text) that ends the line of `at`.
+/// The newline (or the end of the text) that ends the line containing `at`.
 #[inline]
 pub(super) fn newline(bytes: &[u8], at: usize) -> usize {
     skip_while(bytes, at, |byte| !is_newline(byte))
@@ -167,7 +167,7 @@ pub(super) fn comment(bytes: &[u8], at: usize) -> Option<(Comment, usize)> {
     }
 }
 
-/// What stands between two tokens.
+/// The space between two tokens.
 #[derive(Clone, Copy)]
 pub(super) struct Space {
     pub end: usize,
@@ -175,7 +175,7 @@ pub(super) struct Space {
     pub white: bool,
     /// A line ended in it.
     pub newline: bool,
-    /// Where a comment begins that nothing ends.
+    /// Start of an unclosed comment.
     pub open_comment: Option<usize>,
 }
 
@@ -257,8 +257,8 @@ fn punctuator(bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether the end of `text` and what starts with `next` could be read as one token, or as a comment, if they stood
-/// side by side. Errs on the side of yes: a space too many does no harm.
+/// Whether the end of `text` and text starting with `next` would be read as one token or as a comment if nothing
+/// separated them. Errs on the side of yes: an extra space does no harm.
 pub(super) fn pastes(text: &[u8], next: u8) -> bool {
     let Some(&last) = text.last() else {
         return false;
@@ -285,7 +285,7 @@ pub(super) fn pastes(text: &[u8], next: u8) -> bool {
     }
 }
 
-/// Whether the last word of `text` may be a pp-number: it begins with a digit, or one comes after a dot.
+/// Whether the last word of `text` may be a pp-number: it begins with a digit, or with a dot and a digit.
 fn ends_in_number(text: &[u8]) -> bool {
     /// Longer words are not looked at in full.
     const LONGEST: usize = 64;

@@ -15,12 +15,12 @@ pub(super) enum Role {
     Stringized(usize),
 }
 
-/// A token of a macro's body and what it stands for.
+/// A token of a macro's body, and what replaces it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub token: Token,
     pub role: Role,
-    /// `##` stands behind it.
+    /// `##` follows it.
     pub pastes: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Macro {
 
 #[derive(Debug)]
 pub(super) enum Body {
-    /// The same tokens at every call: there is nothing to replace or paste.
+    /// The same tokens at every call: no replacing or pasting.
     Plain(Rc<Vec<Token>>),
     Parts(Vec<Part>),
 }
@@ -66,7 +66,7 @@ impl Macro {
 /// A fault in a definition, and its token.
 pub(super) type Complaint = (&'static str, Option<Token>);
 
-/// Reads the macro's name and definition behind `#define`. A fault that leaves a usable macro goes to `complaints`.
+/// Reads the macro's name and definition after `#define`. A fault that leaves a usable macro goes to `complaints`.
 pub(super) fn definition(
     line: &[Token],
     complaints: &mut Vec<Complaint>,
@@ -103,7 +103,7 @@ pub(super) fn definition(
     ))
 }
 
-/// The names between the parentheses, whether the last is variadic, and the tokens behind.
+/// The names between the parentheses, whether the last is variadic, and the tokens after them.
 fn parameters(open: Token, line: &[Token]) -> Result<(Vec<Symbol>, bool, &[Token]), Complaint> {
     const MALFORMED: &str = "malformed list of macro parameters";
     let mut names: Vec<Symbol> = Vec::new();

@@ -59,24 +59,24 @@ pub use predefined::{TARGET_STAGE, predefined};
 pub use text::decode;
 pub use unity::{KernelVariant, KeywordSet, keyword_sets, unity_defines};
 
-/// How deep `#include` nests.
+/// The maximum depth of `#include`.
 const MAX_INCLUDE_DEPTH: usize = 64;
-/// How often `#include` is followed in a unit. Fits `u16`, as does the number of files.
+/// The maximum of includes followed in a unit. Fits `u16`, as does the number of files.
 const MAX_INCLUSIONS: usize = 2_000;
-/// Bytes of expanded text, and bytes of files scanned for it.
+/// The maximum of bytes in the expanded text, and of bytes scanned in files.
 const MAX_TEXT: usize = 64 << 20;
-/// Tokens handled for one outermost macro call, and for all calls of a unit.
+/// The maximum of tokens handled for one outermost macro call, and for all calls of a unit.
 const MAX_CALL_WORK: usize = 1 << 20;
 const MAX_UNIT_WORK: usize = 1 << 25;
-/// How deep macro calls nest in each other's arguments. This one costs stack.
+/// The maximum depth of macro calls in each other's arguments. It is limited by the stack.
 const MAX_ARGUMENT_DEPTH: usize = 200;
-/// How deep parentheses, `!` and `?:` nest in an `#if`. This one costs stack.
+/// The maximum depth of parentheses, `!` and `?:` in an `#if`. It is limited by the stack.
 const MAX_CONDITION_DEPTH: usize = 200;
-/// Problems reported for one unit.
+/// The maximum of problems reported for one unit.
 const MAX_PROBLEMS: usize = 1_000;
-/// Characters of a problem's message, roughly.
+/// The approximate maximum of characters in a problem's message.
 const MAX_MESSAGE: usize = 400;
-/// Stands in braces for a file that is not read.
+/// Inside braces, stands for a file that is not read.
 pub(crate) const NOT_FOUND: &[u8] = b"__include_not_found();\n";
 
 /// A translation unit after preprocessing.
@@ -85,14 +85,14 @@ pub struct Preprocessed {
     /// The expanded text: no directives and comments, all macros expanded. Every [`crate::Span`] is a range of it.
     pub text: Vec<u8>,
     pub origins: Origins,
-    /// The files read, the one asked for first.
+    /// The files that were read, the root file first.
     pub sources: Sources,
-    /// The regions that an `#if` left out in this configuration, in scan order. The list has no region inside another one, and no
-    /// region that another inclusion of the same file took in (as under an include guard).
+    /// The regions that an `#if` left out in this configuration, in scan order. The list has no region inside another
+    /// one, and no region that another inclusion of the same file took (as under an include guard).
     pub inactive: Vec<Inactive>,
     /// The places in the text where a file is missing, because it was not found or not followed.
     pub gaps: Vec<u32>,
-    /// Which macros are defined where.
+    /// The macros that are defined at each place of the text.
     pub defined: Defined,
     /// Each `#pragma pack_matrix` with the place in the text where it takes effect, in order.
     pub matrix_orders: Vec<(u32, MatrixOrder)>,

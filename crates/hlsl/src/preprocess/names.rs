@@ -1,4 +1,4 @@
-//! Every spelling as a number, and the macros by name.
+//! Interns spellings as numbers, and looks up macros by name.
 
 use std::rc::Rc;
 
@@ -11,16 +11,16 @@ use super::token::{Symbol, WELL_KNOWN};
 struct Name {
     text: Rc<[u8]>,
     definition: Option<Rc<Macro>>,
-    /// How many expansions of this macro are being read.
+    /// How many lists being read are expansions of this macro.
     disabled: u32,
 }
 
-/// All spellings met so far.
+/// All spellings seen so far.
 pub(super) struct Names {
     symbols: FxHashMap<Rc<[u8]>, Symbol>,
     list: Vec<Name>,
-    /// By first byte: which lengths (63 for all longer ones) the names of macros have. It rules out most words of a text without a
-    /// look-up.
+    /// The lengths of macro names (63 for all longer ones), by first byte. This rules out most words of a text
+    /// without a look-up.
     lengths: [u64; 256],
 }
 

@@ -1,4 +1,4 @@
-//! Where the bytes of the expanded text came from, and how that is written down.
+//! The origin of each byte of the expanded text, and the output that records it.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,26 @@ use crate::span::{FileId, FileSpan, Span};
 
 use super::text::offset;
 
-/// `Segment::call` of text taken over as it stands.
+/// `Segment::call` of text copied unchanged.
 const VERBATIM: u32 = u32::MAX;
-/// `Segment::call` of a blank this preprocessor put in, also in place of a comment.
+/// `Segment::call` of a blank that the preprocessor inserted, also for a comment.
 const GAP: u32 = u32::MAX - 1;
-/// `Segment::source` of a token that is spelled nowhere, like one pasted together.
+/// `Segment::source` of a token that no file spells, such as a pasted one.
 const NOWHERE: u16 = u16::MAX;
 
-/// A run of expanded text, to the start of the next segment.
+/// A run of expanded text, up to the start of the next segment.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// Where it starts in the expanded text.
+    /// Start in the expanded text.
     at: u32,
-    /// Where it starts in the file.
+    /// Start in the file.
     start: u32,
     /// Index into `calls`, or `VERBATIM` or `GAP`.
     call: u32,
-    /// Inclusion for `VERBATIM` and `GAP`. In a call the [`FileId`] in which the text is spelled: in a definition,
-    /// or in the call's own arguments.
+    /// The inclusion for `VERBATIM` and `GAP`. In a call, the [`FileId`] of the file that spells the text, in a
+    /// definition or in the call's own arguments.
     source: u16,
-    /// A directive or the boundary of an included file stands just before it.
+    /// A directive or the boundary of an included file precedes it directly.
     broken: bool,
 }
 
@@ -39,11 +39,11 @@ struct Call {
     broken: bool,
     start: u32,
     end: u32,
-    /// What it became, in the expanded text.
+    /// Its expansion, in the expanded text.
     expansion: Span,
 }
 
-/// One reading of a file.
+/// One inclusion of a file.
 #[derive(Clone, Copy, Debug)]
 struct Inclusion {
     file: FileId,
@@ -53,10 +53,10 @@ struct Inclusion {
     end: u32,
 }
 
-/// Where each byte of the expanded text came from.
+/// The origin of each byte of the expanded text.
 ///
-/// A table of segments sorted by their place in the expanded text: runs taken over verbatim, and pieces of macro
-/// expansions with the call as written and, where there is one, the place in the macro's definition.
+/// A table of segments sorted by their place in the expanded text. A segment is a run copied verbatim, or a piece of
+/// a macro expansion with the call as written and, if there is one, the place in the macro's definition.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     segments: Vec<Segment>,
@@ -74,12 +74,12 @@ struct Range {
     end: u32,
 }
 
-/// What an expanded text has of one file.
+/// The parts of one file that an expanded text contains.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub struct Extracts(Vec<Range>);
 
 impl Extracts {
-    /// In how many readings of the file something between these bytes of it is in the expanded text.
+    /// In how many inclusions of the file something between these bytes is in the expanded text.
     #[must_use]
     pub fn times(&self, start: u32, end: u32) -> usize {
         let ranges = self
@@ -92,10 +92,10 @@ impl Extracts {
 }
 
 impl Origins {
-    /// The file range that `span` came from: exact where the text was taken over as it stands, else the macro call
-    /// that it was expanded from (or the place in that call's arguments, if all of `span` was written there).
-    /// A span that reaches across an include boundary gives the range of the including file, with the `#include`.
-    /// `None` for an empty table and for a span outside the text.
+    /// The file range of `span`. It is exact for text copied unchanged. Otherwise it is the macro call that `span`
+    /// was expanded from, or the place in that call's arguments if they contain all of `span`. If `span` crosses an
+    /// include boundary, it is the range of the including file, with the `#include`. `None` for an empty table and
+    /// for a span outside of the text.
     #[must_use]
     pub fn locate(&self, span: Span) -> Option<FileSpan> {
         let segments = self.segments_in(span)?;
@@ -114,7 +114,7 @@ impl Origins {
             }
         }
         let start = from.start.min(to.start);
-        // Where nothing is covered, there is a point.
+        // An empty span has an empty range.
         let is_point = span.start >= span.end && matches!(segments, [segment] if segment.call == VERBATIM);
         let end = if is_point { start } else { from.end.max(to.end) };
         let file = self.inclusions.get(usize::from(from.inclusion))?.file;
@@ -131,7 +131,7 @@ impl Origins {
         calls.any(|call| call.broken || call.expansion.start < span.start || call.expansion.end > span.end)
     }
 
-    /// `span` and what else of the expanded text the macro calls became that straddle its ends.
+    /// `span`, extended by the expansions of the macro calls that straddle its ends.
     #[must_use]
     pub fn whole_calls(&self, span: Span) -> Span {
         let segments = self.segments_in(span).unwrap_or_default();
@@ -141,7 +141,7 @@ impl Origins {
         calls.fold(span, |whole, call| whole.to(call.expansion))
     }
 
-    /// How often a file is read: once for each `#include` of it, and once for the file that was asked for.
+    /// How often a file is read: once for each `#include` of it, and once for the root file.
     #[must_use]
     pub fn times_read(&self, file: FileId) -> usize {
         self.inclusions
@@ -150,16 +150,16 @@ impl Origins {
             .count()
     }
 
-    /// Like [`Origins::locate`], but only where replacing that file range would replace just what `span` holds:
-    /// both ends lie in one file outside any macro body, no macro call straddles an end, and no directive or
-    /// include stands between them. Whole macro calls and comments inside are fine.
+    /// Like [`Origins::locate`], but only if an edit of the file range would replace exactly the text of `span`: both
+    /// ends are in one file outside of any macro body, no macro call straddles an end, and no directive or include is
+    /// between them. Whole macro calls and comments inside are fine.
     #[must_use]
     pub fn editable(&self, span: Span) -> Option<FileSpan> {
         self.in_one_file(span, false)
     }
 
-    /// The same where directives may stand between the ends: what of the range is in the expanded text is in `span`, but there is
-    /// more in it.
+    /// As [`Origins::editable`], but directives may be between the ends: the range may then have text that is not part
+    /// of the expanded text.
     #[must_use]
     pub fn editable_with_directives(&self, span: Span) -> Option<FileSpan> {
         self.in_one_file(span, true)
@@ -194,7 +194,7 @@ impl Origins {
         })
     }
 
-    /// Where in a macro's definition the text of `span` is spelled, if all of it comes from one place in one.
+    /// The place in a macro's definition that spells the text of `span`, if all of it comes from one such place.
     #[must_use]
     pub fn definition(&self, span: Span) -> Option<FileSpan> {
         let [segment] = self.segments_in(span)? else {
@@ -205,7 +205,7 @@ impl Origins {
         (!self.is_inside(call, place)).then_some(place)
     }
 
-    /// The segments that hold a byte of `span`; for an empty span the one it stands in.
+    /// The segments with a byte of `span`; for an empty span, the segment at its place.
     fn segments_in(&self, span: Span) -> Option<&[Segment]> {
         if span.start.max(span.end) > self.length {
             return None;
@@ -221,7 +221,7 @@ impl Origins {
         self.segments.get(first..end)
     }
 
-    /// The file range behind the one byte at `at` of this segment.
+    /// The file range of the byte at `at` of this segment.
     fn range(&self, segment: &Segment, at: u32) -> Option<Range> {
         let here = |start: u32, length: u32| Range {
             inclusion: segment.source,
@@ -242,7 +242,7 @@ impl Origins {
         }
     }
 
-    /// What the expanded text, which is `text`, has of a file.
+    /// The parts of a file in the expanded text `text`.
     #[must_use]
     pub fn extracts(&self, text: &[u8], file: FileId) -> Extracts {
         let ends = self.segments.iter().skip(1).map(|next| next.at);
@@ -251,7 +251,7 @@ impl Origins {
             let range = match segment.call {
                 GAP => return None,
                 VERBATIM => {
-                    // What was left out leaves the ends of its lines.
+                    // Of left-out text, only the line ends remain.
                     let piece = text.get(segment.at as usize..end as usize)?;
                     let first = offset(piece.iter().position(|byte| !byte.is_ascii_whitespace())?);
                     let length = offset(piece.trim_ascii_end().len());
@@ -269,7 +269,7 @@ impl Origins {
         Extracts(pieces.collect())
     }
 
-    /// Whether a file is read in the midst of itself, by an `#include` of its own or of a file that it includes.
+    /// Whether a file is read inside of itself, by an `#include` of its own or of a file that it includes.
     #[must_use]
     pub fn is_within_itself(&self, file: FileId) -> bool {
         self.inclusions.iter().enumerate().any(|(number, inclusion)| {
@@ -298,7 +298,7 @@ impl Origins {
         })
     }
 
-    /// The place in a call's arguments where the whole of `span` was written.
+    /// The place in a call's arguments that has all of `span`.
     fn argument(&self, segments: &[Segment], span: Span) -> Option<FileSpan> {
         let index = segments.first()?.call;
         let call = self.calls.get(index as usize)?;
@@ -348,11 +348,11 @@ impl Origins {
 pub(super) struct Output {
     pub text: Vec<u8>,
     pub origins: Origins,
-    /// Something that no edit may reach across came since the last byte.
+    /// After the last byte came something that no edit may cross.
     pub broken: bool,
 }
 
-/// A state of the output to come back to.
+/// A state of the output to return to.
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     text: usize,
@@ -378,7 +378,7 @@ impl Output {
         self.broken = mark.broken;
     }
 
-    /// Starts the reading of a file that the `#include` at `place` of the inclusion `parent` asked for.
+    /// Starts a file that the `#include` at `place` of the inclusion `parent` includes.
     pub fn include(&mut self, file: FileId, parent: u16, place: Option<FileSpan>) -> u16 {
         let inclusion = u16::try_from(self.origins.inclusions.len()).unwrap_or(NOWHERE);
         self.broken = true;
@@ -391,7 +391,7 @@ impl Output {
         inclusion
     }
 
-    /// Adds bytes that stand so at `start` of the file.
+    /// Adds bytes of the file from `start` on, unchanged.
     pub fn verbatim(&mut self, inclusion: u16, start: u32, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.segment(VERBATIM, inclusion, start);

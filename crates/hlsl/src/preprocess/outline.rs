@@ -14,7 +14,7 @@ pub(super) struct Line {
     pub hash: usize,
     /// The keyword is `hash..keyword_end`, with the `#`.
     pub keyword_end: usize,
-    /// The newline that ends it. Block comments in it may have others.
+    /// The newline that ends it. Block comments in it may contain others.
     pub end: usize,
     pub open_comment: Option<usize>,
 }
@@ -63,7 +63,7 @@ pub(super) fn line_start(bytes: &[u8], at: usize) -> usize {
     at - blanks.count()
 }
 
-/// The next `#` that only blanks and comments precede on its line. `at` must be a line's start or end.
+/// The next `#` with only blanks and comments before it on its line. `at` must be a line's start or end.
 pub(super) fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
     let mut is_first = true;
@@ -96,7 +96,7 @@ pub(super) fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
     None
 }
 
-/// A line that is a directive, wherever it stands.
+/// A directive, at any place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Directive {
     /// Bytes of the file, from the `#` to the end of the line, with continued lines and block comments.
@@ -108,8 +108,8 @@ pub struct Directive {
     pub argument: Vec<u8>,
 }
 
-/// The directives of a file, in order. As in the preprocessor, comments and continued lines may stand before, in and behind `#` and
-/// keyword.
+/// The directives of a file, in order. As in the preprocessor, comments and continued lines may surround the `#` and
+/// the keyword.
 #[derive(Debug)]
 pub struct Directives(Vec<Directive>);
 
@@ -156,11 +156,12 @@ fn in_text(text: &Text) -> Vec<Directive> {
     found
 }
 
-/// The macro that keeps a file from being read twice: the file is `#ifndef NAME`, `#define NAME`, its text and `#endif`, with
-/// nothing but comments around them. `lines` are the directives of `text`.
+/// The macro that guards a file against being read twice: the file consists of `#ifndef NAME`, `#define NAME`, its
+/// text and `#endif`, with only comments around them. `lines` are the directives of `text`.
 ///
-/// A build that defines NAME compiles nothing of the file. If the file has text outside, NAME is a macro like any other: behind
-/// `#ifndef CUSTOM`, `#define CUSTOM`, `#endif` a build may have another value for it.
+/// A build that defines NAME compiles nothing of the file. If the file has text outside of the guard, NAME is a macro
+/// like any other: a build may define `CUSTOM` with another value in spite of `#ifndef CUSTOM`, `#define CUSTOM`,
+/// `#endif`.
 #[must_use]
 pub fn include_guard<'d>(text: &[u8], lines: &'d [Directive]) -> Option<&'d [u8]> {
     let [first, second, .., last] = lines else {

@@ -1,11 +1,11 @@
-//! The macros that compilers define by themselves.
+//! The macros that compilers predefine.
 
 use crate::language::Version;
 
 /// The macros that DXC defines for a compute shader of shader model `major`.`minor` in a version of the language.
 ///
-/// A macro whose number is not given is defined as itself. Conditions assume a number for it. Code keeps
-/// the name, which nothing declares: no proof depends on a number that a build may change.
+/// A macro without a known number is defined as itself. Conditions assume a number for it. Code keeps the name, which
+/// nothing declares: no proof depends on a number that a build may change.
 ///
 /// FXC compiles models before 6.0, and defines none of these (DirectXShaderCompiler's wiki, "Predefined Version Macros";
 /// `__hlsl_dx_compiler` tells the two compilers apart). The others were observed in DXC 3.7, which is a Clang and says so.
@@ -32,8 +32,8 @@ pub fn predefined(major: u8, minor: Option<u8>, version: Option<Version>) -> Vec
         .collect()
 }
 
-/// The number that conditions take for a macro that is defined as itself: that of the first model with wave intrinsics, of DXC's
-/// default version of the language, or of a current DXC.
+/// The number that conditions assume for a macro that is defined as itself: that of the first model with wave
+/// intrinsics, of DXC's default version of the language, or of a current DXC.
 pub(super) fn assumed_number(name: &[u8]) -> Option<u32> {
     match str::from_utf8(name).ok()? {
         TARGET_MINOR => Some(0),
@@ -43,8 +43,8 @@ pub(super) fn assumed_number(name: &[u8]) -> Option<u32> {
     }
 }
 
-/// Whether no build sets this macro: a compiler predefines it for some shader model or for C++, or the preprocessor changes its value
-/// by itself. [`TARGET_STAGE`] is not among them: a file may have kernels for several stages.
+/// Whether no build sets this macro: a compiler predefines it for some shader model or for C++, or the preprocessor
+/// itself changes its value. [`TARGET_STAGE`] does not count: a file may have kernels for several stages.
 pub(crate) fn is_predefined(name: &str) -> bool {
     name != TARGET_STAGE
         && (["__SHADER_TARGET_", "__SHADER_STAGE_", "__DXC_VERSION_"]
@@ -98,7 +98,7 @@ const CLANG: [(&str, u32); 14] = [
     ("__BYTE_ORDER__", 1234),
 ];
 
-/// Macros that compilers define, with values that are not modelled here.
+/// Predefined macros whose values are not modelled here.
 const UNKNOWN: [&str; 48] = [
     "__DATE__",
     "__TIME__",

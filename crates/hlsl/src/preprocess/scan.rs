@@ -96,14 +96,14 @@ impl Unit<'_> {
         true
     }
 
-    /// Reads on in the file, to its end or to the line after an `#include`. `false` if the unit has to stop.
+    /// Continues in the file, to its end or to the line after an `#include`. `false` if the unit has to stop.
     fn scan(&mut self) -> bool {
         let source = Rc::clone(&self.frame.source);
         let bytes = source.bytes();
         let mut at = self.frame.at;
-        // What is read but not yet written.
+        // Start of the text that is read but not yet written.
         let mut from = at;
-        // Where the line starts, while there are only blanks on it.
+        // Start of the line, as long as it has only blanks.
         let mut line = Some(at);
         while let Some(&byte) = bytes.get(at) {
             match lex::class(byte) {

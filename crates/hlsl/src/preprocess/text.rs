@@ -1,4 +1,4 @@
-//! A file's bytes made ready for the scanner: decoded, and with continued lines joined.
+//! A file's bytes prepared for the scanner: decoded, with continued lines joined.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use crate::text::{Derived, Text};
 
 use super::lex::{is_newline, past_newline};
 
-/// The bytes that a [`crate::SourceFile`] holds for a file: unchanged, but for UTF-16 with a byte order mark, which becomes UTF-8
-/// without the mark. `None` for a binary file.
+/// The bytes that a [`crate::SourceFile`] holds for a file. They are unchanged, except that UTF-16 with a byte order
+/// mark becomes UTF-8 without the mark. `None` for a binary file.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Option<Text> {
     match of_mark(bytes) {
@@ -19,14 +19,15 @@ pub fn decode(bytes: &[u8]) -> Option<Text> {
     }
 }
 
-/// The bytes with a blank for each zero byte, as compilers read them. `None` if many bytes are zero: then it is no text.
+/// The bytes with each zero byte replaced by a blank, as compilers read them. `None` if many bytes are zero: then it
+/// is no text.
 fn without_zeros(bytes: &[u8]) -> Option<Text> {
     let zeros = bytes.split(|byte| *byte == 0).count() - 1;
     let blank = |byte: &u8| if *byte == 0 { b' ' } else { *byte };
     (zeros * 16 <= bytes.len()).then(|| bytes.iter().map(blank).collect::<Vec<u8>>().into())
 }
 
-/// [`decode`] for a text. It copies nothing if there is nothing to change.
+/// [`decode`] for a text. It copies nothing if nothing changes.
 pub(super) fn decoded(text: &Text) -> Option<Text> {
     match of_mark(text) {
         Some(unit) => of_utf16(text, unit),
@@ -35,7 +36,7 @@ pub(super) fn decoded(text: &Text) -> Option<Text> {
     }
 }
 
-/// How to read units of UTF-16, by the byte order mark.
+/// How to read units of UTF-16, according to the byte order mark.
 fn of_mark(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     match bytes {
         [0xff, 0xfe, ..] => Some(u16::from_le_bytes),
@@ -84,7 +85,7 @@ pub(super) struct SourceText {
     pub id: FileId,
     raw: Text,
     joined: Arc<Joined>,
-    /// Where in the file its lines start, all but the first. Only `__LINE__` needs them.
+    /// The starts of all lines but the first, in the file. Only `__LINE__` needs them.
     line_starts: OnceCell<Vec<u32>>,
 }
 
@@ -116,7 +117,7 @@ impl SourceText {
         offset(at + self.removed_before(at))
     }
 
-    /// File position just after the byte before `at`: differs from [`SourceText::file_start`] where lines are joined
+    /// File position just after the byte before `at`. It differs from [`SourceText::file_start`] if lines are joined
     /// at `at`.
     pub fn file_end(&self, at: usize) -> u32 {
         match at.checked_sub(1) {
@@ -152,7 +153,7 @@ impl SourceText {
             .take_while(move |&at| at < end)
     }
 
-    /// The number, from 1, of the line that holds this position of the file.
+    /// The number, from 1, of the line with this position of the file.
     pub fn line(&self, file_position: u32) -> usize {
         let starts = self.line_starts.get_or_init(|| {
             let mut starts = Vec::new();

@@ -57,12 +57,12 @@ pub(super) struct Token {
     pub painted: bool,
     /// File and position where it is spelled; `None` for a token that the preprocessor made.
     pub place: Option<(FileId, u32)>,
-    /// For a token from a macro's body: where the outermost call that produced it ends in the file being read.
+    /// The end of the outermost call that produced a token of a macro's body, in the file being read.
     pub call_end: Option<u32>,
 }
 
 impl Token {
-    /// The position in the file being read that stands for it.
+    /// The position in the file being read that stands for the token.
     pub fn at(&self) -> Option<u32> {
         self.call_end.or_else(|| Some(self.place?.1))
     }

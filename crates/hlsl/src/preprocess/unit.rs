@@ -19,20 +19,21 @@ use crate::{Includes, MatrixOrder};
 pub(super) struct Frame {
     pub source: Rc<SourceText>,
     pub inclusion: u16,
-    /// How far it is read. A scan updates it only before other code may look at it.
+    /// How far it is read. A scan updates it only before other code may use it.
     pub at: usize,
-    /// The `#if`s that are open.
+    /// The open `#if`s.
     pub conditions: Vec<Condition>,
-    /// For each `#line`: the position behind it, and how far `__LINE__` is from the number of a line from there on.
+    /// For each `#line`: the position after it, and the difference between `__LINE__` and the number of a line from
+    /// there on.
     pub line_shifts: Vec<(u32, isize)>,
 }
 
-/// An `#if` that is open.
+/// An open `#if`.
 #[derive(Clone, Copy)]
 pub(super) struct Condition {
     /// The directive, for problems.
     pub place: FileSpan,
-    /// What the `#if` asks.
+    /// The condition of the `#if`.
     pub asks: FileSpan,
     /// The region that was taken, if any. It is empty, because its end is not known yet.
     pub taken: Option<Taken>,
@@ -62,15 +63,15 @@ pub(super) struct Unit<'a> {
     pub too_deep: FxHashSet<FileId>,
     pub inclusions: usize,
     pub bytes_read: usize,
-    /// Where in the expanded text a file is missing.
+    /// The places in the expanded text where a file is missing.
     pub gaps: Vec<u32>,
     pub defined: Defined,
     pub matrix_orders: Vec<(u32, MatrixOrder)>,
     pub kernels: Vec<KernelVariant>,
     pub is_refused: bool,
-    /// How far the expanded text was searched for braces, and how many are open there.
+    /// How far the expanded text was searched for braces, and how many are open at that place.
     pub braces: (usize, u32),
-    /// The regions that were left out, each with the index of its `#if` in `groups`.
+    /// The left-out regions, each with the index of its `#if` in `groups`.
     pub inactive: Vec<(Inactive, usize)>,
     /// For each `#if`, the region that was taken.
     pub groups: Vec<Option<Taken>>,
@@ -78,11 +79,11 @@ pub(super) struct Unit<'a> {
     pub active: FxHashSet<(FileId, u32)>,
     /// The conditions before a macro call whose arguments have a directive.
     pub saved_conditions: Option<Vec<Condition>>,
-    /// Where the current macro call or condition starts.
+    /// Start of the current macro call or condition.
     pub call_start: u32,
     pub problems: Vec<Problem>,
     reported: FxHashSet<(String, Option<FileSpan>)>,
-    /// A limit of the unit is reached: nothing more is read.
+    /// The unit has reached a limit: nothing more is read.
     pub stopped: bool,
 }
 
@@ -128,7 +129,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// The file of this path, read before or now.
+    /// The file of this path, added now if necessary.
     pub fn add_file(&mut self, path: &str, text: &Text) -> FileId {
         if let Some(&id) = self.files.get(path) {
             return id;
@@ -157,7 +158,7 @@ impl<'a> Unit<'a> {
         id
     }
 
-    /// A frame to read a file with; `place` is that of the `#include`. `None` if the unit has read enough.
+    /// A frame to read a file with; `place` is that of the `#include`. `None` if the unit has reached its limit.
     pub fn open(&mut self, file: FileId, place: Option<FileSpan>) -> Option<Frame> {
         let source = Rc::clone(self.texts.get(file.0 as usize)?);
         self.bytes_read += source.bytes().len();
@@ -219,8 +220,9 @@ impl<'a> Unit<'a> {
             .map_or("", |file| &file.path)
     }
 
-    /// The value of `__LINE__` there. As in Clang, among the arguments of a call it has the number of its own line, and from a macro's
-    /// body the number of the line where the call ends (`getExpansionRange` in `ExpandBuiltinMacro`).
+    /// The value of `__LINE__` at this token. As in Clang, in an argument of a call it is the number of its own line,
+    /// and from a macro's body it is the number of the line where the call ends (`getExpansionRange` in
+    /// `ExpandBuiltinMacro`).
     pub fn line_of(&self, name: Token) -> usize {
         let at = name.at().unwrap_or(self.call_start);
         let line = self.frame.source.line(at);
@@ -239,7 +241,7 @@ impl<'a> Unit<'a> {
         last.is_none_or(|&last| matches!(lex::class(last), Class::Blank | Class::Newline))
     }
 
-    /// Copies a stretch of the file.
+    /// Copies a range of the file.
     pub fn write(&mut self, source: &SourceText, from: usize, to: usize) {
         let bytes = source.bytes();
         if self.out.text.len() + to.saturating_sub(from) > MAX_TEXT {
@@ -265,7 +267,7 @@ impl<'a> Unit<'a> {
         self.problem("comment without `*/`".to_owned(), Some(place));
     }
 
-    /// All tokens of `bytes`, which stand at `at` in the file being read, if that is given.
+    /// All tokens of `bytes`. `at` is the position of `bytes` in the file being read, if they come from it.
     pub fn tokens(&mut self, bytes: &[u8], at: Option<usize>) -> Vec<Token> {
         let source = Rc::clone(&self.frame.source);
         let mut tokens = Vec::new();

@@ -1,4 +1,4 @@
-//! The builds of a file that Unity's pragmas declare.
+//! The builds that Unity's pragmas in a file declare.
 //!
 //! `#pragma kernel NAME MACRO MACRO=VALUE` names an entry point and the definitions that it is compiled with.
 //! `#pragma multi_compile _ A B` and `#pragma shader_feature A` list keywords. Each build defines one of them, or none for `_`
@@ -38,7 +38,7 @@ pub(super) fn note(found: &mut Vec<KernelVariant>, argument: &[u8]) {
 fn words(argument: &[u8]) -> Vec<String> {
     let plain = without_comments(argument);
     let plain = String::from_utf8_lossy(&plain);
-    // Blanks around `=` mean nothing.
+    // Blanks around `=` are ignored.
     let parts: Vec<&str> = plain.split('=').map(str::trim).collect();
     parts.join("=").split_whitespace().map(str::to_owned).collect()
 }
@@ -48,7 +48,7 @@ fn words(argument: &[u8]) -> Vec<String> {
 pub struct KeywordSet(pub Vec<Option<String>>);
 
 impl KeywordSet {
-    /// The keyword of a build that makes no choice: none if that is among the choices, else the first.
+    /// The keyword of a build that makes no choice: none if the set allows that, otherwise the first keyword.
     #[must_use]
     pub fn default(&self) -> Option<String> {
         let has_none = self.0.contains(&None);
@@ -56,7 +56,8 @@ impl KeywordSet {
     }
 }
 
-/// The sets of keywords that the pragmas of a file declare, in order. It ignores included files, and conditions around a pragma.
+/// The sets of keywords that the pragmas of a file declare, in order. Included files, and conditions around a pragma,
+/// are ignored.
 #[must_use]
 pub fn keyword_sets(text: &[u8]) -> Vec<KeywordSet> {
     pragmas(text)
@@ -79,7 +80,7 @@ fn keyword_set(argument: &[u8]) -> Option<KeywordSet> {
     let suffixes = kind
         .strip_prefix("shader_feature")
         .or_else(|| kind.strip_prefix("multi_compile"))?;
-    // `multi_compile_fog` and its like name sets that the engine knows.
+    // `multi_compile_fog` and similar pragmas name sets that the engine knows.
     let is_known = |suffix: &str| suffix.is_empty() || suffix == "local" || STAGES.contains(&suffix);
     if !suffixes.split('_').all(is_known) {
         return None;
@@ -95,12 +96,12 @@ fn keyword_set(argument: &[u8]) -> Option<KeywordSet> {
 /// The stages that a set of keywords may be for.
 const STAGES: [&str; 6] = ["vertex", "fragment", "hull", "domain", "geometry", "raytracing"];
 
-/// What Unity defines for every build of a file, beside `defines`.
+/// The macros that Unity defines for every build of a file, beside `defines`.
 ///
-/// For a file that names its entry points these are Unity's own macros, among them a platform: without one, headers leave out what
-/// compute shaders need. The platform is Direct3D 11, where the language is plain HLSL, unless `defines` has another one (Unity
-/// manual, "Built-in shader macros"). For each set of keywords that has to be chosen from it is the first keyword, unless
-/// `defines` has one of the set.
+/// For a file that names its entry points, these are Unity's own macros, including a platform: without one, headers
+/// leave out what compute shaders need. The platform is Direct3D 11, where the language is plain HLSL, unless
+/// `defines` has another one (Unity manual, "Built-in shader macros"). For each set of keywords that requires a
+/// choice, the first keyword is added, unless `defines` has one of the set.
 #[must_use]
 pub fn unity_defines(text: &[u8], defines: &[(String, String)]) -> Vec<(String, String)> {
     let is_defined = |name: &str| defines.iter().any(|(known, _)| known == name);
