@@ -16,23 +16,23 @@ use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
 use crate::types::{Scalar, StructId, Type};
 
-/// What the name in a call means, among what the file declares.
+/// The meaning of a called name, if the file declares it.
 enum Callee {
     Methods {
         object: Expr,
         overloads: Vec<FunctionId>,
     },
-    /// Methods of the struct at hand, where there is no object.
+    /// Methods of the current struct, called without an object.
     StaticMethods(Vec<FunctionId>),
     Object(Expr),
     Function(FunctionId),
-    /// Compilers may differ in which function they call. It returns this type.
+    /// Compilers may call different functions. All return this type.
     Open(Type),
-    /// A loop's variable under one version of the language, something else under another.
+    /// A loop's variable in one version of the language, something else in another.
     LoopVariable,
 }
 
-/// Whether the language has a function of this name. DXC 3.7 prefers it to a template that the file declares, with or without
+/// Whether the language has a function of this name. DXC 3.7 prefers it to a template of the file, with or without
 /// arguments in `<>`.
 fn is_of_language(name: &[u8]) -> bool {
     let own = name.rsplit(|byte| *byte == b':').next().unwrap_or_default();
@@ -143,7 +143,7 @@ impl<'a> Lowering<'a> {
         Some(self.type_at(self.span(first)))
     }
 
-    /// A call by name: of what the file declares, else of a type, else of what the language has.
+    /// A call by name: of a declaration of the file, otherwise of a type, otherwise of an intrinsic.
     fn named_call(&mut self, name: &'a [u8], name_span: Span, arguments: Vec<Expr>, span: Span) -> Expr {
         match self.declared_callee(name, name_span, &arguments, span) {
             Some(Callee::Methods { object, overloads }) => {
@@ -160,7 +160,7 @@ impl<'a> Lowering<'a> {
         if ty.scalar().is_some() {
             return self.constructor(&ty, arguments, span);
         }
-        // A compiler takes an intrinsic where nothing else has the name.
+        // A compiler calls an intrinsic only if nothing else has the name.
         if let Some(object) = self.outer_name(name, name_span) {
             return self.call_object(object, arguments, span);
         }
@@ -171,7 +171,7 @@ impl<'a> Lowering<'a> {
         if name == b"NonUniformResourceIndex"
             && let Ok([index]) = <[Expr; 1]>::try_from(arguments.clone())
         {
-            // The span includes the mark, which an index that differs between threads needs.
+            // The span includes `NonUniformResourceIndex`, which a varying index needs.
             return Expr {
                 span,
                 ..as_value(index)
@@ -193,7 +193,7 @@ impl<'a> Lowering<'a> {
         opaque(arguments, Type::Unknown, span)
     }
 
-    /// What a name calls with these arguments, if the file declares it.
+    /// The callee of this name for these arguments, if the file declares it.
     fn declared_callee(
         &mut self,
         name: &'a [u8],
@@ -225,14 +225,14 @@ impl<'a> Lowering<'a> {
         let packed = packed(name);
         let key = &*packed;
         let variable = self.variable(key);
-        // It names an object in one version, and maybe a function in another one.
+        // It names an object in one version, and possibly a function in another one.
         if let Variable::Either(_, local) = variable
             && matches!(self.local_type(local), Type::Struct(_))
         {
             return Some(Callee::LoopVariable);
         }
         if let Variable::One(local) | Variable::Either(Some(local), _) = variable {
-            // A variable that cannot be called hides the function all the same (FXC: X3005).
+            // A variable hides the function even if it cannot be called (FXC: X3005).
             return Some(Callee::Object(Expr {
                 kind: self.local(local),
                 ty: self.local_type(local),
@@ -250,7 +250,7 @@ impl<'a> Lowering<'a> {
                 let instance = self.instantiate(key, &[], arguments).map(Callee::Function);
                 return Some(instance.unwrap_or_else(|| Callee::Open(self.shared_return(&overloads))));
             };
-            // In a namespace or a function a type may hide the function. Then this is a conversion.
+            // In a namespace or a function, a type may hide the function. Then this is a conversion.
             let is_type = self.resolve(&self.types, key).is_some();
             return Some(
                 if is_type || self.has_rivals(key) || self.is_of_intrinsic(key, arguments, span) {
@@ -323,7 +323,7 @@ impl<'a> Lowering<'a> {
         if let ([argument], true) = (arguments.as_slice(), matches!(ty, Type::Scalar(_)))
             && argument.ty == *ty
         {
-            // `uint(x)` of a uint is a value, not the place `x`.
+            // `uint(x)` of a `uint` is a value, not the place `x`.
             return arguments.into_iter().next().map_or_else(
                 || opaque(Vec::new(), ty.clone(), span),
                 |argument| Expr {
@@ -336,7 +336,7 @@ impl<'a> Lowering<'a> {
         self.construct(arguments, ty, span)
     }
 
-    /// Whether a compiler may choose another function or template than the overload that was found.
+    /// Whether a compiler may choose another function, or a template, over the overload found here.
     fn has_rivals(&self, name: &[u8]) -> bool {
         // A template of an inner scope hides the function. In one scope C++ prefers the function if it takes the arguments without
         // conversion, and DXC 3.7 prefers the template.
@@ -349,7 +349,7 @@ impl<'a> Lowering<'a> {
         by_template || spread.count() + usize::from(is_here) > 1
     }
 
-    /// Whether an intrinsic of this name takes these arguments, too. Then compilers may call either.
+    /// Whether an intrinsic of this name also takes these arguments. Then compilers may call either.
     fn is_of_intrinsic(&mut self, name: &[u8], arguments: &[Expr], span: Span) -> bool {
         let Some(intrinsic) = Intrinsic::from_name(&String::from_utf8_lossy(name)) else {
             return false;
@@ -358,11 +358,11 @@ impl<'a> Lowering<'a> {
         !matches!(call.kind, ExprKind::Opaque(..))
     }
 
-    /// The overload that every compiler calls; `skip` parameters are implicit. `None` where compilers may differ.
+    /// The overload that every compiler calls; `skip` parameters are implicit. `None` if compilers may differ.
     ///
-    /// Either it is the only one that takes the arguments, or it takes each argument at least as well as every other one, and one
-    /// argument better ([`preference`]). This is the rule of C++. DXC sums the costs of the conversions (`ScoreFunction` in
-    /// SemaHLSL.cpp), and such an overload has the least sum.
+    /// Either only this overload takes the arguments, or it takes each argument at least as well as every other
+    /// overload, and one argument better ([`preference`]). This is the rule of C++. DXC sums the costs of the
+    /// conversions (`ScoreFunction` in SemaHLSL.cpp), and such an overload has the least sum.
     pub(super) fn best_overload(
         &self,
         overloads: &[FunctionId],
@@ -379,8 +379,8 @@ impl<'a> Lowering<'a> {
         (!self.has_open_matrix(best, overloads, arguments, skip)).then_some(best)
     }
 
-    /// Whether the choice may depend on how compilers cut and reshape vectors and matrices. It does not if a parameter has the
-    /// argument's own type, or if all overloads have the same type there.
+    /// Whether the choice may depend on how compilers truncate and reshape vectors and matrices. It does not if a
+    /// parameter has the argument's own type, or if all overloads have the same type at that position.
     fn has_open_matrix(
         &self,
         best: FunctionId,
@@ -427,7 +427,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Whether a function takes the arguments, converted if need be.
+    /// Whether a function takes the arguments, possibly after conversions.
     fn takes(&self, id: FunctionId, arguments: &[Expr], skip: usize) -> bool {
         let Some(function) = self.shader.functions.get(id.0 as usize) else {
             return false;
@@ -442,14 +442,15 @@ impl<'a> Lowering<'a> {
                 let Some(local) = function.locals.get(parameter.local.0 as usize) else {
                     return true;
                 };
-                // An argument derived from the parameter's struct gets its base written back, without a conversion.
+                // If an argument's struct derives from the parameter's struct, only its base is written back, without
+                // a conversion.
                 let comes_back = parameter.direction != Direction::In && !matches!(local.ty, Type::Struct(_));
                 self.distance(&argument.ty, &local.ty).is_some()
                     && (!comes_back || distance(&local.ty, &argument.ty).is_some())
             })
     }
 
-    /// A call of a known function, with its arguments converted and its defaults filled in.
+    /// A call of a known function, with converted arguments and default arguments.
     fn call_function(&mut self, id: FunctionId, arguments: Vec<Expr>, span: Span) -> Expr {
         let Some(function) = self.shader.functions.get(id.0 as usize) else {
             return opaque(arguments, Type::Unknown, span);
@@ -492,7 +493,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A call of a static method, from where there is no object.
+    /// A call of a static method without an object.
     fn call_static(&mut self, overloads: &[FunctionId], arguments: Vec<Expr>, span: Span) -> Expr {
         let overloads = overloads.iter().copied();
         let own: Vec<FunctionId> = overloads.filter(|id| self.static_methods.contains(id)).collect();

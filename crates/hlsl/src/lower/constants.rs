@@ -31,7 +31,7 @@ impl Constant {
         }
     }
 
-    /// The pattern of a literal of the same value.
+    /// The bit pattern of a literal of this value.
     pub(super) fn bits(self) -> u32 {
         match self {
             Constant::Bool(value) => u32::from(value),
@@ -50,7 +50,7 @@ impl Constant {
         }
     }
 
-    /// The literal of this pattern and type.
+    /// The literal with this bit pattern and type.
     pub(super) fn of(bits: u32, scalar: Scalar) -> Option<Self> {
         Some(match scalar {
             Scalar::Bool => Constant::Bool(bits != 0),
@@ -61,8 +61,8 @@ impl Constant {
         })
     }
 
-    /// HLSL's conversion to a word type. `None` for a float outside of the integer's range: not even one compiler always gives the same
-    /// number.
+    /// HLSL's conversion to a word type. `None` for a float outside of the integer's range: even a single compiler
+    /// does not always give the same number.
     pub(super) fn convert(self, to: Scalar) -> Option<Self> {
         Some(match to {
             Scalar::Bool => Constant::Bool(match self {
@@ -124,7 +124,7 @@ pub(super) fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> Option<bool>
     })
 }
 
-/// Whether these are 0 and -0. Devices differ in which of the two is the smaller one.
+/// Whether these are 0 and -0. Devices differ in which of the two they treat as smaller.
 pub(super) fn are_opposite_zeros(a: f64, b: f64) -> bool {
     a.abs().to_bits() == 0 && b.abs().to_bits() == 0 && a.to_bits() != b.to_bits()
 }
@@ -188,8 +188,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The result of a function of constants as a literal, if it is a whole number. Compilers compute whole numbers exactly. A device,
-    /// or any other result, may be off by a bit or two.
+    /// The result of an intrinsic with constant arguments as a literal, if it is a whole number: compilers compute
+    /// whole numbers exactly. Any other result may differ by a bit or two, as may the result of a device.
     pub(super) fn folded(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<ExprKind> {
         match self.evaluate_intrinsic(intrinsic, arguments)? {
             Constant::Float(value) if value.fract() == 0.0 && value.abs() < 16_777_216.0 => {

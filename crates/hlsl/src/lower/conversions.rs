@@ -51,7 +51,7 @@ fn converted(expr: Expr, to: &Type) -> Expr {
         let span = expr.span;
         return opaque(vec![as_value(expr)], to.clone(), span);
     }
-    // A count that was converted to a float is taken back unchanged.
+    // A count that was converted to a float converts back unchanged.
     if matches!(to.scalar(), Some(Scalar::Bool | Scalar::Int | Scalar::Uint))
         && let ExprKind::Cast(inner) = &expr.kind
         && let ExprKind::Intrinsic(intrinsic, arguments) = &inner.kind
@@ -79,13 +79,13 @@ fn converted(expr: Expr, to: &Type) -> Expr {
 }
 
 impl Lowering<'_> {
-    /// Converts an expression to a type. A conversion that HLSL does not have is `Opaque`, and so is the conversion of a literal whose
-    /// value in 32 bits differs from the one that compilers convert.
+    /// Converts an expression to a type. The result is `Opaque` if HLSL has no such conversion, or if the expression
+    /// is a literal whose 32-bit value differs from the value that compilers convert.
     pub(super) fn convert(&self, expr: Expr, to: &Type) -> Expr {
         converted(self.narrow_to(expr, to), to)
     }
 
-    /// Converts the scalar type, not the shape.
+    /// Converts the scalar type and keeps the shape.
     pub(super) fn convert_scalar(&self, expr: Expr, scalar: Scalar) -> Expr {
         let to = if expr.ty == Type::Unknown {
             Type::Scalar(scalar)
@@ -100,7 +100,8 @@ impl Lowering<'_> {
         self.convert(expr, &Type::BOOL)
     }
 
-    /// The value of an atomic. DXC converts a float to an `int` for some places and to a `uint` for others, whatever their type.
+    /// Converts the value of an atomic. For a float, DXC converts to `int` at some places and to `uint` at others,
+    /// whatever their type.
     pub(super) fn to_atomic(&self, value: Expr, to: &Type) -> Expr {
         let is_float = |ty: &Type| ty.scalar().is_some_and(Scalar::is_float);
         if is_float(&value.ty) && !is_float(to) {
@@ -110,7 +111,7 @@ impl Lowering<'_> {
         self.convert(value, to)
     }
 
-    /// An index: a scalar int or uint; a vector of them for a texture.
+    /// Converts an index to a scalar `int` or `uint`, or to a vector of them for a texture.
     pub(super) fn to_index(&self, expr: Expr) -> Expr {
         match expr.ty.scalar() {
             Some(Scalar::Int | Scalar::Uint) => expr,
@@ -120,9 +121,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// The left operand of a shift by `count`, in its type. Before HLSL 202x a literal becomes a `uint` if the count is one, and else
-    /// an `int`, whatever its value (DXC, `CheckBinOpForHLSL`: "For case like 1<<x"). From 202x on a `uint` count does not change
-    /// it. Without a version this follows [`Version::DEFAULT`].
+    /// Converts the left operand of a shift by `count`. Before HLSL 202x a literal becomes a `uint` if the count is a
+    /// `uint`, otherwise an `int`, whatever its value (DXC, `CheckBinOpForHLSL`: "For case like 1<<x"). From 202x on
+    /// a `uint` count does not change it. If the version is unknown, this follows [`Version::DEFAULT`].
     pub(super) fn shifted(&self, left: Expr, count: &Expr) -> Expr {
         let version = self.shader.version.unwrap_or(Version::DEFAULT);
         if !self.is_literal_int(&left) || self.is_literal_int(count) {
@@ -135,16 +136,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// The common type of two operands. A literal takes the type of the other operand, and so does a name that nothing declares.
-    /// There is no common type
+    /// The common type of two operands. A literal takes the type of the other operand, and so does a name that
+    /// nothing declares. There is no common type
     ///
     /// - of a literal beyond the range of `int` and an `int`, or a type that converts to `int`: up to HLSL 2021 the literal becomes an
     ///   `int` with another value, from 202x on the other operand becomes unsigned, or has 64 bits (DXC's `literal int`; HLSL
     ///   specification, 5.1);
     /// - of such a literal and a 16-bit type, which the literal takes in DXC;
-    /// - of an expression of literals and a 16-bit type, which all of the expression takes;
-    /// - of a `double` and literals whose value may be no `float`;
-    /// - of an operand whose type HLSL knows and this front end does not.
+    /// - of an expression of literals and a 16-bit type, which the whole expression takes;
+    /// - of a `double` and literals whose value may not be a `float`;
+    /// - of an operand whose type HLSL knows but this front end does not.
     pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
         if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
             let is_large = |expr: &Expr, scalar| scalar == Scalar::Uint && self.is_literal_int(expr);
@@ -181,14 +182,14 @@ impl Lowering<'_> {
         common(&a.ty, &b.ty)
     }
 
-    /// Whether this front end does not know the type that an expression has in HLSL. A field counts, for it may be a bit field, whose
-    /// declared type is dropped.
+    /// Whether HLSL gives the expression a type that this front end does not know. A field counts, for it may be a
+    /// bit field, whose declared type is dropped.
     pub(super) fn is_unsettled(&self, expr: &Expr) -> bool {
         let is_own = matches!(expr.kind, ExprKind::Field(..)) || self.unsettled.contains(&expr.span);
         expr.ty == Type::Unknown && (is_own || expr.children().any(|child| self.is_unsettled(child)))
     }
 
-    /// Notes an operation whose type is not known although its operands' types are.
+    /// Notes an operation whose type is unknown although the types of its operands are known.
     pub(super) fn note_unsettled(&mut self, expr: &Expr) {
         let is_known = |operand: &Expr| operand.ty != Type::Unknown;
         if expr.ty == Type::Unknown
@@ -199,10 +200,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// The type of a choice between two literals if one of them is beyond the range of `int`: `uint`, if neither is negative.
+    /// The type of a choice between two literals if one of them is beyond the range of `int`: `uint` if neither is
+    /// negative.
     ///
-    /// Up to HLSL 2021 the choice is a `literal int` of 64 bits in DXC, from 202x on a `uint`. Both are the same number. They differ in
-    /// an operation with literals alone, which [`Lowering::without_large_choices`] makes opaque.
+    /// Up to HLSL 2021 the choice is a 64-bit `literal int` in DXC, from 202x on a `uint`. Both are the same number.
+    /// They differ in an operation that has only literal operands, which [`Lowering::without_large_choices`] makes
+    /// opaque.
     pub(super) fn common_of_large_literals(&self, a: &Expr, b: &Expr) -> Option<Type> {
         let is_natural = |expr: &Expr| {
             self.is_literal_int(expr)
@@ -216,8 +219,8 @@ impl Lowering<'_> {
         (is_large && is_natural(a) && is_natural(b)).then_some(Type::UINT)
     }
 
-    /// The operation, or `Opaque` if all its operands are literals and one is a choice between large ones: DXC computes that result as
-    /// an `int`.
+    /// The operation, or `Opaque` if it has only literal operands and one is a choice between large literals: DXC
+    /// computes such a result as an `int`.
     pub(super) fn without_large_choices(&self, whole: Expr) -> Expr {
         let is_open = whole.ty.scalar() == Some(Scalar::Uint)
             && self.is_literal_int(&whole)

@@ -13,7 +13,7 @@ use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, StmtKind, Storage};
 use crate::types::{ResourceKind, Type};
 
-/// What one declarator declares.
+/// The parts of one declarator.
 pub(super) struct Declarator<'a, 't> {
     pub name: &'a [u8],
     pub name_span: Span,
@@ -85,7 +85,7 @@ impl<'a> Lowering<'a> {
             match child.kind() {
                 "storage_class_specifier" => is_static |= self.node_source(child) == b"static",
                 "type_qualifier" => is_const |= self.node_source(child) == b"const",
-                // Both stand before the declarators, and there may be very many of these.
+                // Both precede the declarators, which may be very many.
                 "init_declarator" | "identifier" | "array_declarator" => break,
                 _ => {}
             }
@@ -93,7 +93,7 @@ impl<'a> Lowering<'a> {
         (is_static, is_const)
     }
 
-    /// Name, type and initialiser of a declarator; `None` for pointers, functions and the like.
+    /// The name, type and initialiser of a declarator; `None` for pointers, functions and other kinds.
     pub(super) fn declarator<'t>(&mut self, node: Node<'t>, base: Type) -> Option<Declarator<'a, 't>> {
         let mut node = node;
         let mut init = None;
@@ -174,12 +174,12 @@ impl<'a> Lowering<'a> {
                     // This is no prototype, but an unknown macro and a call.
                     return false;
                 }
-                // A prototype inside a function does nothing.
+                // A prototype inside a function has no effect.
                 continue;
             }
             let value = part(declarator, Part::Value);
             if base == Type::Unknown && value.is_some_and(|value| value.kind() == "argument_list") {
-                // The same with what can be no parameters.
+                // The same, with arguments that cannot be parameters.
                 return false;
             }
             let Some(declared) = self.declarator(declarator, base.clone()) else {
@@ -221,7 +221,7 @@ impl<'a> Lowering<'a> {
             return;
         };
         let base = self.type_of_node(written);
-        // The unread text may say it, and an unknown type may be a macro that says more than a type.
+        // The unread text may specify the storage. A macro in place of the type may do so as well.
         let may_hide_storage = item.after_macros.is_some()
             || self.is_broken
             || base == Type::Unknown && !item.in_buffer && is_macro_like(self.node_source(written));
@@ -247,7 +247,7 @@ impl<'a> Lowering<'a> {
             while let Type::Array(element, _) = inner {
                 inner = element;
             }
-            // A resource that is assigned later has no value before.
+            // A resource that is assigned later has no initial value.
             let is_elsewhere = node.kind() == "field_declaration" || matches!(inner, Type::Resource(..));
             if is_static && init.is_none() && is_elsewhere {
                 init = Some(self.value_elsewhere(&ty, declared.name_span));
@@ -255,7 +255,7 @@ impl<'a> Lowering<'a> {
             let storage = if matches!(inner, Type::Resource(..)) && !item.groupshared {
                 Storage::Resource
             } else if item.groupshared && item.in_braces_of_buffer {
-                // DXC makes it groupshared, and crashes on an atomic on it; its SPIR-V has no such variable.
+                // DXC makes it groupshared, but crashes on an atomic on it. DXC's SPIR-V has no such variable.
                 Storage::Unknown
             } else if item.groupshared {
                 Storage::Groupshared
@@ -286,7 +286,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Adds a global with its value, if that is known. No name refers to it yet.
+    /// Adds a global with its value, if that is known. No name refers to the global yet.
     pub(super) fn add_global(&mut self, global: Global, value: Option<Constant>) -> GlobalId {
         let id = GlobalId(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX));
         self.shader.globals.push(global);
@@ -294,8 +294,9 @@ impl<'a> Lowering<'a> {
         id
     }
 
-    /// The value of a static member that its struct does not give. It is opaque until [`Self::member_outside`] finds one, which it may
-    /// never do, as for a member of a template. The member's number tells it from others with the same text.
+    /// The value of a static member that has none in its struct. It is opaque until [`Self::member_outside`] finds
+    /// one, which may never happen, for example for a member of a template. The member's number distinguishes it from
+    /// others with the same text.
     fn value_elsewhere(&mut self, ty: &Type, span: Span) -> Expr {
         let number = Expr {
             kind: ExprKind::Literal(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX)),
@@ -307,7 +308,8 @@ impl<'a> Lowering<'a> {
         opaque(vec![number, unseen], ty.clone(), span)
     }
 
-    /// `uint S::v = 2;` gives a static member its value: zero, where none is written. `false` if it is not that.
+    /// `uint S::v = 2;` gives a static member its value; without an initialiser the value is zero. `false` if this is
+    /// something else.
     fn member_outside(&mut self, node: Node, base: &Type) -> bool {
         let mut name = node;
         while let "init_declarator" | "array_declarator" = name.kind() {
@@ -359,7 +361,7 @@ impl<'a> Lowering<'a> {
         true
     }
 
-    /// Where an item starts, if this node is the first of it.
+    /// Start of the item, if this node is the first of the item.
     pub(super) fn attribute_start(&self, item: &Item, node: Node) -> u32 {
         let start = self.span(node).start;
         let between = Span {
@@ -405,7 +407,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The initialiser of a static member, which the grammar puts beside its declarator.
+/// The initialiser of a static member: the grammar puts it beside the declarator.
 fn value_of_member<'t>(declaration: Node<'t>, declarator: Node<'t>) -> Option<Node<'t>> {
     let mut cursor = declaration.walk();
     let mut values = declaration.children_by_field_name("default_value", &mut cursor);

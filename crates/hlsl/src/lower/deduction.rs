@@ -1,8 +1,9 @@
 //! Template argument deduction.
 //!
-//! It matches a parameter's written type with the argument's type from the outside in: `T` is that type, `StructuredBuffer<T>` has
-//! its element for `T`, and `S<T, N>` is the instance of the template `S` that the argument is, or has as a base. As in C++, it
-//! skips what deduces nothing. Contradicting deductions are no match.
+//! It matches a parameter's written type with the argument's type from the outside in. `T` becomes that type,
+//! `StructuredBuffer<T>` gives the element's type to `T`, and `S<T, N>` matches an argument that is an instance of
+//! the template `S`, or has one as a base. As in C++, parts that deduce nothing are skipped. Contradicting deductions
+//! are no match.
 
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ use crate::span::Span;
 use crate::type_names;
 use crate::types::Type;
 
-/// How deep template arguments nest, and how many levels of bases are searched.
+/// The maximum depth of template arguments, and of bases that are searched.
 const MAX_DEPTH: u32 = 8;
 
 impl Lowering<'_> {
@@ -56,7 +57,7 @@ impl Lowering<'_> {
         };
         let [open, .., close] = list else { return Some(()) };
         if !open.is(b'<') || !close.is(b'>') || depth >= MAX_DEPTH {
-            // `S::T` and the like.
+            // For example `S::T`.
             return Some(());
         }
         let arguments = self.written_arguments(written.start + 1, written.end - 1);
@@ -66,7 +67,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// What stands between the `<` at `open` and its `>` at `close`, as ranges of tokens.
+    /// The arguments between the `<` at `open` and its `>` at `close`, as ranges of tokens.
     fn written_arguments(&self, open: usize, close: usize) -> Vec<Range<usize>> {
         let (mut ranges, mut first, mut nested) = (Vec::new(), open + 1, 0usize);
         for index in open + 1..=close {
@@ -90,7 +91,7 @@ impl Lowering<'_> {
             (b"vector", Type::Vector(scalar, count)) => {
                 Some(vec![Binding::Type(Type::Scalar(*scalar)), number(*count)])
             }
-            // Becomes a vector.
+            // It becomes a vector.
             (b"vector", Type::Scalar(_)) => Some(vec![Binding::Type(ty.clone())]),
             (b"matrix", Type::Matrix(scalar, rows, columns)) => {
                 let element = Binding::Type(Type::Scalar(*scalar));
@@ -107,7 +108,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same for a struct, which has to be an instance of the template `name`, or derived from one.
+    /// The same for a struct, which must be an instance of the template `name` or derive from one.
     fn instance_arguments(&self, name: &[u8], ty: &Type, depth: u32) -> Option<Vec<Binding>> {
         let Type::Struct(id) = ty else { return None };
         if let Some(bindings) = self.instance_of(name, ty) {

@@ -13,7 +13,7 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, LocalId, UnaryOp};
 use crate::types::{Scalar, Type};
 
-/// Whether the result depends on the operands' sign, and that is not known.
+/// Whether the result depends on whether the operands are signed, and that is unknown.
 fn is_open(op: BinaryOp, operands: &Type) -> bool {
     use BinaryOp as B;
     let asks_for_sign = matches!(
@@ -71,7 +71,7 @@ fn operator_name(op: BinaryOp) -> &'static [u8] {
     }
 }
 
-/// How many operators before `x++` are looked through. More are too deep for the rest anyway.
+/// The maximum of operators before `x++` to look through. The rest of the lowering cannot handle more either.
 const MAX_OPERATORS: usize = 64;
 
 impl<'a> Lowering<'a> {
@@ -164,7 +164,7 @@ impl<'a> Lowering<'a> {
             return match literals::literal(text) {
                 (ty, Some(bits)) => expr(ExprKind::Literal(bits), ty),
                 (ty, None) => {
-                    // The tree's literals are not that wide.
+                    // Literals in the tree are not that wide.
                     self.told.insert(span);
                     opaque(Vec::new(), ty, span)
                 }
@@ -197,7 +197,8 @@ impl<'a> Lowering<'a> {
         opaque(Vec::new(), Type::Unknown, span)
     }
 
-    /// The meaning of a name that is no variable of the function: a field of the object at hand, a global, a constant.
+    /// The meaning of a name that is not a variable of the function: a field of the current object, a global, or a
+    /// constant.
     pub(super) fn outer_name(&mut self, text: &'a [u8], span: Span) -> Option<Expr> {
         let expr = |kind: ExprKind, ty: Type| Some(Expr { kind, ty, span });
         if let Some((this, id)) = self.body.this
@@ -208,7 +209,7 @@ impl<'a> Lowering<'a> {
         }
         let key = packed(text);
         let member = self.qualified(span);
-        // Own and inherited members come before all else.
+        // Own and inherited members have precedence.
         let own = self.body.this.as_ref().map(|(_, id)| Type::Struct(*id));
         let own = own.and_then(|own| self.resolve_member(&self.globals, &own, &key));
         let found = own.or_else(|| self.resolve(&self.globals, &key)).or_else(|| {
@@ -220,7 +221,7 @@ impl<'a> Lowering<'a> {
             self.resolve_member(&self.enumerators, holder, own)
         });
         if found.is_some() && enumerator.is_some() {
-            // One of them hides the other, but which one is not worked out.
+            // One of them hides the other, but this does not determine which.
             self.problem("a variable and a constant of this name", span);
             self.told.insert(span);
             return Some(opaque(Vec::new(), Type::Unknown, span));
@@ -296,7 +297,7 @@ impl<'a> Lowering<'a> {
         }
         let common = self.common_of(&left, &right).filter(|ty| ty.scalar().is_some());
         let (left, right, common) = match common {
-            // Two numbers without a sign are the same with one.
+            // The values of two non-negative constants are the same as signed numbers.
             Some(ty) if is_open(op, &ty) => {
                 let is_plain =
                     |expr: &Expr| { self.evaluate(expr) }.is_some_and(|it| it.bits().cast_signed() >= 0);
@@ -350,7 +351,7 @@ impl<'a> Lowering<'a> {
             b"-" => UnaryOp::Negate,
             b"!" | b"not" => UnaryOp::Not,
             b"~" => UnaryOp::Complement,
-            // As with all operators, a `bool` operand becomes an `int`.
+            // As for all operators, a `bool` operand becomes an `int`.
             b"+" => {
                 let ty = arithmetic(&operand.ty);
                 return if ty == operand.ty {
@@ -376,12 +377,12 @@ impl<'a> Lowering<'a> {
             && operand.ty == Type::UINT
             && literals::is_free(self.source(operand.span))
         {
-            // The smallest `int` is written so; what others are depends on the version.
+            // This is how the smallest `int` is written. The value of other such literals depends on the version.
             let is_decimal = !self.source(operand.span).starts_with(b"0");
             if *bits != 0x8000_0000 || !is_decimal {
                 return opaque(vec![operand], Type::Unknown, span);
             }
-            // Of a literal within the range of `int` it is the complement.
+            // It is the complement of a literal within the range of `int`.
             let largest = Expr {
                 kind: ExprKind::Literal(!bits),
                 ty: Type::INT,
@@ -415,7 +416,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// `(T)x`, which the lexical pass wrote as `~  x`.
+    /// `(T)x`, which the lexical pass rewrote to `~  x`.
     fn cast(&mut self, place: Span, operand: Expr, span: Span) -> Expr {
         let ty = self
             .lexed
@@ -430,7 +431,7 @@ impl<'a> Lowering<'a> {
         let is_made_of_literals = self.is_literal_int(&operand) || self.is_free_literal(&operand);
         let mut expr = self.fit(operand, &ty);
         if is_made_of_literals && !matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Cast(_)) {
-            // It has this type already, but it no longer takes the type of the other operand.
+            // The type stays, but the expression no longer takes the type of the other operand.
             let kind = ExprKind::Cast(Box::new(expr));
             return Expr { kind, ty, span };
         }
@@ -546,7 +547,7 @@ impl<'a> Lowering<'a> {
                 span,
             );
         };
-        // DXC converts two enumerators to `int`, unless they are those of an `enum class`.
+        // DXC converts two enumerators to `int`, unless they are from an `enum class`.
         if let Some(Scalar::Enum(id) | Scalar::UintEnum(id)) = ty.scalar()
             && !self.scoped_enumerations.contains(&id)
         {
@@ -572,7 +573,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// `sizeof(T)`, where every component of `T` has one size.
+    /// `sizeof(T)`, if every component of `T` has the same size.
     fn size_of(&mut self, node: Node, span: Span) -> Expr {
         let ty = if let Some(ty) = part(node, Part::Type) {
             self.type_of_node(ty)
@@ -584,7 +585,7 @@ impl<'a> Lowering<'a> {
             });
             if named == Type::Unknown {
                 let value = self.expression(value);
-                // DXC has 8 bytes for each component of it.
+                // DXC gives each component of it 8 bytes.
                 if self.is_of_literals(&value) {
                     Type::Unknown
                 } else {

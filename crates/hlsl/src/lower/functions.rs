@@ -13,16 +13,16 @@ use crate::span::Span;
 use crate::tree::{Direction, Function, FunctionId, Parameter};
 use crate::types::{Scalar, StructId, Type};
 
-/// How many overloads of one name are kept.
+/// The maximum of overloads of one name.
 const MAX_OVERLOADS: usize = 64;
 
-/// What a function's declaration says before its parameters.
+/// The parts of a function's declaration before its parameters.
 struct Head<'a> {
-    /// Without the scope that it is written with.
+    /// Without its scope.
     name: &'a [u8],
-    /// With it.
+    /// With its scope.
     name_span: Span,
-    /// The struct whose method it is.
+    /// The struct that has it as a method.
     owner: Option<StructId>,
     is_static: bool,
 }
@@ -55,7 +55,7 @@ impl<'a> Lowering<'a> {
         function
     }
 
-    /// A method as the methods before it see it: it may write to its object.
+    /// Declares a method for the methods before it: they assume that it writes to its object.
     pub(super) fn prototype(&mut self, item: &Item, node: Node, method_of: StructId) {
         let outer = std::mem::take(&mut self.body);
         let function = self.function_with(item, node, Some(method_of), None);
@@ -105,7 +105,7 @@ impl<'a> Lowering<'a> {
         let id = self.function_id(&head, &parameters, understood, body.is_some());
         let known = self.shader.functions.get(id.0 as usize);
         if body.is_none() && known.is_some_and(|function| function.body.is_some()) {
-            // Declared again behind its definition.
+            // It is declared again after its definition.
             return Some(id);
         }
         let shown = self.shown_name(&head);
@@ -118,7 +118,7 @@ impl<'a> Lowering<'a> {
                 end: self.span(node).end,
             },
             parameters,
-            // Callers inside the body see the parameters.
+            // Calls inside the body refer to the parameters.
             locals: self.body.locals.clone(),
             returns,
             body: None,
@@ -133,7 +133,8 @@ impl<'a> Lowering<'a> {
         Some(id)
     }
 
-    /// The head of a function. `S::f(…) {…}` may stand outside of its struct or namespace: this enters the scope that it names.
+    /// The head of a function. `S::f(…) {…}` may be outside of its struct or namespace: this enters the scope that it
+    /// names.
     fn head(&mut self, node: Node, name_node: Node, method_of: Option<StructId>) -> Head<'a> {
         let name_span = self.span(name_node);
         let written = self.source(name_span);
@@ -172,10 +173,10 @@ impl<'a> Lowering<'a> {
         owner + &String::from_utf8_lossy(own)
     }
 
-    /// Adds a function without its body, or puts it in the place of its prototype.
+    /// Adds a function without its body, or replaces its prototype.
     fn declare_function(&mut self, id: FunctionId, function: Function) {
         if let Some(slot) = self.shader.functions.get_mut(id.0 as usize) {
-            // Defaults may stand in the prototype only.
+            // Only the prototype may have the defaults.
             let declared = std::mem::replace(slot, function).parameters;
             for (parameter, declared) in slot.parameters.iter_mut().zip(declared) {
                 if parameter.default.is_none() {
@@ -191,7 +192,7 @@ impl<'a> Lowering<'a> {
     fn define_function(&mut self, id: FunctionId, body: Option<Node>) {
         // Names in the body are resolved like any others.
         self.templates.is_open = false;
-        // A parameter's default that is too deep is no reason to give up a statement.
+        // A parameter's default that is nested too deeply does not make a statement opaque.
         self.too_deep = false;
         self.body.doubt = Doubt::default();
         let body = body.map(|body| self.block(body));
@@ -206,7 +207,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Declares the parameters of a function; `false` where one is not understood.
+    /// Declares the parameters of a function; `false` if one is not understood.
     fn parameters(&mut self, declarator: Node, parameters: &mut Vec<Parameter>) -> bool {
         let mut understood = true;
         if let Some(list) = part(declarator, Part::Parameters) {
@@ -268,7 +269,7 @@ impl<'a> Lowering<'a> {
         {
             return id;
         }
-        // A second body is for another type that is the same type here.
+        // A second body belongs to another type that is the same type here.
         let is_small = |ty: &Type| ty.scalar().is_some_and(Scalar::is_small);
         let same = same.filter(|_| !own.iter().any(is_small));
         let id = FunctionId(u32::try_from(self.shader.functions.len()).unwrap_or(u32::MAX));
@@ -287,7 +288,7 @@ impl<'a> Lowering<'a> {
         id
     }
 
-    /// `Some(None)` is `void`.
+    /// `Some(None)` is `void`, and `None` is not understood.
     #[expect(clippy::option_option, reason = "a parameter, none, or something else")]
     fn parameter(&mut self, node: Node) -> Option<Option<Parameter>> {
         let ty = self.type_of_node(part(node, Part::Type)?);

@@ -1,4 +1,4 @@
-//! What was not understood is told, each gap once and where it starts.
+//! Reports what is not understood: each gap once, where it starts.
 
 use memchr::memmem;
 use rustc_hash::FxHashSet;
@@ -29,7 +29,7 @@ impl<'a> Lowering<'a> {
         self.tell(TextProblem { message, span, cause });
     }
 
-    /// Reports the expressions that are opaque for no reason told so far.
+    /// Reports the opaque expressions whose reason is not reported yet.
     pub(super) fn tell_gaps(&mut self) {
         let mut gaps = Gaps {
             text: self.text,
@@ -70,7 +70,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What is declared as a `RayQuery`, anywhere.
+    /// The names of all variables declared as a `RayQuery`.
     fn ray_queries(&self) -> FxHashSet<&'a [u8]> {
         const QUERY: &[u8] = b"RayQuery";
         if memmem::find(self.text, QUERY).is_none() {
@@ -81,7 +81,7 @@ impl<'a> Lowering<'a> {
         names.filter(|name| !name.is_empty()).collect()
     }
 
-    /// Reports the words in a place that only a macro has, and that nothing declares.
+    /// Reports the words in this place that only a macro can have and that nothing declares.
     fn tell_macros(&mut self, place: Span) {
         let tokens = &self.lexed.tokens;
         let first = tokens.partition_point(|token| token.start < place.start);
@@ -99,24 +99,24 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// What is looked for in expressions.
+/// The search for gaps in expressions.
 struct Gaps<'t> {
     text: &'t [u8],
     /// Names of ray queries. Their type has no model, and no declaration of it is missing.
     queries: FxHashSet<&'t [u8]>,
-    /// Opaque expressions that were reported, or that need no report. Where such an expression has a known type, the language
-    /// defines it.
+    /// Opaque expressions that were reported, or that need no report. If such an expression has a known type, the
+    /// language defines it.
     known: &'t FxHashSet<Span>,
     places: Vec<Span>,
-    /// The own text of expressions that the language defines and that have no model.
+    /// The own text of expressions that the language defines and that are not modelled.
     words: Vec<Span>,
 }
 
 impl Gaps<'_> {
-    /// Adds opaque expressions all of whose operands are understood. Returns whether this one or an operand is not: then the
-    /// expression around it needs no report.
+    /// Adds the opaque expressions whose operands are all understood. Returns whether this expression or an operand
+    /// is not understood: then the surrounding expression needs no report.
     ///
-    /// Recursive: the tree is no deeper than what made it.
+    /// Recursive: the lowering has limited the depth of the tree.
     fn find(&mut self, expr: &Expr) -> bool {
         let mut unclear = false;
         for child in expr.children() {

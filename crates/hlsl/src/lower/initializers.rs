@@ -9,7 +9,7 @@ use crate::tree::{Expr, ExprKind};
 use crate::types::Type;
 
 impl Lowering<'_> {
-    /// An expression, or the value of a type that a `{…}` initialises.
+    /// An expression, or a `{…}` that initialises a value of this type.
     pub(super) fn initializer(&mut self, node: Node, ty: &Type) -> Expr {
         if node.kind() != "initializer_list" {
             return self.expression(node);
@@ -52,12 +52,12 @@ impl Lowering<'_> {
             .sum()
     }
 
-    /// A value of a type, from values that have its components in order.
+    /// A value of a type, from values that hold its components in order.
     pub(super) fn construct(&mut self, values: Vec<Expr>, ty: &Type, span: Span) -> Expr {
         let wanted = self.shader.components(ty);
         let mut position = 0usize;
         let mut arguments = Vec::with_capacity(values.len());
-        // The types of all values decide which value is for which component.
+        // The types of all values decide which components each value initialises.
         let mut fits = wanted > 0 && self.shader.is_known(ty);
         for value in values {
             fits &= self.shader.is_known(&value.ty);
@@ -65,7 +65,8 @@ impl Lowering<'_> {
             let count = self.shader.components(&value.ty).max(1);
             let given = |component| self.component_scalar(&value.ty, component);
             let takes = |component| self.component_scalar(ty, position.saturating_add(component));
-            // Each component converts to the type that it initialises. One conversion does that for components of one type.
+            // Each component converts to the type of the component that it initialises. If these have one type, one
+            // conversion does that.
             let (is_one, is_same) = (
                 (1..count).all(|component| takes(component) == takes(0)),
                 (0..count).all(|component| takes(component) == given(component)),

@@ -12,7 +12,8 @@ use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
 use crate::types::{Scalar, Type};
 
-/// Whether a vector or a matrix of one component stands beside a longer one. Operators spread it; intrinsics cut the other (DXC 1.7).
+/// Whether one argument is a vector or matrix with one component and another has several. Operators would splat the
+/// first; intrinsics truncate the other (DXC 1.7).
 fn has_one_beside_more(arguments: &[Expr]) -> bool {
     let length = |value: &Expr| match value.ty {
         Type::Vector(_, count) => Some(count),
@@ -23,11 +24,11 @@ fn has_one_beside_more(arguments: &[Expr]) -> bool {
     lengths.clone().any(|length| length == 1) && lengths.any(|length| length > 1)
 }
 
-/// The arguments, with enumerations and literals as the numbers that DXC converts them to. An error returns them unchanged where
-/// that conversion is not known.
+/// Converts enumerations and literals among the arguments to the types that DXC gives them. If that conversion is
+/// unknown, returns the unchanged arguments as an error.
 ///
-/// No intrinsic has an overload for enumerations. DXC takes the float overload where all arguments are enumerations, and the
-/// `int` overload beside an `int` or a `bool`. For literals alone it takes a 64-bit overload.
+/// No intrinsic has an overload for enumerations. DXC chooses the float overload if all arguments are enumerations,
+/// and the `int` overload if another one is an `int` or a `bool`. For literals alone it chooses a 64-bit overload.
 fn settled(
     lowering: &Lowering<'_>,
     intrinsic: Intrinsic,
@@ -39,14 +40,14 @@ fn settled(
         return Err(arguments);
     }
     let is_bool = |value: &Expr| value.ty.scalar() == Some(Scalar::Bool);
-    // For operands that are no `bool`s, DXC combines their bits or generates invalid code.
+    // If an operand is no `bool`, DXC combines bits or generates invalid code.
     if matches!(intrinsic, I::And | I::Or) && !arguments.iter().all(is_bool) {
         return Err(arguments);
     }
     if is_literal {
         let is_small = |value: &Expr| matches!(value.kind, ExprKind::Literal(bits) if bits < 1 << 16);
         let is_settled = match intrinsic {
-            // DXC takes the unsigned overload for an expression.
+            // DXC chooses the unsigned overload for an expression.
             I::FirstBitHigh | I::Sign => arguments.iter().all(is_small),
             I::ReverseBits | I::WaveActiveProduct | I::WavePrefixProduct | I::WaveMultiPrefixProduct => false,
             I::WaveActiveSum | I::WavePrefixSum | I::WaveMultiPrefixSum | I::Mul | I::Dot | I::Mad => {
@@ -94,7 +95,7 @@ fn is_numeric(expr: &Expr) -> bool {
     expr.ty.scalar().is_some()
 }
 
-/// A call in the text: which intrinsic, and where.
+/// A call in the text: the intrinsic and its place.
 #[derive(Clone, Copy)]
 struct Call {
     intrinsic: Intrinsic,
@@ -110,14 +111,14 @@ impl Call {
         }
     }
 
-    /// A call that reads its arguments, and whose value is not known.
+    /// A call that reads its arguments and has an unknown value.
     fn opaque(self, arguments: Vec<Expr>, ty: Type) -> Expr {
         opaque(as_values(arguments), ty, self.span)
     }
 }
 
 impl Lowering<'_> {
-    /// A call of an intrinsic with its arguments converted, or its value where that is certain.
+    /// A call of an intrinsic with converted arguments, or its value if that is certain.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
         let call = self.settled_call(Call { intrinsic, span }, arguments);
         self.note_unsettled(&call);
@@ -131,11 +132,11 @@ impl Lowering<'_> {
         }
         let is_literal =
             !arguments.is_empty() && { arguments.iter() }.all(|value| self.is_literal_int(value));
-        // Compilers compute a call with literals alone in 64 bits.
+        // Compilers compute a call with only literals in 64 bits.
         if is_literal && arguments.iter().any(exceeds_32_bits) {
             return call.opaque(arguments, Type::Unknown);
         }
-        // Lanes pass literals in 64 bits.
+        // Lanes exchange literals in 64 bits.
         let may_grow = intrinsic == Intrinsic::WaveMultiPrefixProduct;
         let is_wide = |value: &Expr| {
             let is_of_literals = || self.is_of_literals(value);
@@ -154,7 +155,8 @@ impl Lowering<'_> {
             Ok(arguments) => arguments,
             Err(arguments) => return call.opaque(arguments, Type::Unknown),
         };
-        // The documentation gives `reversebits` a `uint`, DXC the argument's own type (`reversebits` in gen_intrin_main.txt).
+        // The documentation of `reversebits` has a `uint`; DXC has the argument's own type (`reversebits` in
+        // gen_intrin_main.txt).
         let is_signed = |value: &Expr| matches!(value.ty.scalar(), Some(Scalar::Bool | Scalar::Int));
         if intrinsic == Intrinsic::ReverseBits && arguments.iter().all(is_signed) {
             let reversed = self.typed_call(call, arguments);
@@ -171,7 +173,7 @@ impl Lowering<'_> {
         whole
     }
 
-    /// A call whose arguments are settled. The overloads that DXC has beside the [`Signature`] come first.
+    /// A call with settled arguments. The overloads that DXC has beside the [`Signature`] come first.
     fn typed_call(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
         let Call { intrinsic, span } = call;
         if intrinsic.is_atomic() {
@@ -272,14 +274,14 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// Converts each argument to its own type.
+    /// Converts each argument to the type at its position.
     fn convert_each<'t>(&self, arguments: Vec<Expr>, types: impl IntoIterator<Item = &'t Type>) -> Vec<Expr> {
         let converted = arguments.into_iter().zip(types);
         converted.map(|(value, ty)| self.convert(value, ty)).collect()
     }
 
-    /// Arguments converted to their common type. It is a floating-point type if `floats`, and also where all arguments are
-    /// `bool`: functions of numbers have no overload for these, and DXC takes its first one.
+    /// Converts the arguments to their common type. It is a floating-point type if `floats`, and also if all
+    /// arguments are `bool`: numeric functions have no overload for `bool`, and DXC takes their first overload.
     fn convert_to_common(
         &mut self,
         arguments: Vec<Expr>,
@@ -351,7 +353,7 @@ impl Lowering<'_> {
         call.with(arguments, Type::Void)
     }
 
-    /// A function of its first argument that writes its results to the others.
+    /// A function of its first argument that writes its results to the other arguments.
     fn with_results(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
         let Call { intrinsic, span } = call;
         for (index, argument) in arguments.iter().enumerate() {
@@ -378,7 +380,7 @@ impl Lowering<'_> {
         call.with(arguments, ty)
     }
 
-    /// A call of an intrinsic that has rules of its own.
+    /// A call of an intrinsic with rules of its own.
     fn special(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
         use Intrinsic as I;
         match (call.intrinsic, arguments.len()) {
@@ -429,7 +431,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `firstbithigh` and `firstbitlow` of an `int` or a `uint`: each as it is, the result a `uint`.
+    /// `firstbithigh` and `firstbitlow` of an `int` or a `uint`, which stay unconverted. The result is a `uint`.
     fn first_bit(&self, call: Call, arguments: Vec<Expr>) -> Expr {
         let as_word = |value: Expr| match value.ty.scalar() {
             Some(Scalar::Int | Scalar::Uint) => value,
@@ -455,7 +457,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `select(condition, yes, no)`: for each component of a vector of conditions, or whole.
+    /// `select(condition, yes, no)`: component by component if the condition is a vector, otherwise as a whole.
     fn select_call(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
         let Ok([condition, yes, no]) = <[Expr; 3]>::try_from(arguments) else {
             return call.opaque(Vec::new(), Type::Unknown);

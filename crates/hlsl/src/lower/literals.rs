@@ -1,4 +1,4 @@
-//! Literals: their values, read from the text, and expressions that are made of them.
+//! Literals: their values, read from the text, and expressions that consist of them.
 
 use super::Lowering;
 use super::signatures::has_own_type;
@@ -20,7 +20,7 @@ pub(super) fn number(text: &[u8]) -> Option<f64> {
     integer.map_or_else(|_| text.parse().ok(), |value| Some(value as f64))
 }
 
-/// A literal's type and, where it fits, its 32-bit pattern.
+/// A literal's type and, if 32 bits suffice, its bit pattern.
 pub(super) fn literal(text: &[u8]) -> (Type, Option<u32>) {
     match text {
         b"true" => return (Type::BOOL, Some(1)),
@@ -40,7 +40,7 @@ pub(super) fn literal(text: &[u8]) -> (Type, Option<u32>) {
     }
     match text.strip_prefix('0') {
         Some(octal) if octal.starts_with(|c: char| c.is_ascii_digit()) => integer(octal, 8),
-        // `0` is octal too, which shows in its type with a suffix.
+        // `0` is octal too. With a suffix, its type shows that.
         Some(_) => integer(text, 8),
         None => integer(text, 10),
     }
@@ -58,7 +58,7 @@ fn integer(digits: &str, radix: u32) -> (Type, Option<u32>) {
         return (Type::Scalar(scalar), None);
     }
     if suffix.contains(['l', 'L']) && !unsigned {
-        // DXC has a `long` of 32 bits, and in other bases than ten an unsigned one.
+        // DXC's `long` has 32 bits, and is unsigned in bases other than ten.
         let ty = if radix == 10 { Type::INT } else { Type::UINT };
         return (ty, u32::try_from(value).ok());
     }
@@ -82,7 +82,7 @@ fn float(text: &str) -> (Type, Option<u32>) {
     let value = if number.contains("#INF") {
         Ok(f32::INFINITY)
     } else if number == text {
-        // DXC parses it in 64 bits, and so rounds twice.
+        // DXC parses it in 64 bits, so it is rounded twice.
         number.parse::<f64>().map(|value| value as f32)
     } else {
         number.parse::<f32>()
@@ -93,7 +93,8 @@ fn float(text: &str) -> (Type, Option<u32>) {
     }
 }
 
-/// Whether a literal takes the type of the other operand, because it has no suffix. A name has a type of its own.
+/// Whether this is a literal that takes the type of the other operand, because it has no suffix. A name has a type of
+/// its own.
 pub(super) fn is_free(text: &[u8]) -> bool {
     if !text
         .first()
@@ -110,7 +111,8 @@ pub(super) fn is_free(text: &[u8]) -> bool {
 }
 
 impl Lowering<'_> {
-    /// Whether an expression is a literal without a suffix (maybe negated), which takes the type of the other operand.
+    /// Whether an expression is a literal without a suffix (possibly negated), which takes the type of the other
+    /// operand.
     pub(super) fn is_free_literal(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Literal(_) => is_free(self.source(expr.span)),
@@ -119,15 +121,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether an expression is made of integer literals without a suffix: DXC's `literal int`.
+    /// Whether an expression consists of integer literals without a suffix: DXC's `literal int`.
     pub(super) fn is_literal_int(&self, expr: &Expr) -> bool {
         matches!(expr.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) && self.is_of_literals(expr)
     }
 
-    /// Whether an expression is made of literals without a suffix: DXC's `literal int` or `literal float`, or a vector of them.
+    /// Whether an expression consists of literals without a suffix: DXC's `literal int` or `literal float`, or a
+    /// vector of them.
     pub(super) fn is_of_literals(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            // The value of an intrinsic stands for its call.
+            // The literal may be the folded value of an intrinsic call.
             ExprKind::Literal(_) => self.is_free_literal(expr) || self.is_call_of_intrinsic(expr.span),
             ExprKind::Unary(op, operand) => *op != UnaryOp::Not && self.is_of_literals(operand),
             ExprKind::Binary(op, left, right) => {

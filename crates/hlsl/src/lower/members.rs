@@ -35,7 +35,7 @@ impl Lowering<'_> {
                 ty,
                 span,
             },
-            // Of a texture: the numbers of its elements.
+            // The indices of the elements of a texture.
             None if name == b"Length" && matches!(object.ty, Type::Resource(..)) => {
                 self.told.insert(span);
                 opaque(vec![as_value(object)], Type::Vector(Scalar::Uint, 3), span)
@@ -44,7 +44,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The field `name` of an object, its own or a base's. The object's type, or that of its elements, is a struct.
+    /// The field `name` of an object or of one of its bases. The type of the object, or of its elements, is a struct.
     pub(super) fn field_of(&self, object: &Expr, id: StructId, name: &[u8], span: Span) -> Option<Expr> {
         let fields = &self.shader.structs.get(id.0 as usize)?.fields;
         if let Some(index) = fields.iter().position(|field| field.name.as_bytes() == name) {
@@ -68,7 +68,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// An object seen as each of its bases.
+    /// An object as each of its bases.
     fn bases_of<'s>(&'s self, object: &'s Expr, id: StructId) -> impl Iterator<Item = (Expr, StructId)> + 's {
         let bases = self.bases.get(&id).map_or(&[][..], Vec::as_slice);
         bases.iter().filter_map(move |&index| {
@@ -80,8 +80,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// The methods of this name that an object has, and the object as they see it: itself, or one of its bases. There are
-    /// none to call if the name may mean a template.
+    /// The methods of this name that an object has, and the object that they take: the object itself, or one of its
+    /// bases. The list is empty if the name may mean a template.
     pub(super) fn methods_of(
         &self,
         object: &Expr,
@@ -98,7 +98,7 @@ impl Lowering<'_> {
             .find_map(|(base, id)| self.methods_of(&base, id, name))
     }
 
-    /// The methods of this name that a struct has, or the struct that a constant buffer holds.
+    /// The methods of this name of a struct, or of the struct in a constant buffer.
     pub(super) fn methods_of_held(&self, object: &Expr, name: &[u8]) -> Option<(Expr, Vec<FunctionId>)> {
         if let Type::Struct(id) = object.ty {
             return self.methods_of(object, id, name);
@@ -106,13 +106,13 @@ impl Lowering<'_> {
         let Some(held @ Type::Struct(id)) = Self::constant_buffer_element(&object.ty) else {
             return None;
         };
-        // The object is a copy of all that the buffer holds.
+        // The object is a copy of the buffer's content.
         self.methods_of(object, *id, name)?;
         let copy = self.as_element(object.clone(), held);
         (copy.ty == *held).then(|| self.methods_of(&copy, *id, name))?
     }
 
-    /// An object seen as the struct `wanted`, which is its own or a base.
+    /// An object as the struct `wanted`, which is its own type or a base.
     pub(super) fn as_base(&self, object: &Expr, id: StructId, wanted: StructId) -> Option<Expr> {
         if id == wanted {
             return Some(object.clone());
@@ -121,7 +121,7 @@ impl Lowering<'_> {
             .find_map(|(base, id)| self.as_base(&base, id, wanted))
     }
 
-    /// How far a struct is below one of its bases; `None` where `to` is none of them.
+    /// The number of inheritance steps from a struct to one of its bases; `None` if `to` is not a base.
     fn steps_to_base(&self, from: StructId, to: StructId) -> Option<u32> {
         if from == to {
             return Some(0);
@@ -134,7 +134,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// As [`distance`], where a struct also converts to its bases.
+    /// As [`distance`], but a struct also converts to its bases.
     pub(super) fn distance(&self, from: &Type, to: &Type) -> Option<u32> {
         match (from, to) {
             (Type::Struct(from), Type::Struct(to)) => self.steps_to_base(*from, *to),
@@ -146,7 +146,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A constant buffer as the struct that it holds, if a struct is wanted; else unchanged.
+    /// A constant buffer as the struct that it holds, if a struct is wanted; otherwise unchanged.
     fn as_element(&self, object: Expr, wanted: &Type) -> Expr {
         let element = Self::constant_buffer_element(&object.ty).filter(|_| matches!(wanted, Type::Struct(_)));
         let Some(Type::Struct(id)) = element.filter(|_| is_place(&object)) else {
@@ -168,7 +168,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An object as the base that is wanted, if that is a base; else unchanged.
+    /// An object as the wanted base, if that is one of its bases; otherwise unchanged.
     pub(super) fn to_base(&self, object: Expr, wanted: &Type) -> Expr {
         match (&object.ty, wanted) {
             (Type::Struct(own), Type::Struct(base)) if own != base => {
@@ -178,12 +178,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// Converts an expression to a type: also a struct to one of its bases, and a constant buffer to what it holds.
+    /// Converts an expression to a type, including a struct to one of its bases and a constant buffer to its content.
     pub(super) fn fit(&self, expr: Expr, to: &Type) -> Expr {
         self.convert(self.to_base(self.as_element(expr, to), to), to)
     }
 
-    /// `texture.mips[level][place]` and `texture.sample[index][place]` as the load they are.
+    /// `texture.mips[level][place]` and `texture.sample[index][place]` as the loads that they are.
     fn texel(&mut self, node: Node, span: Span) -> Option<Expr> {
         let inner = part(node, Part::Argument).filter(|inner| inner.kind() == "subscript_expression")?;
         let member = part(inner, Part::Argument).filter(|member| member.kind() == "field_expression")?;
@@ -229,8 +229,9 @@ impl Lowering<'_> {
         })
     }
 
-    /// An index as its object takes it: one number, or as many as a texture has dimensions. A longer vector is cut off, and one number
-    /// stands for all. If a texture's declaration does not give the number of its dimensions, the index stays unchanged.
+    /// Converts an index for its object: to one number, or to as many as a texture has dimensions. A longer vector is
+    /// truncated, and a single number is splatted. If a texture's declaration does not give the number of its
+    /// dimensions, the index stays unchanged.
     fn fit_to(&self, holder: &Expr, index: Expr) -> Expr {
         let Some(scalar) = index.ty.scalar() else {
             return index;
@@ -300,7 +301,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The dimensions of a texture type of this name; one more for an array of textures.
+/// The number of dimensions of the texture type of this name; arrays of textures have one more.
 const DIMENSIONS: [(&str, u8); 7] = [
     ("Texture1DArray", 2),
     ("Texture1D", 1),
@@ -328,7 +329,7 @@ fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
     list.named_child(0).filter(|_| list.named_child_count() == 1)
 }
 
-/// The object that a part which is not understood is read from. The read changes nothing, unless the object is a resource.
+/// The object of a part that is not understood. The part is only read, unless the object is a resource.
 fn holder_of(object: Expr) -> Expr {
     if matches!(object.ty, Type::Resource(..)) {
         object

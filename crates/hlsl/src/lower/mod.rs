@@ -1,8 +1,8 @@
 //! Lowers concrete syntax to the typed tree, one top-level item at a time.
 //!
-//! What is known of types and expressions builds up in this order: [`relations`] between types, [`signatures`] of intrinsics and
-//! [`operands`]; [`literals`] and [`constants`]; [`wide`] for what compilers evaluate in 64 bits; [`conversions`]; [`intrinsics`]. The
-//! modules that read syntax are above these.
+//! The modules build on each other in this order: [`relations`] between types, [`signatures`] of intrinsics and
+//! [`operands`]; [`literals`] and [`constants`]; [`wide`] for expressions that compilers evaluate in 64 bits;
+//! [`conversions`]; [`intrinsics`]. The modules that read syntax come after these.
 
 mod calls;
 mod constants;
@@ -50,7 +50,7 @@ use scoping::{Doubt, Meaning};
 use syntax::{parser, syntax};
 use templates::Templates;
 
-/// How deep statements and expressions nest. Deeper ones are opaque.
+/// The maximum depth of statements and expressions. Deeper ones are opaque.
 const MAX_DEPTH: u32 = 192;
 
 type Name<'a> = Cow<'a, [u8]>;
@@ -59,14 +59,15 @@ type Name<'a> = Cow<'a, [u8]>;
 struct Lowering<'a> {
     text: &'a [u8],
     lexed: &'a Lexed,
-    /// What turns an offset of the current parse into an offset of the text.
+    /// The difference between an offset in the text and one in the current parse.
     base: i64,
     shader: Shader,
     problems: Vec<TextProblem>,
     unknown: FxHashSet<&'a [u8]>,
-    /// Places where the reason for an opaque expression is reported, or need not be.
+    /// Places whose reason for being opaque is reported already, or needs no report.
     told: FxHashSet<Span>,
-    /// Operations on values of known types whose own type is not known. HLSL has one, so no other type may stand for it.
+    /// Operations on values of known types whose own type is unknown here. HLSL defines their type, so no other type
+    /// may replace it.
     unsettled: FxHashSet<Span>,
     /// The values of operations on float literals that compilers evaluate in 64 bits, where 32 bits round differently.
     wide_floats: FxHashMap<Span, f64>,
@@ -75,11 +76,11 @@ struct Lowering<'a> {
     functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
     templates: Templates<'a>,
     enumerators: FxHashMap<Name<'a>, (Constant, Type)>,
-    /// How many enumerations there are.
+    /// The number of enumerations.
     enumerations: u32,
-    /// Those that are an `enum class`.
+    /// The enumerations that are an `enum class`.
     scoped_enumerations: FxHashSet<EnumId>,
-    /// By [`GlobalId`]: the value of a constant.
+    /// The value of each constant, by [`GlobalId`].
     global_values: Vec<Option<Constant>>,
     methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,
     with_methods: FxHashSet<StructId>,
@@ -89,45 +90,45 @@ struct Lowering<'a> {
     bases: FxHashMap<StructId, Vec<u32>>,
     /// The scopes of the structs whose members are being read, with their bases.
     open_structs: Vec<(Name<'a>, Vec<StructId>)>,
-    /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
+    /// By [`StructId`]: the depth of its nested structs, and the number of fields that a walk over it visits.
     struct_sizes: Vec<(u32, u32)>,
-    /// By [`StructId`]: the scope its static members and types are in.
+    /// By [`StructId`]: the scope of its static members and types.
     scopes: Vec<Name<'a>>,
     /// The current scope: a namespace or a struct, with a trailing `::`.
     namespace: Name<'a>,
-    /// `using namespace`: the scope it stands in, and the namespace.
+    /// Each `using namespace`: the scope that contains it, and the namespace.
     used: Vec<(Name<'a>, Name<'a>)>,
     body: Body<'a>,
-    /// How many `static` variables became globals, by the name of their function.
+    /// The number of `static` variables that became globals, by the name of their function.
     hidden: FxHashMap<String, u32>,
-    /// The global that selects one of two meanings of a name, once there is such a name.
+    /// The global that selects one of two meanings of a name, if there is such a name.
     flag: Option<GlobalId>,
     depth: u32,
     too_deep: bool,
-    /// Not all of the current declaration could be read.
+    /// The current declaration could not be read completely.
     is_broken: bool,
 }
 
 /// The function being lowered.
 #[derive(Default)]
 struct Body<'a> {
-    /// Of the function.
+    /// The function's name.
     name: String,
     locals: Vec<Local>,
     scope: FxHashMap<&'a [u8], Meaning>,
-    /// What each name meant before it was declared again.
+    /// The meaning that each name had before it was declared again.
     undo: Vec<(&'a [u8], Option<Meaning>)>,
-    /// The name of the variable whose initialiser is being read. There it means the new variable, which has no value yet (C++,
-    /// `[basic.scope.pdecl]`, as in DXC).
+    /// The variable whose initialiser is being read. Inside it, the name means the new variable, which has no value
+    /// yet (C++, `[basic.scope.pdecl]`, as in DXC).
     initialised: Option<&'a [u8]>,
-    /// The same for types, each with the length of `undo` when it was declared.
+    /// The same as `undo` for types, each with the length of `undo` when the type was declared.
     undo_types: Vec<(usize, Name<'a>, Option<Type>)>,
     values: FxHashMap<LocalId, Constant>,
-    /// The globals that `static` variables stand for.
+    /// The globals that replace `static` variables.
     statics: FxHashMap<LocalId, GlobalId>,
     this: Option<(LocalId, StructId)>,
     this_written: bool,
-    /// The struct whose method it is, static or not.
+    /// The struct that has it as a method, static or not.
     owner: Option<StructId>,
     returns: Option<Type>,
     doubt: Doubt,
@@ -136,14 +137,15 @@ struct Body<'a> {
 /// Reads expanded text into a typed tree. Fills every field of [`Shader`] except `origins`, `sources`, `gaps`, `defined`,
 /// `matrix_orders`, `is_refused` and `given`.
 ///
-/// It never fails: a part that could not be read is [`StmtKind::Opaque`] or [`crate::ExprKind::Opaque`] in the tree, and a problem
-/// with its place.
+/// It never fails: an unreadable part becomes [`StmtKind::Opaque`] or [`crate::ExprKind::Opaque`] in the tree, and a
+/// problem with its place.
 #[must_use]
 pub fn parse(text: Vec<u8>) -> (Shader, Vec<TextProblem>) {
     parse_wanted(text, None, None)
 }
 
-/// As [`parse`], without what [`leave_out_unnamed`] leaves out. It reads nothing if none of the wanted words is left.
+/// As [`parse`], without the items that [`leave_out_unnamed`] leaves out. It reads nothing if no remaining item has a
+/// wanted word.
 pub(crate) fn parse_wanted(
     text: Vec<u8>,
     wanted: Option<&WantedText<'_>>,
@@ -163,7 +165,7 @@ pub(crate) fn parse_wanted(
         version,
         ..Shader::default()
     };
-    // Without words nothing is wanted.
+    // Without wanted words, nothing is wanted.
     if wanted.is_some_and(|wanted| wanted.words.is_empty()) {
         shader.text = text;
         return (shader, Vec::new());
@@ -172,7 +174,7 @@ pub(crate) fn parse_wanted(
     if let Some(wanted) = wanted {
         let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
         shader.unread = left_out.functions;
-        // This asks about every text, because it also takes the likeness of a text that is not read.
+        // `is_known` is called for every text, because it also records the likeness of a text that is not read.
         if (wanted.is_known)(&text, &lexed) || left_out.is_all {
             shader.text = text;
             return (shader, Vec::new());
@@ -183,7 +185,7 @@ pub(crate) fn parse_wanted(
     (shader, problems)
 }
 
-/// Lowers the text that the lexical pass left; `shader` has what is known before.
+/// Lowers the text after the lexical pass; `shader` holds the facts that are known before.
 pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<TextProblem>) {
     let mut lowering = Lowering {
         text,
@@ -276,7 +278,8 @@ impl<'a> Lowering<'a> {
         tokens.get(first..end).unwrap_or_default()
     }
 
-    /// Makes the types unknown that an unread item declares with `typedef`. Their names stand behind what they stand for.
+    /// Makes the types unknown that an unread item declares with `typedef`. Their names come last in their
+    /// declarators.
     fn forget_types(&mut self, item: &Item) {
         let tokens = self.tokens_of(item);
         if !tokens.iter().any(|token| token.word(self.text) == b"typedef") {
@@ -293,7 +296,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Reads as much as possible of an item with an error, or without a parse.
+    /// Reads as much as possible of an item that has an error, or that has no parse.
     fn broken_item(&mut self, parser: &mut Parser, item: &'a Item, root: Option<Node>) {
         self.namespace = self.namespace_of(item);
         let message = match (item.too_deep, root, item.kind) {
@@ -368,7 +371,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some((name, name_span)) = self.header_name(item) {
             let (group_size, group_size_span, wave_size) = self.attributes(parser, item);
-            // It is not callable by name, because its parameters are unknown.
+            // No call can name it, because its parameters are unknown.
             self.shader.functions.push(Function {
                 name: String::from_utf8_lossy(name).into_owned(),
                 name_span,
@@ -386,7 +389,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The word before the first parenthesis behind the attributes.
+    /// The word before the first parenthesis after the attributes.
     fn header_name(&self, item: &Item) -> Option<(&'a [u8], Span)> {
         let tokens = &self.lexed.tokens;
         let mut index = tokens.partition_point(|token| token.start < item.span.start);
@@ -513,7 +516,7 @@ impl<'a> Lowering<'a> {
         span
     }
 
-    /// The text under a span, as it was written.
+    /// The original text of a span.
     fn source(&self, span: Span) -> &'a [u8] {
         span.slice(self.text)
     }
@@ -527,13 +530,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn tell(&mut self, problem: TextProblem) {
-        // A hostile text must not make a list that is longer than itself.
+        // A hostile text must not produce a list that is longer than itself.
         if self.problems.len() < 1000 {
             self.problems.push(problem);
         }
     }
 
-    /// Goes one level down. `false` beyond the limit: then it enters nothing.
+    /// Goes one level deeper. At the limit, returns `false` and enters nothing.
     fn enter(&mut self) -> bool {
         if self.depth >= MAX_DEPTH {
             self.too_deep = true;

@@ -1,4 +1,4 @@
-//! What a name means where it stands: namespaces, the scopes of structs, `using`.
+//! The meaning of a name at its place: namespaces, the scopes of structs, `using`.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use crate::lexical::Item;
 use crate::span::Span;
 use crate::types::{StructId, Type};
 
-/// More `using namespace` than this are not followed.
+/// The maximum of `using namespace` to follow.
 const MAX_USED: usize = 64;
 
-/// What is before a name that is looked up outside of all scopes.
+/// The prefix of a name that is looked up in the outermost scope only.
 const ROOT: &[u8] = b"::";
 
 /// A name without the `::` before it.
@@ -58,7 +58,7 @@ const OPERATORS: [&[u8]; 22] = [
     b"operator()",
 ];
 
-/// An operator's name without the white space in it; another name as it is.
+/// An operator's name without the white space in it; any other name unchanged.
 pub(super) fn operator_or(name: &[u8]) -> &[u8] {
     let packed = packed(name);
     let operator = OPERATORS.into_iter().find(|operator| *operator == &*packed);
@@ -84,7 +84,7 @@ impl<'a> Lowering<'a> {
         Cow::Borrowed(namespaces.get(item.namespace as usize).map_or(&[], Vec::as_slice))
     }
 
-    /// The name under which something declared as `name` here is found.
+    /// The key of a name that is declared here.
     pub(super) fn full_name(&self, name: impl Into<Name<'a>>) -> Name<'a> {
         let name = name.into();
         if self.namespace.is_empty() {
@@ -94,13 +94,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Looks a name up: in the scopes around, from the inside out, with what each of them inherits and uses. One that begins
-    /// with `::` is looked up in the outermost scope alone.
+    /// Looks a name up in the surrounding scopes, from the inside out, including what each scope inherits and uses. A
+    /// name with a leading `::` is looked up in the outermost scope only.
     pub(super) fn resolve<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<T> {
         self.resolve_scoped(map, name).map(|(_, found)| found)
     }
 
-    /// How deep the scope is in which a name is found: the deeper one hides the other.
+    /// The depth of the scope that has a name: a deeper declaration hides others.
     pub(super) fn depth_of<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<usize> {
         self.resolve_scoped(map, name).map(|(depth, _)| depth)
     }
@@ -132,7 +132,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Looks a name up in one scope, and where that is a struct, in its bases.
+    /// Looks a name up in one scope and, if the scope is a struct, in its bases.
     fn resolve_in<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, scope: &[u8], name: &[u8]) -> Option<T> {
         if scope.is_empty() {
             return map.get(name).cloned();
@@ -162,7 +162,7 @@ impl<'a> Lowering<'a> {
         self.resolve_in(map, self.scopes.get(id.0 as usize)?, name)
     }
 
-    /// The type before the last `::` of what is written here, and the name behind it.
+    /// The type before the last `::` of a written name, and the name after it.
     pub(super) fn qualified(&mut self, span: Span) -> Option<(Type, &'a [u8])> {
         let (scope, own) = split_scope(self.source(span))?;
         let end = span.start + u32::try_from(scope.len()).ok()?;
@@ -190,18 +190,18 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Declares a type by its name, until the block at hand ends.
+    /// Declares a type by its name, until the current block ends.
     pub(super) fn declare_name(&mut self, name: impl Into<Name<'a>>, ty: Type) {
         let full = self.full_name(name);
         let before = self.types.insert(full.clone(), ty);
         if self.body.returns.is_some() {
-            // A mark among the variables, so that it ends with those declared beside it.
+            // A marker among the variables, so that the type's scope ends with theirs.
             self.body.undo.push((&[], None));
             self.body.undo_types.push((self.body.undo.len(), full, before));
         }
     }
 
-    /// Forgets the types declared since the variables were so many.
+    /// Removes the types declared since `undo` had this length.
     pub(super) fn close_types(&mut self, mark: usize) {
         while let Some((at, name, before)) = self.body.undo_types.pop() {
             if at <= mark {
@@ -215,7 +215,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What a `using` names, and whether that is a namespace.
+    /// The name in a `using`, and whether it is a namespace.
     fn used_name(&self, node: Node) -> (bool, Cow<'a, [u8]>) {
         let written = self.node_source(node);
         let words = written.strip_prefix(b"using").unwrap_or(written);
@@ -271,7 +271,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn use_namespace(&mut self, name: &[u8], span: Span) {
-        // From the inside out, as every other name is looked for.
+        // From the inside out, like every other name.
         let (mut scope, name) = self.first_scope(name);
         let name = [name, b"::"].concat();
         let found = loop {

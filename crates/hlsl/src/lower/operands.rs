@@ -15,7 +15,7 @@ pub(super) fn is_place(expr: &Expr) -> bool {
     }
 }
 
-/// The same value, no longer a place: an operand of an `Opaque` that only reads it.
+/// The same value, no longer a place: for an `Opaque` that only reads this operand.
 pub(super) fn as_value(expr: Expr) -> Expr {
     let is_part = matches!(&expr.kind, ExprKind::Opaque(operands) if !operands.is_empty());
     if is_part || is_place(&expr) {
@@ -30,8 +30,8 @@ pub(super) fn as_value(expr: Expr) -> Expr {
     }
 }
 
-/// An operand of an operation that is not understood, if only some versions of HLSL evaluate it. As an arm of `?:` its effects do not
-/// count as certain.
+/// An operand of an operation that is not understood, if only some versions of HLSL evaluate the operand. It becomes
+/// an arm of `?:`, so its effects do not count as certain.
 pub(super) fn skippable(operand: Expr) -> Expr {
     let acts = |part: &Expr| {
         matches!(
@@ -74,7 +74,7 @@ pub(super) fn opaque(operands: Vec<Expr>, ty: Type, span: Span) -> Expr {
     }
 }
 
-/// Operands of an operation that only reads them.
+/// The operands of an operation that only reads them.
 pub(super) fn as_values(arguments: Vec<Expr>) -> Vec<Expr> {
     arguments.into_iter().map(as_value).collect()
 }

@@ -1,4 +1,5 @@
-//! What HLSL predefines for inline ray tracing. Ray queries themselves are not modelled: what they find is unknown.
+//! The names that HLSL predefines for inline ray tracing. Ray queries themselves are not modelled: their results are
+//! unknown.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,7 @@ pub(super) fn constant(name: &[u8]) -> Option<u32> {
     })
 }
 
-/// What a method of a ray query gives back. Other types have no methods of these names.
+/// The return type of a method of a ray query. Other types have no methods of these names.
 pub(super) fn query_method(name: &[u8]) -> Option<Type> {
     Some(match name {
         b"TraceRayInline" | b"Abort" | b"CommitNonOpaqueTriangleHit" | b"CommitProceduralPrimitiveHit" => {
@@ -62,7 +63,7 @@ pub(super) fn query_method(name: &[u8]) -> Option<Type> {
 }
 
 impl Lowering<'_> {
-    /// Declares the struct that describes a ray, in a text that names it.
+    /// Declares the struct that describes a ray, if the text names it.
     pub(super) fn declare_ray(&mut self) {
         if !self.text.windows(RAY_DESC.len()).any(|word| word == RAY_DESC) {
             return;

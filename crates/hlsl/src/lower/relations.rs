@@ -1,10 +1,10 @@
-//! How types relate: the type that two operands have in common, and how far one is from another.
+//! Relations between types: the common type of two operands, and the distance of a conversion.
 
 use std::cmp::Ordering;
 
 use crate::types::{Scalar, Type};
 
-/// The order of the usual conversions: the higher rank wins.
+/// The rank in the usual conversions: the higher rank wins.
 fn rank(scalar: Scalar) -> u8 {
     match scalar {
         Scalar::Bool => 0,
@@ -26,7 +26,7 @@ fn wider(a: Scalar, b: Scalar) -> Scalar {
     if rank(a) >= rank(b) { a } else { b }
 }
 
-/// `bool` becomes `int` where arithmetic is done on it.
+/// Arithmetic converts `bool` to `int`.
 pub(super) fn arithmetic(ty: &Type) -> Type {
     if ty.scalar() == Some(Scalar::Bool) {
         ty.with_scalar(Scalar::Int)
@@ -35,7 +35,7 @@ pub(super) fn arithmetic(ty: &Type) -> Type {
     }
 }
 
-/// The type two operands are converted to; `None` where HLSL has none.
+/// The type to which two operands are converted; `None` if HLSL has none.
 pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
     if a == b {
         return Some(a.clone());
@@ -46,11 +46,11 @@ pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
     }
     let scalars = (a.scalar()?, b.scalar()?);
     let scalar = match scalars {
-        // DXC has 16 bits of them, C++ an `int`.
+        // Such an enumeration has 16 bits in DXC, and is an `int` in C++.
         (Scalar::Enum(_) | Scalar::UintEnum(_), Scalar::Int16 | Scalar::Uint16)
         | (Scalar::Int16 | Scalar::Uint16, Scalar::Enum(_) | Scalar::UintEnum(_)) => return None,
         (Scalar::Enum(_), Scalar::Bool) | (Scalar::Bool, Scalar::Enum(_)) => Scalar::Int,
-        // DXC takes the wider one without a sign (`CombineBasicTypes`), C++ with its own.
+        // DXC takes the wider type as unsigned (`CombineBasicTypes`), C++ with its own sign.
         (Scalar::Uint16, Scalar::Int | Scalar::Int64)
         | (Scalar::Int | Scalar::Int64, Scalar::Uint16)
         | (Scalar::Uint, Scalar::Int64)
@@ -60,7 +60,7 @@ pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
     Some(shape(a, b)?.with_scalar(scalar))
 }
 
-/// The common shape of two numeric types: a scalar takes the other's, of two vectors the shorter wins.
+/// The common shape of two numeric types: a scalar takes the other shape, and the shorter of two vectors wins.
 #[expect(clippy::many_single_char_names, reason = "rows and columns")]
 pub(super) fn shape(a: &Type, b: &Type) -> Option<Type> {
     Some(match (a, b) {
@@ -68,7 +68,7 @@ pub(super) fn shape(a: &Type, b: &Type) -> Option<Type> {
         (Type::Vector(_, 1), Type::Vector(..)) => b.clone(),
         (Type::Vector(..), Type::Vector(_, 1)) => a.clone(),
         (Type::Vector(s, m), Type::Vector(_, n)) => Type::Vector(*s, *m.min(n)),
-        // DXC spreads a matrix of one element, and cuts others.
+        // DXC splats a matrix with one element, and truncates others.
         (Type::Matrix(_, 1, 1), Type::Matrix(_, q, d)) if (*q, *d) != (1, 1) => return None,
         (Type::Matrix(_, r, c), Type::Matrix(_, 1, 1)) if (*r, *c) != (1, 1) => return None,
         (Type::Matrix(s, r, c), Type::Matrix(_, q, d)) => Type::Matrix(*s, *r.min(q), *c.min(d)),
@@ -81,7 +81,7 @@ pub(super) fn shape(a: &Type, b: &Type) -> Option<Type> {
     })
 }
 
-/// How far a conversion is, for overloads: 0 is none at all. `None` where there is no conversion.
+/// The distance of a conversion, for overload resolution: 0 means no conversion. `None` if there is no conversion.
 #[expect(clippy::many_single_char_names, reason = "rows and columns")]
 pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
     if from == to {
@@ -128,20 +128,21 @@ pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
     Some(scalar + shape)
 }
 
-/// An argument of a call, as overloads see it.
+/// An argument of a call, for overload resolution.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a> {
     pub ty: &'a Type,
-    /// It is made of literals without a suffix.
+    /// It consists of literals without a suffix.
     pub is_literal: bool,
 }
 
-/// Which of two parameters takes an argument with less conversion: `Less` if `one` does. `None` where that is not certain, or
-/// where compilers prefer neither.
+/// Which of two parameters requires less conversion of an argument: `Less` means `one`. `None` if that is not
+/// certain, or if compilers prefer neither.
 ///
-/// The argument's own type comes first. Between two types with the same component type, the argument's shape comes first, and
-/// for a scalar argument another scalar. A conversion between `int`, `uint` and `float` beats cutting a vector. Between two
-/// scalars, an integer argument prefers an integer to a float, and a `float` to a `half` (DXC 1.8, observed for all pairs).
+/// The argument's own type comes first. Between two types with the same component type, the argument's shape is
+/// preferred, and for a scalar argument another scalar. A conversion between `int`, `uint` and `float` is better than
+/// truncating a vector. Between two scalars, an integer argument prefers an integer to a float, and a `float` to a
+/// `half` (DXC 1.8, observed for all pairs).
 pub(super) fn preference(given: Given<'_>, one: &Type, other: &Type) -> Option<Ordering> {
     let Given {
         ty: argument,
@@ -150,7 +151,7 @@ pub(super) fn preference(given: Given<'_>, one: &Type, other: &Type) -> Option<O
     if one == other {
         return Some(Ordering::Equal);
     }
-    // An overload depends on which of the small types it is.
+    // The overload depends on which small type it really is.
     let is_small = |ty: &Type| ty.scalar().is_some_and(Scalar::is_small);
     if is_small(argument) || is_small(one) && is_small(other) {
         return None;
@@ -186,12 +187,13 @@ pub(super) fn preference(given: Given<'_>, one: &Type, other: &Type) -> Option<O
     }
 }
 
-/// [`preference`] of an argument that is a scalar or a vector of one component, between two parameters that are scalars or
-/// vectors. `None` for all other types.
+/// [`preference`] for an argument that is a scalar or a vector with one component, between two parameters that are
+/// scalars or vectors. `None` for all other types.
 ///
-/// A `float` prefers `float` to all others. An `int` prefers `int`, `uint`, `float`, `half`, in this order. A `uint` prefers
-/// `uint`. One component beats several (DXC 1.7, all pairs of 1 to 4 components). The two are `Equal` where DXC prefers neither.
-/// Where one parameter has the better type and the other the better length, DXC takes the better type; here they are `Equal`.
+/// A `float` prefers `float` to all others. An `int` prefers `int`, `uint`, `float`, `half`, in this order. A `uint`
+/// prefers `uint`. One component is preferred to several (DXC 1.7, all pairs of 1 to 4 components). The result is
+/// `Equal` if DXC prefers neither. If one parameter has the better type and the other the better length, DXC takes
+/// the better type; here the result is `Equal`.
 fn preference_of_scalar(argument: &Type, one: &Type, other: &Type) -> Option<Ordering> {
     let (Type::Scalar(given) | Type::Vector(given, 1)) = argument else {
         return None;

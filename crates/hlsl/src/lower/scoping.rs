@@ -1,17 +1,18 @@
 //! Scopes of the variables of functions.
 //!
-//! From HLSL 2021 on, the scope of a variable in the header of a `for` ends with the loop. Before, it extends to the end of the block
-//! around the loop, and the variable hides others of its name: FXC warns of that (X3078), and so does DXC with
-//! `-Wfor-redefinition`. If a loop is the whole body of a branch or of another loop, that body is its block: DXC has a scope
-//! there, and FXC fails if the name is used outside.
+//! From HLSL 2021 on, the scope of a variable in the header of a `for` ends with the loop. Before, it extends to the
+//! end of the block around the loop, and the variable hides others of its name: FXC warns about that (X3078), and so
+//! does DXC with `-Wfor-redefinition`. If a loop is the whole body of a branch or of another loop, that body is its
+//! block: DXC opens a scope there, and FXC fails if the name is used outside.
 //!
-//! # If the version is not known
+//! # If the version is unknown
 //!
-//! A name that means the same variable under both rules is that variable. A name that only the older rule finds is what that rule
-//! finds: under the newer one, no compiler accepts the text. A name that means two things is read as `version ? own : leaked`
-//! ([`Lowering::either`]), where `version` is a value that the host sets and no text can name. So a proof for every input is a proof
-//! under both rules, and two kernels are equal only if they are equal under each. This works for two numbers of one type, and
-//! a name that is only read. Any other statement is opaque.
+//! A name that means the same variable under both rules is that variable. A name that only the older rule resolves
+//! has the meaning of that rule: under the newer one, no compiler accepts the text. A name with two meanings becomes
+//! `version ? own : leaked` ([`Lowering::either`]), where `version` is a value that the host sets and that no text
+//! can name. So a proof for every input is a proof under both rules, and two kernels are equal only if they are equal
+//! under each. This works if the two meanings are numbers of one type and the name is only read. Any other statement
+//! is opaque.
 
 use super::Lowering;
 use super::operands::opaque;
@@ -26,35 +27,36 @@ pub(super) const A_LOOPS: &str =
 
 pub(super) const ITS_OWN: &str = "the initialiser names the variable that it is for, which has no value yet";
 
-/// The value that the host sets for the version. No text can spell this name.
+/// The name of the global for the version, which the host sets. No text can spell this name.
 const FLAG: &str = "[HLSL 2021]";
 
-/// What the name of a function's variable means in the current block.
+/// The meaning of a variable's name in the current block.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Meaning {
     /// The variable that the block declares.
     own: Option<LocalId>,
-    /// The variable that the older rule finds, if the version is not known and it differs.
+    /// The variable that the older rule finds, if the version is unknown and this variable differs from `own`.
     leaked: Option<LocalId>,
 }
 
-/// What a name means among the function's variables.
+/// The meaning of a name among the function's variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Variable {
     None,
     One(LocalId),
-    /// The second before HLSL 2021. From then on the first, or without one what has the name outside of the function.
+    /// Before HLSL 2021, the second variable. Since then, the first one; if there is none, the meaning of the name
+    /// outside of the function.
     Either(Option<LocalId>, LocalId),
 }
 
-/// How the current statement uses names that mean two things.
+/// How the current statement uses names with two meanings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Doubt {
     #[default]
     None,
     /// It names one.
     Named,
-    /// It uses one that cannot be read as either, for this reason.
+    /// It uses one in a way that cannot be expressed for both meanings, for this reason.
     Open(&'static str),
 }
 
@@ -92,7 +94,7 @@ impl<'a> Lowering<'a> {
         let has_types = self.body.undo_types.last().is_some_and(|(at, ..)| *at > mark);
         self.close_scope(mark);
         for (name, local) in declared {
-            // Types live on too, and a variable may hide one.
+            // Types stay in scope too, and a variable may hide one.
             if has_types || self.resolve(&self.types, name).is_some() {
                 self.body.doubt = Doubt::Open(A_LOOPS);
             }
@@ -168,14 +170,14 @@ impl<'a> Lowering<'a> {
         id
     }
 
-    /// An operand that is one thing or another, so that the statement cannot be followed.
+    /// An operand that is one of two things, so the statement cannot be followed.
     pub(super) fn neither(&mut self, reason: &'static str, span: Span) -> Expr {
         self.body.doubt = Doubt::Open(reason);
         self.told.insert(span);
         opaque(Vec::new(), Type::Unknown, span)
     }
 
-    /// Why the statements that one statement was lowered to cannot be followed: they may write to a name with two meanings.
+    /// Why the statements lowered from one statement cannot be followed: they may write to a name with two meanings.
     pub(super) fn doubt_of(&self, statements: &[Stmt]) -> Option<&'static str> {
         let is_written = || expressions(statements).any(|expr| self.may_write_either(expr));
         match self.body.doubt {
@@ -211,7 +213,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether this is one of two variables, or a part of it.
+    /// Whether this is a name with two meanings, or a part of one.
     fn is_either(&self, place: &Expr) -> bool {
         let mut place = place;
         while let ExprKind::Index(inner, _) | ExprKind::Field(inner, _) | ExprKind::Swizzle(inner, _) =

@@ -1,9 +1,9 @@
-//! What intrinsic functions take, and what type they return.
+//! The argument and result types of intrinsic functions.
 
 use crate::Intrinsic;
 use crate::types::{Scalar, Type};
 
-/// What an intrinsic takes and returns.
+/// The arguments and the result of an intrinsic.
 pub(super) enum Signature {
     /// Takes nothing, returns this type.
     Nullary(Type),
@@ -85,7 +85,7 @@ pub(super) fn is_of_floats(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// Whether the result's type does not depend on the arguments' types: a call with literals is no literal.
+/// Whether the result's type is independent of the arguments' types: then a call with literals is not a literal.
 pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     matches!(
@@ -101,7 +101,8 @@ pub(super) fn has_own_type(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// Whether the lowering converts the components of its arguments. That would make an argument of unknown type a scalar.
+/// Whether the lowering converts the components of its arguments. Such a conversion would make an argument of unknown
+/// type a scalar.
 pub(super) fn converts_scalars(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     matches!(signature(intrinsic), Signature::Map(Some(_), _))
@@ -111,8 +112,8 @@ pub(super) fn converts_scalars(intrinsic: Intrinsic) -> bool {
         )
 }
 
-/// Whether it counts or moves bits. DXC has overloads for integers of other widths than 32 bits, and their results differ from
-/// the result for the value as a `uint`.
+/// Whether it counts or moves bits. DXC has overloads for integers of widths other than 32 bits, whose results differ
+/// from the result for the value as a `uint`.
 pub(super) fn is_of_width(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     matches!(
@@ -121,8 +122,8 @@ pub(super) fn is_of_width(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// Whether DXC converts a `bool` to a float here, and the result is at most the number of lanes. A float holds such a number
-/// exactly, whatever the order of the sum: the tree has the `uint`, converted.
+/// Whether DXC converts a `bool` to a float here and the result is at most the number of lanes. A float holds such a
+/// number exactly, whatever the order of the sum, so the tree has the `uint`, converted to a float.
 pub(super) fn counts_in_floats(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     matches!(

@@ -10,7 +10,7 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::{Scalar, Type};
 
-/// Said of a type in a function with whose names something else is called, too.
+/// The message about a type in a function if its names have other meanings elsewhere.
 const HIDING_TYPE: &str = "a name of this type has another meaning elsewhere";
 
 impl Lowering<'_> {
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         statements
     }
 
-    /// One statement, where the grammar has room for one.
+    /// One statement, at a place where the grammar allows one only.
     fn single(&mut self, node: Node) -> Stmt {
         let mark = self.open_scope();
         let mut statements = Vec::new();
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         }
         self.body.doubt = doubt;
         if self.too_deep {
-            // Only the innermost statement is lost.
+            // Only the innermost statement becomes opaque.
             self.too_deep = false;
             out.truncate(before);
             self.close_scope(locals);
@@ -176,7 +176,7 @@ impl Lowering<'_> {
                 }
                 return;
             }
-            // Until the function ends.
+            // It applies until the function ends.
             "using_declaration" if self.uses_namespace(node) => {
                 self.using(node);
                 return;
@@ -321,8 +321,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Ends a loop without a condition, which its body never leaves, after the passes of its `[unroll(n)]`. If that is only a hint, the
-    /// loop has no end, and then nothing proved behind it is wrong. A variable that no text can name counts the passes.
+    /// Makes a loop without a condition, which its body never leaves, end after the iterations of its `[unroll(n)]`.
+    /// If the attribute is only a hint, the loop never ends, and a proof about the code after it holds trivially. A
+    /// variable that no text can name counts the iterations.
     fn end_after(&mut self, parts: &mut Loop, passes: u32, span: Span) {
         let counter = self.declare_local(b"[unroll]", Type::UINT, span);
         let uint = |kind| Expr {
@@ -354,10 +355,12 @@ impl Lowering<'_> {
         });
     }
 
-    /// The value that a `switch` compares with its labels, as an `int` or a `uint`. It is opaque if DXC compares it in another type.
+    /// The value that a `switch` compares with its labels, as an `int` or a `uint`. It is opaque if DXC compares in
+    /// another type.
     ///
-    /// DXC converts each label to the selector's type before it compares them. As a `bool`, 3 and 1 become one label. As a literal with
-    /// 64 bits, -1 and 0xffffffff stay two. A literal from 0 to 2^31 - 1 equals the same labels in 32 bits.
+    /// DXC converts each label to the selector's type before it compares them. For a `bool`, 3 and 1 become one
+    /// label. For a 64-bit literal, -1 and 0xffffffff stay two labels. A literal from 0 to 2^31 - 1 equals the same
+    /// labels in 32 bits.
     fn selector(&self, value: Expr) -> Expr {
         let is_small =
             |value| { self.evaluate(value) }.is_some_and(|constant| constant.bits().cast_signed() >= 0);
@@ -424,7 +427,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether the error in a statement is inside its body, so that only that part is lost.
+/// Whether the error in a statement is inside its body, so only that part is opaque.
 fn can_look_inside(node: Node) -> bool {
     if node.kind() == "compound_statement" {
         return true;

@@ -1,9 +1,9 @@
 //! `static` variables of functions: globals that no text can name.
 //!
-//! Each thread has one, which lives as long as the thread and gets its value when the thread first reaches its declaration. Where
-//! that value does not depend on the moment, the global is a constant, or has the value from the beginning. Any other one has a
-//! flag beside it, which tells whether the value is set. Statements that name a `static` variable name a global like any other,
-//! and all that is known of globals is known of it.
+//! Each thread has its own variable, which lives as long as the thread and gets its value when the thread first
+//! reaches the declaration. If the value does not depend on that moment, the global is a constant, or has the value
+//! from the start. Otherwise the global has a flag that tells whether the value is set. Statements that name a
+//! `static` variable name a global like any other, and every analysis of globals applies to it.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,15 @@ use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, S
 use crate::types::Type;
 use crate::walk::{expressions, statements};
 
-/// An initialiser that calls functions with more statements and expressions than this is not followed.
+/// The limit of statements and expressions in functions that an initialiser calls.
 const MAX_LOOKED_AT: usize = 4096;
 
 impl Lowering<'_> {
-    /// Makes a global of a `static` variable, which is in scope already. `false` where it is not understood.
+    /// Replaces a `static` variable, which is already in scope, by a global. `false` if the variable is not
+    /// understood.
     ///
-    /// A variable of unknown type, or one that holds a resource, stays a variable. It has to be a constant that does not depend on
-    /// the call at hand.
+    /// A variable of unknown type, or one that holds a resource, stays a local variable. It must be a constant that
+    /// does not depend on the current call.
     pub(super) fn static_local(
         &mut self,
         local: LocalId,
@@ -96,7 +97,7 @@ impl Lowering<'_> {
         true
     }
 
-    /// Numbers the `static` variables of a function, so that the number does not depend on the rest of the text.
+    /// Numbers the `static` variables of each function, so the number does not depend on the rest of the text.
     fn static_label(&mut self) -> String {
         let function = self.body.name.clone();
         let count = self.hidden.entry(function.clone()).or_default();
@@ -105,7 +106,7 @@ impl Lowering<'_> {
         format!("static {number} of {function}")
     }
 
-    /// The variable that a local is, or the global that it stands for.
+    /// The variable of a local, or the global that replaces it.
     pub(super) fn local(&self, local: LocalId) -> ExprKind {
         let hidden = self.body.statics.get(&local);
         hidden.map_or(ExprKind::Local(local), |id| ExprKind::Global(*id))
@@ -134,7 +135,7 @@ impl Lowering<'_> {
                 looked_at <= MAX_LOOKED_AT
             };
             let is_read = |statement: &Stmt| !matches!(statement.kind, StmtKind::Opaque | StmtKind::Discard);
-            // A call has variables of its own.
+            // The callee's variables are its own.
             let is_fixed = statements(body).all(|statement| is_short() && is_read(statement))
                 && expressions(body).all(|part| is_short() && self.is_fixed_part(part, &mut called));
             if !is_fixed {
@@ -144,7 +145,7 @@ impl Lowering<'_> {
         true
     }
 
-    /// The same for an expression without its operands. Adds the function that it calls to `called`.
+    /// The same for an expression without its operands. Adds the called function to `called`.
     fn is_fixed_part(&self, expr: &Expr, called: &mut Vec<FunctionId>) -> bool {
         match &expr.kind {
             ExprKind::Global(id) => {

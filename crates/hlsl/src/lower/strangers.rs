@@ -1,8 +1,9 @@
-//! Words among declarations that neither the text nor the language has.
+//! Words in declarations that neither the text nor the language declares.
 //!
-//! Of a declaration whose parse has no room for a word, the word is taken out, or the declaration is read without it. But
-//! it is a macro then: `uint NAME(f)(uint a)` declares a function that may be a better overload, and `uint f(uint a) IMPL {`
-//! may hand the body to another one. In bodies the lowering looks up each name, and reports those that it does not find.
+//! If the grammar has no place for a word in a declaration, the lexical pass removes the word, or the parse skips it.
+//! But such a word is a macro: `uint NAME(f)(uint a)` declares a function that may be a better overload, and `uint
+//! f(uint a) IMPL {` may give the body to another function. In bodies, the lowering looks up each name and reports
+//! unknown ones.
 
 use rustc_hash::FxHashSet;
 
@@ -12,14 +13,15 @@ use crate::lexical::{Item, ItemKind, Token, bracket_of_buffer, is_language_word,
 use crate::span::{Cause, Span};
 use crate::type_names;
 
-/// The most tokens that the head of a template, or a type, is taken to have.
+/// The maximum of tokens in the head of a template, or in a type.
 const MAX_HEAD: usize = 64;
 
 impl<'a> Lowering<'a> {
     /// Reports the words outside of bodies, and in attributes, that nothing declares.
     pub(super) fn tell_strangers(&mut self) {
         let misplaced: FxHashSet<usize> = self.lexed.misplaced.iter().copied().collect();
-        // A colon precedes a semantic, or a later part of a name; the check of the first part covers the name.
+        // A colon precedes a semantic, or a later part of a qualified name; the check of the first part covers the
+        // whole name.
         let is_behind_colon = |at: &usize| at.checked_sub(1).is_some_and(|before| self.is_at(before, b':'));
         let outside = self.lexed.items.iter().flat_map(|item| self.outside(item));
         let mut outside: Vec<usize> = outside
@@ -67,7 +69,7 @@ impl<'a> Lowering<'a> {
                 let (start, end) = (token.start, token.end);
                 strangers.push((word, Span { start, end }));
             }
-            // Nobody knows what a macro makes of its arguments.
+            // The expansion of a macro with arguments is unknown.
             if self.is_at(at + 1, b'(') {
                 end_of_arguments = self.partner_of(at + 1).unwrap_or(at);
             }
@@ -95,7 +97,7 @@ impl<'a> Lowering<'a> {
         puncts.iter().any(|punct| self.is_at(at, *punct))
     }
 
-    /// Whether a word stands where a declaration has its name: behind a type, and before what may follow a name.
+    /// Whether a word is in the place of a declared name: after a type, and before something that may follow a name.
     fn declares(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1).filter(|_| !self.word_at(at).is_empty()) else {
             return false;
@@ -114,7 +116,7 @@ impl<'a> Lowering<'a> {
         if !self.is_at(at + 1, b'(') {
             return self.is_one_of(at + 1, b";,=[):{<>}");
         }
-        // A function, not a macro that stands before the name of one.
+        // A function, not a macro before the name of one.
         let Some(close) = self.partner_of(at + 1) else {
             return false;
         };
@@ -123,7 +125,7 @@ impl<'a> Lowering<'a> {
         is_named || self.is_at(close + 1, b';') && !self.is_typedef(before)
     }
 
-    /// Whether a `>` ends what stands behind `template`: that is no type.
+    /// Whether a `>` ends the parameters of a template: then it does not end a type.
     fn ends_template_head(&self, close: usize) -> bool {
         let mut depth = 0_usize;
         for at in (0..=close).rev().take(MAX_HEAD) {
@@ -141,7 +143,7 @@ impl<'a> Lowering<'a> {
         false
     }
 
-    /// Where the parameters of a template end that begin with this `<`.
+    /// Where the template parameters end that begin with this `<`.
     pub(super) fn end_of_template(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for at in (open..).take(MAX_HEAD) {
@@ -157,7 +159,7 @@ impl<'a> Lowering<'a> {
         open
     }
 
-    /// Whether the declaration at hand is a `typedef`: of no function, in HLSL.
+    /// Whether the current declaration is a `typedef`: in HLSL it cannot declare a function.
     fn is_typedef(&self, at: usize) -> bool {
         let words = (0..=at)
             .rev()
@@ -166,7 +168,7 @@ impl<'a> Lowering<'a> {
         words.map(|at| self.word_at(at)).any(|word| word == b"typedef")
     }
 
-    /// The tokens of an item that stand in no body, initialiser, attribute or binding.
+    /// The tokens of an item outside of bodies, initialisers, attributes and bindings.
     fn outside(&self, item: &Item) -> Vec<usize> {
         let tokens = &self.lexed.tokens;
         let first = tokens.partition_point(|token| token.start < item.span.start);
@@ -176,7 +178,7 @@ impl<'a> Lowering<'a> {
             _ => end,
         };
         let mut outside = Vec::new();
-        // Default arguments of a template are no values, and are looked at.
+        // Default arguments of a template do not count as values, and are searched.
         let mut end_of_template = first;
         let mut at = first;
         while at < end {
@@ -202,7 +204,7 @@ impl<'a> Lowering<'a> {
         outside
     }
 
-    /// Where a value ends that begins here.
+    /// The end of a value that begins here.
     fn end_of_value(&self, first: usize, end: usize) -> usize {
         let mut at = first;
         while at < end {

@@ -15,12 +15,12 @@ use crate::span::Span;
 use crate::tree::{Field, Struct};
 use crate::types::{EnumId, Scalar, StructId, Type};
 
-/// Structs that nest deeper, or that a walk visits more fields of, have no type.
+/// A struct with more nested levels, or more fields in a walk over it, has no type.
 const MAX_STRUCT_DEPTH: u32 = 32;
 const MAX_STRUCT_FIELDS: u32 = 4096;
 
 impl<'a> Lowering<'a> {
-    /// Declares the struct or enumeration whose body a node holds.
+    /// Declares the struct or enumeration that a node defines.
     pub(super) fn declare_type(&mut self, node: Node) -> Type {
         let name = part(node, Part::Name).map_or(&[][..], |name| self.node_source(name));
         let Some(body) = part(node, Part::Body) else {
@@ -50,12 +50,14 @@ impl<'a> Lowering<'a> {
         self.structure(node, Cow::Borrowed(name), body, None)
     }
 
-    /// The type of an enumeration, whose enumerators are declared. Within one of an unknown type they are still numbers, for
-    /// lengths of arrays. Nothing is known of one with numbers beyond those of an `int`: DXC makes it wider.
+    /// The type of an enumeration; declares its enumerators. If the type is unknown, the enumerators are still
+    /// numbers, for lengths of arrays. If a number exceeds the range of `int`, the type is unknown: DXC makes the
+    /// enumeration wider.
     fn enumerators_of(&mut self, enumeration: &[u8], ty: Type, is_scoped: bool, body: Node) -> Type {
         let scalar = ty.scalar().unwrap_or(Scalar::Int);
         let is_int = matches!(scalar, Scalar::Int | Scalar::Enum(_));
-        // As each is called by itself, then behind the name of the enumeration, with what had the name before.
+        // Each enumerator twice, by its own name and qualified by the enumeration's, with the earlier meaning of that
+        // name.
         let (mut names, mut is_wide) = (Vec::new(), false);
         let mut next = Some(Constant::Int(0));
         let mut cursor = body.walk();
@@ -87,7 +89,7 @@ impl<'a> Lowering<'a> {
         let ty = if is_wide { Type::Unknown } else { ty };
         for (number, (name, before)) in names.into_iter().enumerate().rev() {
             match before {
-                // Outside of its braces it goes by the name of the enumeration alone.
+                // Outside of its braces, only the qualified name is valid.
                 Some(before) if is_scoped && number % 2 == 0 => {
                     self.enumerators.insert(Cow::Owned(name), before);
                 }
@@ -105,8 +107,8 @@ impl<'a> Lowering<'a> {
         ty
     }
 
-    /// Whether the types that a statement declares, and their enumerators, are named in its block alone. Where they are not, which of
-    /// several is meant is not followed: `::S` may be a global one, and enumerators are known from there on to all that comes behind.
+    /// Whether the types that a statement declares, and their enumerators, are named only in its block. Otherwise
+    /// their meaning is not followed: `::S` may be a global type, and enumerators stay visible to all later code.
     pub(super) fn is_of_its_block(&self, node: Node) -> bool {
         let mut names: FxHashSet<&[u8]> = FxHashSet::default();
         let mut open = vec![node];
@@ -141,7 +143,7 @@ impl<'a> Lowering<'a> {
             .any(|word| names.contains(word))
     }
 
-    /// The struct in a node. As the instance of a template it has that one's name.
+    /// The struct in a node. An instance of a template has the instance's name.
     pub(super) fn structure(
         &mut self,
         node: Node,
@@ -152,7 +154,7 @@ impl<'a> Lowering<'a> {
         let mut fields = Vec::new();
         let mut understood = self.base_fields(node, &mut fields);
         let bases = u32::try_from(fields.len()).unwrap_or(0);
-        // What is declared inside of it is named after it.
+        // Declarations inside the struct are named after it.
         let scope = if name.is_empty() {
             self.namespace.clone()
         } else {
@@ -180,7 +182,7 @@ impl<'a> Lowering<'a> {
                 "function_definition" => methods.push(child),
                 "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
                 | "alias_declaration" => self.type_declaration(child),
-                // Which methods of a base it brings in, and which of these is called then.
+                // Which methods of a base it adds, and which of them a call then means, is not followed.
                 "using_declaration" => understood = false,
                 _ => {}
             }
@@ -188,7 +190,7 @@ impl<'a> Lowering<'a> {
         self.namespace = outer;
         self.open_structs.pop();
         self.hide_widths(&mut fields);
-        // Which of two members of one name is meant hangs on where it is named.
+        // The meaning of two members with one name depends on where they are named.
         understood &= bases == 0 || self.have_own_names(&fields);
         let ty = self.declare_struct(node, name, fields, understood);
         if let Some(key) = instance {
@@ -219,7 +221,7 @@ impl<'a> Lowering<'a> {
         names.any(|name| name.starts_with(scope))
     }
 
-    /// A struct starts with its bases, one field each. `false` where one is unknown.
+    /// Adds the bases of a struct, as one field each. `false` if one is unknown.
     fn base_fields(&mut self, node: Node, fields: &mut Vec<Field>) -> bool {
         let mut known = true;
         let mut cursor = node.walk();
@@ -256,7 +258,7 @@ impl<'a> Lowering<'a> {
         known
     }
 
-    /// Whether no two members of a struct, those that it inherits among them, have one name.
+    /// Whether all members of a struct, including inherited ones, have different names.
     fn have_own_names(&self, fields: &[Field]) -> bool {
         let mut names = FxHashSet::default();
         let mut waiting: Vec<&Field> = fields.iter().collect();
@@ -266,7 +268,7 @@ impl<'a> Lowering<'a> {
                     let base = self.shader.structs.get(id.0 as usize);
                     waiting.extend(base.into_iter().flat_map(|base| &base.fields));
                 }
-                // What has no name has been reported.
+                // A member without a name has been reported.
                 _ if !field.name.is_empty() && !names.insert(&field.name) => return false,
                 _ => {}
             }
@@ -274,7 +276,7 @@ impl<'a> Lowering<'a> {
         true
     }
 
-    /// Adds a struct, unless it is too much of one.
+    /// Adds a struct, unless it exceeds the limits.
     fn declare_struct(&mut self, node: Node, name: Name<'a>, fields: Vec<Field>, understood: bool) -> Type {
         let (mut depth, mut visits) = (0, 0u32);
         for field in &fields {
@@ -313,10 +315,10 @@ impl<'a> Lowering<'a> {
         ty
     }
 
-    /// Reads the methods of a struct. Each may call those behind it: all are declared first.
+    /// Reads the methods of a struct. A method may call later ones, so all are declared first.
     fn methods_of_struct(&mut self, id: StructId, node: Node, methods: &[Node]) {
         if self.node_source(node).starts_with(b"interface") {
-            // Whoever implements them has them too.
+            // The structs that implement it have the methods, too.
             return;
         }
         let items: Vec<(Item, Node)> = methods
@@ -330,7 +332,8 @@ impl<'a> Lowering<'a> {
                 self.problem("this method could not be read", item.span);
             }
         }
-        // What is around the struct has names of its own: another struct its methods, a function its constants.
+        // The surroundings of the struct have names of their own: another struct has methods, and a function has
+        // constants.
         let is_within = !self.open_structs.is_empty() || self.body.returns.is_some();
         if is_within || self.may_hide_names(id) {
             return;
@@ -344,8 +347,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether a struct may have members besides those that are seen, so that a name in its methods may mean another thing
-    /// than it seems to. Of these methods nothing is known.
+    /// Whether a struct may have further members that are not visible here, so a name in its methods may have another
+    /// meaning than it seems to. Such methods are not followed.
     fn may_hide_names(&self, id: StructId) -> bool {
         let Some(declared) = self.shader.structs.get(id.0 as usize) else {
             return true;
@@ -358,7 +361,7 @@ impl<'a> Lowering<'a> {
 
     fn fields(&mut self, node: Node, fields: &mut Vec<Field>) {
         if self.lexed.hidden_members.contains(&self.span(node).start) {
-            // What it declares may stand before all others, and be as long as it likes.
+            // Its declarations may come first and have any length.
             fields.push(Field {
                 name: String::new(),
                 ty: Type::Unknown,
@@ -372,7 +375,7 @@ impl<'a> Lowering<'a> {
         };
         let base = self.type_of_node(base);
         if self.specifiers(node).0 {
-            // A global by another name.
+            // It is a global with a qualified name.
             let item = self.item_of_member(node);
             self.globals(&item, node);
             return;
@@ -395,7 +398,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether a member is what a stage is given or gives: it has a semantic that is no width of a bit field.
+    /// Whether a member is an input or output of a stage: it has a semantic, which is not the width of a bit field.
     fn is_of_stage(&self, field: &Field) -> bool {
         let is_float = field.ty.scalar().is_some_and(Scalar::is_float);
         match (&field.semantic, &field.ty) {
@@ -408,8 +411,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What stands behind a member may be the width of a bit field by way of a macro that nobody knows, or be computed. It is
-    /// a semantic if it is but a name, and others of the struct are for certain.
+    /// The text after a member may be the width of a bit field, given by an unknown macro or a computation. It is a
+    /// semantic if it is a plain name and other members of the struct certainly have semantics.
     fn hide_widths(&self, fields: &mut [Field]) {
         let is_of_stage = fields.iter().any(|field| self.is_of_stage(field));
         for field in fields {
@@ -422,13 +425,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The semantic behind a name.
+    /// The semantic after a name.
     pub(super) fn semantic(&self, name: Span) -> Option<String> {
         let span = self.lexed.semantics.get(&name.start)?;
         Some(String::from_utf8_lossy(self.source(*span)).into_owned())
     }
 
-    /// Members belong to no item of their own; their attributes mean nothing here.
+    /// Members are not items of their own, and their attributes have no effect here.
     fn item_of_member(&self, node: Node) -> Item {
         Item {
             kind: ItemKind::Declaration,

@@ -1,7 +1,7 @@
-//! Concrete syntax of parts of a text, and the memory of what was parsed before.
+//! Concrete syntax of parts of a text, and a cache of earlier parses.
 //!
-//! Files of an engine include the same headers, and a file is read under several sets of definitions: most items are
-//! parsed many times. What a text is parsed to hangs on its bytes alone, so a tree may stand for all of its kind.
+//! Files of an engine include the same headers, and a file is read under several sets of definitions, so most items
+//! are parsed many times. A parse depends on the bytes of a text alone, so equal texts share a tree.
 
 use std::ops::ControlFlow;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -9,17 +9,17 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-/// A text longer than this is not parsed: its tree takes some 300 times the space.
+/// A longer text is not parsed: its tree takes about 300 times the space.
 const MAX_TEXT: usize = 1 << 20;
-/// How far the parser gets in one of its steps at least. Real shaders need one in 20 to 120 bytes.
+/// The minimal progress of the parser per step. Real shaders need one step per 20 to 120 bytes.
 const BYTES_PER_STEP: usize = 12;
-/// Steps that are granted besides.
+/// Additional steps.
 const SPARE_STEPS: usize = 200;
-/// How many bytes of text trees are kept of, before all are forgotten. An engine of 376 shaders comes to a few times as
-/// much, and is no faster with more.
+/// The maximum of bytes of text with a cached tree; beyond it, the cache is cleared. An engine of 376 shaders has a
+/// few times as much text, and a larger limit is no faster.
 const MAX_KNOWN: usize = 1 << 19;
 
-/// Trees of texts, and the length of these.
+/// Trees by their texts, and the total length of the texts.
 #[derive(Default)]
 struct Known {
     trees: FxHashMap<Box<[u8]>, Option<Tree>>,
@@ -46,7 +46,7 @@ pub(super) fn parser() -> Option<Parser> {
     Some(parser)
 }
 
-/// The concrete syntax of a text; `None` where that is too much work.
+/// The concrete syntax of a text; `None` if parsing takes too much work.
 pub(super) fn syntax(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(tree) = known().trees.get(text) {
@@ -57,7 +57,7 @@ pub(super) fn syntax(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
     tree
 }
 
-/// Where a text may be read in many ways, or in none, the parser follows several: its time and memory may grow with
+/// If a text can be parsed in many ways, or in none, the parser follows several: its time and memory may grow with
 /// the square of the length.
 fn parsed(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
     if text.len() > MAX_TEXT {
@@ -75,7 +75,7 @@ fn parsed(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
     let options = ParseOptions::new().progress_callback(&mut go_on);
     let mut rest = |at: usize, _| text.get(at..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut rest, None, Some(options));
-    // Else the next parse would go on with this one.
+    // Otherwise the next parse would continue this one.
     parser.reset();
     tree
 }

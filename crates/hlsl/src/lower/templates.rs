@@ -1,4 +1,4 @@
-//! Templates: read anew for each set of types and numbers they are named with.
+//! Templates. Each is read again for every set of types and numbers that it is used with.
 
 use std::borrow::Cow;
 
@@ -14,49 +14,49 @@ use crate::tree::{Expr, ExprKind, FunctionId};
 use crate::type_names::is_type_name;
 use crate::types::Type;
 
-/// Instances that are read inside of each other.
+/// The maximum depth of nested instances.
 const MAX_DEPTH: usize = 8;
-/// Bytes of templates read for all their instances.
+/// The maximum of bytes of template text read for all instances.
 const MAX_WORK: usize = 4 << 20;
 
-/// What a name of a template stands for.
+/// The value of a template parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Binding {
     Type(Type),
     Number(Constant),
 }
 
-/// What an instance is one of: the start of the template in the text, and what its names stand for.
+/// Identifies an instance: the start of the template in the text, and the values of its parameters.
 pub(super) type Key = (u32, Vec<Binding>);
 
 #[derive(Default)]
 pub(super) struct Templates<'a> {
     pub(super) functions: FxHashMap<Name<'a>, Vec<&'a Item>>,
-    /// Templates of structs and of other names for types.
+    /// Templates of structs and aliases.
     types: FxHashMap<Name<'a>, &'a Item>,
-    /// `template <>`: read instead of the template, where its names stand for these.
+    /// Specialisations (`template <>`): read instead of the template if its parameters have these values.
     special: Vec<(Key, &'a Item)>,
-    /// Starts of templates of which some specialisation was not understood.
+    /// Starts of templates that have a specialisation which was not understood.
     untold: FxHashSet<u32>,
     instances: Vec<(Key, FunctionId)>,
     pub type_instances: Vec<(Key, Type)>,
-    /// By name: where the last declaration of it starts.
+    /// The start of the last declaration of each name.
     declared: Option<FxHashMap<&'a [u8], u32>>,
-    /// The instances being read, each inside the one before.
+    /// The instances being read, each inside the previous one.
     open: Vec<Key>,
     work: usize,
-    /// The function read next is an instance: no call finds it by its name.
+    /// The next function is an instance: calls do not find it by its name.
     pub is_open: bool,
 }
 
 impl Templates<'_> {
-    /// Whether what is read now is one reading of a template.
+    /// Whether the current text is an instance of a template.
     pub(super) fn is_instance(&self) -> bool {
         !self.open.is_empty()
     }
 }
 
-/// The `struct`, function or alias that a template is of.
+/// The struct, function or alias that a template declares.
 fn declared(tree: &Tree) -> Option<Node<'_>> {
     tree.root_node().named_child(0).filter(|node| !node.has_error())
 }
@@ -88,7 +88,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A specialisation. Where it cannot be told what it is one of, that is no longer read at all.
+    /// Declares a specialisation. If its template is not clear, the candidates are not read any more.
     fn declare_special(&mut self, item: &'a Item, name: Node, is_function: bool) {
         let base = part(name, Part::Name).map_or(&[][..], |name| self.node_source(name));
         let of: Vec<&Item> = if is_function {
@@ -115,8 +115,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether a type may be given to a template with `const` or `volatile` before it, or behind it, be it by another name: to
-    /// templates it is another type then.
+    /// Whether a type with `const` or `volatile`, before or after it or hidden in another name, may be a template
+    /// argument: templates distinguish it from the plain type.
     fn names_qualified_types(&self) -> bool {
         let tokens = &self.lexed.tokens;
         let is_one_of = |at: usize, puncts: &[u8]| {
@@ -141,7 +141,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// A template that could not be read: it may be a specialisation of any that it names.
+    /// Marks the templates that an unreadable template names: it may be a specialisation of any of them.
     pub(super) fn distrust_templates(&mut self, item: &Item) {
         let tokens = &self.lexed.tokens;
         let first = tokens.partition_point(|token| token.start < item.span.start);
@@ -176,8 +176,8 @@ impl<'a> Lowering<'a> {
         nodes.into_iter().map(of_node).collect()
     }
 
-    /// The instance of the template that a call with these arguments means; `None` where no template takes them, or compilers
-    /// may differ on which does.
+    /// The template instance that a call with these arguments means; `None` if no template takes them, or if
+    /// compilers may differ.
     pub(super) fn instantiate(
         &mut self,
         name: &[u8],
@@ -192,7 +192,7 @@ impl<'a> Lowering<'a> {
         self.best_overload(&instances, arguments, 0)
     }
 
-    /// What the names of the template `name` stand for in a type, if that is one instance of it.
+    /// The values of the parameters of the template `name` in a type, if the type is exactly one instance of it.
     pub(super) fn instance_of(&self, name: &[u8], ty: &Type) -> Option<Vec<Binding>> {
         let item = self.resolve(&self.templates.types, name)?;
         let known = self.templates.type_instances.iter();
@@ -203,7 +203,7 @@ impl<'a> Lowering<'a> {
             .then(|| bindings.clone())
     }
 
-    /// The type that a template of one stands for with these arguments.
+    /// The instance of a type template for these arguments.
     pub(super) fn type_instance(&mut self, name: &[u8], arguments: &[Option<Binding>]) -> Option<Type> {
         let item = self.resolve(&self.templates.types, name)?;
         let given = arguments.to_vec();
@@ -234,7 +234,7 @@ impl<'a> Lowering<'a> {
         Some(ty)
     }
 
-    /// `Name<uint, 4>`, and behind a `#` a number of its own: structs of one name may be several.
+    /// `Name<uint, 4>`, with a unique number after a `#`: several structs may have one name.
     fn instance_name(&self, name: &[u8], bindings: &[Binding]) -> Vec<u8> {
         let shown: Vec<String> = bindings
             .iter()
@@ -252,7 +252,7 @@ impl<'a> Lowering<'a> {
         [own, rest.as_bytes()].concat()
     }
 
-    /// What is read for these bindings: the template, or its specialisation. `None` if that cannot be told.
+    /// The item to read for these values: the template, or its specialisation. `None` if that is not clear.
     fn specialised(&self, item: &'a Item, key: &Key) -> Option<&'a Item> {
         if self.templates.untold.contains(&key.0) {
             return None;
@@ -261,9 +261,9 @@ impl<'a> Lowering<'a> {
         Some(special.find(|(of, _)| of == key).map_or(item, |(_, item)| *item))
     }
 
-    /// Whether a template names something that is declared behind it: what that is in an instance depends on whether it
-    /// hangs on the template's arguments, and where it is looked up then. Nor is it told what is found in a base that hangs
-    /// on them.
+    /// Whether a template names something that is declared after it. The meaning of such a name in an instance
+    /// depends on whether the name depends on the template's arguments, and on where it is looked up. A struct whose
+    /// base may depend on the arguments counts too: a name may be found in that base.
     fn names_later(&mut self, item: &Item) -> bool {
         if self.templates.declared.is_none() {
             self.templates.declared = Some(self.last_declarations());
@@ -284,7 +284,7 @@ impl<'a> Lowering<'a> {
         }
         let declared = self.templates.declared.as_ref();
         let word = |token: Option<&Token>| token.map_or(&[][..], |token| token.word(self.text));
-        // Names of its own: of parameters, variables, members, and of itself.
+        // Its own names: parameters, variables, members, and itself.
         let is_type = |word: &[u8]| {
             !matches!(
                 word,
@@ -307,7 +307,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Where each name is declared for the last time at the outermost level: the last word before the parameters, the body,
+    /// The last declaration of each name at file scope: the name is the last word before the parameters, the body,
     /// the value or the end of a declaration.
     fn last_declarations(&self) -> FxHashMap<&'a [u8], u32> {
         let mut last = FxHashMap::default();
@@ -334,7 +334,7 @@ impl<'a> Lowering<'a> {
         last
     }
 
-    /// The syntax of a template's text, as often as the limits allow.
+    /// The syntax of a template's text, within the limits.
     fn parsed(&mut self, item: &Item) -> Option<Tree> {
         if self.names_later(item) {
             return None;
@@ -347,7 +347,7 @@ impl<'a> Lowering<'a> {
         super::parser()?.parse(text, None)
     }
 
-    /// Reads an instance: its names stand for what `key` says, for as long as it is read.
+    /// Reads an instance. Its parameters have the values of `key` while it is read.
     fn bound<T>(
         &mut self,
         item: &'a Item,
@@ -435,7 +435,8 @@ impl<'a> Lowering<'a> {
         self.best_overload(&[function], arguments, 0)
     }
 
-    /// What the template's names stand for in a call: as given, else as the arguments tell. `None` if they do not.
+    /// The values of the template's parameters in a call: explicit, or deduced from the arguments. `None` if some are
+    /// unknown.
     fn bindings(
         &mut self,
         item: &Item,
@@ -448,7 +449,7 @@ impl<'a> Lowering<'a> {
         }
         let mut bindings = explicit.to_vec();
         bindings.resize(item.template.len(), None);
-        // A literal fits itself to the others.
+        // A literal adapts to the other arguments.
         let is_literal = |argument: &&Expr| matches!(argument.kind, ExprKind::Literal(_));
         let parameters = part(part(node, Part::Declarator)?, Part::Parameters)?;
         let mut cursor = parameters.walk();
@@ -467,7 +468,8 @@ impl<'a> Lowering<'a> {
                 };
                 let declarator = part(*parameter, Part::Declarator);
                 let of = element_of(declarator, &argument.ty)?;
-                // A literal beyond the range of `int`, which it becomes all the same, or a vector whose components have 8 bytes.
+                // A literal beyond the range of `int` becomes an `int` nevertheless; a vector of literals has
+                // components of 8 bytes.
                 let is_large = argument.ty == Type::UINT && self.is_literal_int(argument);
                 let is_wide = !matches!(argument.ty, Type::Scalar(_)) && self.is_of_literals(argument);
                 if is_large || is_wide {
@@ -492,7 +494,7 @@ impl<'a> Lowering<'a> {
         self.with_defaults(item, bindings)
     }
 
-    /// All of a template's names bound: those that are not, by their defaults.
+    /// The values of all parameters. Missing ones get their defaults.
     fn with_defaults(&mut self, item: &Item, mut bindings: Vec<Option<Binding>>) -> Option<Vec<Binding>> {
         if bindings.len() > item.template.len() {
             return None;
@@ -502,7 +504,7 @@ impl<'a> Lowering<'a> {
             if let (None, Some(default)) = (&binding, parameter.default) {
                 *binding = self.template_argument_at(default);
             }
-            // `uint N` makes a uint of what it is given.
+            // `uint N` converts its value to a `uint`.
             if let (Some(Binding::Number(value)), Some(ty)) = (&binding, parameter.ty) {
                 let scalar = self.type_at(ty).scalar();
                 *binding = scalar
@@ -521,7 +523,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// What an argument is made of for a parameter that is an array, as often as it is one.
+/// The element type of an argument, for a parameter that is an array, with one level per dimension.
 fn element_of<'t>(declarator: Option<Node>, argument: &'t Type) -> Option<&'t Type> {
     let (mut declarator, mut element) = (declarator, argument);
     while let Some(array) = declarator.filter(|node| node.kind() == "array_declarator") {

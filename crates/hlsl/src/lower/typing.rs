@@ -1,4 +1,4 @@
-//! Types as they are written.
+//! Written types.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::span::Span;
 use crate::type_names;
 use crate::types::{Scalar, Type};
 
-/// Arrays of arrays deeper than this have no type.
+/// The maximum of nested array dimensions. Deeper arrays have no type.
 const MAX_DIMENSIONS: u32 = 16;
 
 impl<'a> Lowering<'a> {
-    /// The type a node names.
+    /// The type that a node names.
     pub(super) fn type_of_node(&mut self, node: Node) -> Type {
         match node.kind() {
             "struct_specifier" | "class_specifier" | "enum_specifier" if part(node, Part::Body).is_some() => {
@@ -37,7 +37,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Reports the type that is written here, unless it is one that this front end knows to do without.
+    /// Reports an unknown type, unless this front end deliberately does not model it.
     fn unknown_type(&mut self, span: Span) {
         let written = self.source(span);
         let end = written
@@ -53,7 +53,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The type the tokens under a span name.
+    /// The type named by the tokens of a span.
     pub(super) fn type_at(&mut self, span: Span) -> Type {
         let tokens = &self.lexed.tokens;
         let first = tokens.partition_point(|token| token.start < span.start);
@@ -65,11 +65,11 @@ impl<'a> Lowering<'a> {
         self.type_of_tokens(first, end)
     }
 
-    /// The type a range of tokens names.
+    /// The type named by a range of tokens.
     pub(super) fn type_of_tokens(&mut self, first: usize, end: usize) -> Type {
         let mut index = first;
         let ty = self.read_type(&mut index, end, 0);
-        // Lengths stand outermost first.
+        // The outermost length comes first.
         let mut lengths = Vec::new();
         while index < end && self.lexed.tokens.get(index).is_some_and(|token| token.is(b'[')) {
             let close = self.lexed.partner.get(index).map_or(end, |&close| close as usize);
@@ -80,7 +80,7 @@ impl<'a> Lowering<'a> {
         lengths.into_iter().rev().fold(ty, array_of)
     }
 
-    /// The value of a constant expression of these tokens.
+    /// The value of the constant expression in these tokens.
     fn constant_of_tokens(&mut self, first: usize, end: usize) -> Option<Constant> {
         let tokens = &self.lexed.tokens;
         let start = tokens.get(first)?;
@@ -122,7 +122,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What stands between the `<` at `open` and its `>` at `close`, by the commas.
+    /// The arguments between the `<` at `open` and its `>` at `close`, separated by commas.
     fn template_list(&mut self, open: usize, close: usize, depth: u32) -> Vec<Option<Binding>> {
         let lexed = self.lexed;
         let mut bindings = Vec::new();
@@ -222,8 +222,8 @@ impl<'a> Lowering<'a> {
                 return self.member_type(ty, index, end);
             }
         }
-        // A compiler looks for HLSL's own types where nothing else has the name: a type of the file, or of a template, hides
-        // one (`HLSLExternalSource::LookupUnqualified` in DXC).
+        // A compiler considers HLSL's own types only if nothing else has the name: a type of the file or of a
+        // template hides them (`HLSLExternalSource::LookupUnqualified` in DXC).
         if let Some(ty) = self.resolve(&self.types, &full) {
             return if arguments.is_some() { Type::Unknown } else { ty };
         }
@@ -249,7 +249,7 @@ impl<'a> Lowering<'a> {
         type_names::resource(word, element).unwrap_or(Type::Unknown)
     }
 
-    /// The type `T` in `S<…>::T`; `S<…>` itself where nothing follows.
+    /// The type `T` of `S<…>::T`; `S<…>` itself if nothing follows.
     fn member_type(&mut self, ty: Type, index: &mut usize, end: usize) -> Type {
         let tokens = &self.lexed.tokens;
         let is_colon = |at: usize| at < end && tokens.get(at).is_some_and(|token| token.is(b':'));

@@ -1,4 +1,4 @@
-//! Functions of the language, of all stages, that no run follows: what they do is unknown, their names are not.
+//! Functions of the language, of all stages, that are not modelled: their names are known, but not their effects.
 
 pub(super) const UNMODELLED: [&[u8]; 74] = [
     b"abort",

@@ -19,26 +19,26 @@ enum Wide {
     Int(i64),
     Float(f64),
     Bool(bool),
-    /// About this value: compilers may differ in its bits. NaN if nothing is known of it.
+    /// Approximately this value: compilers may differ in its bits. NaN if nothing is known.
     Open(f64),
 }
 
-/// Why the literals that an expression chooses from are not known.
+/// Why the possible literals of an expression are unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NoWays {
-    /// It has other operands, too.
+    /// It also has operands that are not literals.
     Others,
     TooMany,
 }
 
-/// How many choices between literals are followed.
+/// The maximum of choices between literals that are followed.
 const MAX_WAYS: usize = 16;
 
 /// The relative error of a sum or a product of `float`s that counts as rounding.
 const TOLERANCE: f64 = 1e-5;
 
 impl Lowering<'_> {
-    /// An operation, if it has the same result in 32 bits and in 64. Else it is opaque.
+    /// The operation, if it has the same result in 32 bits and in 64. Otherwise it is opaque.
     pub(super) fn narrow(&mut self, expr: Expr) -> Expr {
         if let Some(value) = self.rounded_late(&expr) {
             self.wide_floats.insert(expr.span, value);
@@ -57,8 +57,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value that is converted to the type `to` next. It is opaque if it is out of that type's range, or if rounding it to 32 bits
-    /// first changes the result.
+    /// A value that is converted to `to` next. It is opaque if it is out of that type's range, or if rounding it to
+    /// 32 bits first changes the result.
     pub(super) fn narrow_to(&self, expr: Expr, to: &Type) -> Expr {
         if !expr.ty.scalar().is_some_and(Scalar::is_float) {
             return expr;
@@ -100,7 +100,8 @@ impl Lowering<'_> {
         expr
     }
 
-    /// Whether the value of an expression of literals may be no `float`: as a `double` it may differ from the tree's value.
+    /// Whether the value of an expression of literals may not be a `float`: then its value as a `double` may differ
+    /// from the tree's value.
     pub(super) fn is_finer(&self, expr: &Expr) -> bool {
         let is_float = expr.ty.scalar().is_some_and(Scalar::is_float);
         is_float
@@ -114,7 +115,7 @@ impl Lowering<'_> {
         matches!(wide, Some(Wide::Float(wide)) if (f64::from(wide as f32) - wide).abs() > TOLERANCE * wide.abs())
     }
 
-    /// The value of an operation, if rounding each of its steps to a `float` gives another `float`.
+    /// The value of an operation, if rounding each step to a `float` gives a different `float`.
     fn rounded_late(&self, expr: &Expr) -> Option<f64> {
         let Some(Wide::Float(wide)) = self.wide(expr) else {
             return None;
@@ -134,7 +135,7 @@ impl Lowering<'_> {
             && comes_from_lanes(expr)
     }
 
-    /// Whether a literal is a whole number whose sum over the lanes of a wave is far from 32 bits.
+    /// Whether a literal is a whole number so small that its sum over the lanes of a wave fits easily in 32 bits.
     pub(super) fn is_small_literal(&self, expr: &Expr) -> bool {
         let is_small = |way: &Expr| {
             let value = self.evaluate(way);
@@ -175,8 +176,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The expressions that an expression of literals may choose from: `c ? 0.7 : 0.5` is a literal too, and so is the right operand of
-    /// a comma.
+    /// The possible values of an expression of literals: `c ? 0.7 : 0.5` is a literal too, and so is the right
+    /// operand of a comma.
     fn ways(&self, expr: &Expr) -> Result<Vec<Expr>, NoWays> {
         let either = |one: &Expr, other: &Expr| Ok([self.ways(one)?, self.ways(other)?].concat());
         let ways = match &expr.kind {
@@ -242,7 +243,7 @@ impl Lowering<'_> {
         Ok(ways)
     }
 
-    /// The value of an expression that is made of literals without a suffix.
+    /// The value of an expression that consists of literals without a suffix.
     fn wide(&self, expr: &Expr) -> Option<Wide> {
         match &expr.kind {
             ExprKind::Literal(_) if self.wide_floats.contains_key(&expr.span) => {
@@ -292,7 +293,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The value of an intrinsic call with literals alone, if it is known: such a call is a literal, and evaluated in 64 bits.
+    /// The value of an intrinsic call with only literals, if it is known: such a call is a literal and is evaluated
+    /// in 64 bits.
     pub(super) fn of_literals_alone(&mut self, call: Expr) -> Expr {
         let ExprKind::Intrinsic(..) = call.kind else {
             return call;
@@ -332,7 +334,7 @@ fn of_type(ty: &Type, kinds: impl Iterator<Item = (ExprKind, Span)>) -> Vec<Expr
     kinds.map(with).collect()
 }
 
-/// Whether a call with literals alone is a literal: it has 64 bits, and takes the type of the other operand.
+/// Whether a call with only literals is a literal: it has 64 bits, and takes the type of the other operand.
 fn makes_literals(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     let is_one = matches!(
@@ -346,7 +348,7 @@ fn makes_literals(intrinsic: Intrinsic) -> bool {
 fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
     use Intrinsic as I;
     use Wide::{Float, Int, Open};
-    // A result that is no whole number may be off by a bit.
+    // A result that is not a whole number may be off by a bit.
     let rounded = |value: f64| {
         if value.fract() == 0.0 && value.abs() < 16_777_216.0 {
             Float(value)
@@ -391,10 +393,10 @@ fn of_intrinsic(intrinsic: Intrinsic, values: &[Wide]) -> Option<Wide> {
     })
 }
 
-/// Whether the integer value of literals has more than 32 bits. As a 32-bit integer it is the same; as a float, or as a condition, it
-/// differs.
+/// Whether the integer value of literals has more than 32 bits. As a 32-bit integer it is the same; as a float or as
+/// a condition, it differs.
 ///
-/// This ignores suffixes. A value that wraps because of one is left unknown, although it could be known.
+/// This ignores suffixes. A value that wraps because of one stays unknown, although it could be known.
 pub(super) fn exceeds_32_bits(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Ternary(_, yes, no) => return exceeds_32_bits(yes) || exceeds_32_bits(no),
@@ -469,7 +471,7 @@ fn of_floats(op: BinaryOp, a: f64, b: f64) -> Option<Wide> {
     }))
 }
 
-/// Whether a value is computed from one that another lane passes. The condition of a choice does not count.
+/// Whether a value depends on a value from another lane. The condition of a choice does not count.
 fn comes_from_lanes(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_wave() => true,
