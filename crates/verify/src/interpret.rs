@@ -1,5 +1,5 @@
-//! Two kernels in the engine's interpreter, on the inputs that devices get: at wave sizes that no device here has, and without
-//! a driver.
+//! Runs two kernels in the engine's interpreter, on the inputs of the devices: at wave sizes that no device here has,
+//! and without a driver.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,11 +32,11 @@ pub enum Interpretation {
     Differs {
         /// The index of the trial's case.
         case: usize,
-        /// For instance `Out[64]`.
+        /// For example `Out[64]`.
         place: String,
         component: u32,
         scalar: Scalar,
-        /// Bit patterns; `None` where the kernel writes nothing.
+        /// Bit patterns; `None` if the kernel writes nothing there.
         expected: Option<u32>,
         got: Option<u32>,
     },
@@ -70,7 +70,7 @@ pub fn interpret(
     maps: &[LaneMap],
 ) -> Vec<Interpreted> {
     let inputs: Vec<Inputs> = trial.cases.iter().map(|case| trial.inputs(case)).collect();
-    // Inputs without memory do not count as zeros.
+    // Inputs for which there is no memory do not count as zeros.
     let is_whole = inputs.iter().all(|inputs| inputs.no_room.is_empty());
     let mut interpreted = Vec::new();
     for map in maps {
@@ -95,10 +95,11 @@ pub fn interpret(
     interpreted
 }
 
-/// How far into their buffers the kernels reach.
+/// How many elements of their buffers the kernels reach.
 ///
-/// The interpreter runs the first and the last group of each case: in a buffer with a part for each group, these reach its
-/// first and last elements. An element far beyond the threads is one that an input word points at. It tells no length.
+/// The interpreter runs the first and the last group of each case: in a buffer with a part for each group, these
+/// reach its first and last elements. An element far beyond the threads comes from an input word used as an index,
+/// and says nothing about the length.
 #[must_use]
 pub fn elements_reached(
     flagged: (&Shader, FunctionId),
@@ -161,8 +162,8 @@ pub fn elements_reached(
     }
 }
 
-/// The places to which threads or groups of a case write different words, as far as the interpreter follows the kernel. The last
-/// writer decides, and may be another in the next run on the same device.
+/// The places to which threads or groups of a case write different words, as far as the interpreter follows the
+/// kernel. The last writer decides, and it may be another one in the next run on the same device.
 #[must_use]
 pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> BTreeSet<Place> {
     let Some(size) = WAVE_SIZES.into_iter().find(|size| allows(kernel, *size)) else {
@@ -176,7 +177,7 @@ pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> B
     shaderlint_simt::contested(kernel.0, kernel.1, size, LaneMap::Linear, &groups)
 }
 
-/// By case, the words that each of its groups writes; `None` where the interpreter could not follow.
+/// By case, the words that each of its groups writes; `None` if the interpreter could not follow.
 type Left = Vec<Option<Vec<Written>>>;
 
 fn written(
@@ -203,15 +204,15 @@ fn written(
         return None;
     }
     let of_case = |count| {
-        // Take all of the case's groups: those of the next case follow.
+        // Takes all groups of the case, even after a failure: those of the next case follow.
         let groups: Vec<Option<Written>> = written.by_ref().take(count).collect();
         groups.into_iter().collect()
     };
     Some(counts.into_iter().map(of_case).collect())
 }
 
-/// The words that a kernel reads in a case. Sets `is_unlike` where one kernel reads what the other does not, or words that are
-/// unknown here.
+/// The words that a kernel reads in a case. Sets `is_unlike` if one kernel reads something that the other does not,
+/// or if a read has no known word here.
 fn given<'a>(
     shader: &'a Shader,
     kernel: &'a Lowered,
@@ -222,11 +223,11 @@ fn given<'a>(
     move |name: &str, index: &[u32], component: u32| {
         let is_array = kernel.bindings.iter().any(|binding| binding.name == name);
         if let Some(scalar) = texel(shader, name).filter(|_| !is_array) {
-            // One kernel reads what the other does not, or reads it in another way.
+            // One kernel reads something that the other does not, or reads it in another way.
             is_unlike.set(is_unlike.get() || trial.flagged.replaced != trial.fixed.replaced);
             return hashed(name, index, component, scalar);
         }
-        // Other reads than of words are unknown here, such as a struct with halves at an address.
+        // Only reads of words are known here, not for example of a struct with halves at an address.
         let mut bindings = kernel.bindings.iter();
         let is_part =
             |binding: &Binding| binding.name == name && binding.dimensions.is_none() && index.len() != 1;
@@ -238,7 +239,8 @@ fn given<'a>(
     }
 }
 
-/// The groups of a case that the interpreter runs. A count that does not divide the group ends in the last one.
+/// The groups of a case that the interpreter runs. If a count does not divide the group, the last group contains its
+/// end.
 fn groups(case: &Case) -> impl Iterator<Item = [u32; 3]> {
     let [x, y, z] = case.groups.map(|count| {
         let most = count.min(GROUPS);
@@ -250,10 +252,10 @@ fn groups(case: &Case) -> impl Iterator<Item = [u32; 3]> {
     })
 }
 
-/// Compares the words that all groups of a case write, whichever group writes an element. Of a large dispatch only some groups
-/// run, so a word that they do not write may come from another. An extra case that could not be followed is left out. Any other
-/// leaves the outcome open, unless another case shows a difference. Writes outside of the inputs do not count
-/// ([`is_outside`]).
+/// Compares the words that all groups of a case write, whichever group writes an element. Only some groups of a large
+/// dispatch run, so a word that they do not write may come from another group. An extra case that could not be
+/// followed is skipped. Any other such case leaves the outcome open, unless another case shows a difference. Writes
+/// outside of the inputs do not count ([`is_outside`]).
 fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Interpretation {
     let mut words = 0;
     let mut is_open = false;
@@ -325,11 +327,11 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
     }
 }
 
-/// Whether this index and component lie outside of a resource, where HLSL writes nothing.
+/// Whether this index and component are outside of a resource, where writes have no effect in HLSL.
 ///
-/// A texture ends at the size that the kernel reads, and a buffer at its fixed length. Any other buffer could have been longer. It
-/// goes on with zeros as far as any buffer does: a host can see what a kernel writes there. The interpreter follows no kernel that
-/// asks for a length.
+/// A texture ends at the size that the kernel reads, and a buffer at its fixed length. Any other buffer could have
+/// been longer: it continues with zeros up to the maximum length of a buffer, for a host can see what a kernel writes
+/// there. The interpreter follows no kernel that reads a length.
 fn is_outside(binding: &Binding, inputs: &Inputs, index: &[u32], component: u32, is_fixed: bool) -> bool {
     if binding.dimensions.is_some() {
         return inputs.texel(binding, index).is_none();
@@ -356,7 +358,7 @@ fn texel(shader: &Shader, name: &str) -> Option<Scalar> {
     }
 }
 
-/// The word that a texture gives: some function of the place; a float lies between 1 and 2.
+/// The word that a texture returns: a function of the place. A float is between 1 and 2.
 fn hashed(name: &str, index: &[u32], component: u32, scalar: Scalar) -> u32 {
     let words = index.iter().chain([&component]);
     let seed = words.fold(1u64, |seed, word| {
@@ -377,7 +379,7 @@ fn scalar(kernel: &Lowered, name: &str, component: u32) -> Scalar {
     word.map_or(Scalar::Uint, |word| word.scalar)
 }
 
-/// The word that a kernel reads there; `None` beyond the end, or where the kernel has no such binding.
+/// The word that a kernel reads there; `None` beyond the end, or if the kernel has no such binding.
 #[must_use]
 pub fn given_word(
     kernel: &Lowered,

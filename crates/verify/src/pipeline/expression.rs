@@ -7,20 +7,20 @@
 //! atom       = number | name | function "(" comparison {"," comparison} ")" | "(" comparison ")"
 //! ```
 //!
-//! Numbers are not negative and below 2^64; what leaves that range is an error at its operator. `/` rounds down. A
-//! comparison is 1 or 0.
+//! Numbers are not negative and below 2^64; a value outside of that range is an error at its operator. `/` rounds
+//! down. A comparison is 1 or 0.
 
 use std::ops::Range;
 
 use super::PipelineError;
 
-/// Reads no deeper expression.
+/// The maximum depth of an expression.
 const DEPTH: u32 = 64;
 
-/// Most sums and products of an expression. Each nests those before it.
+/// The maximum of sums and products in an expression. Each nests the ones before it.
 const OPERATIONS: u32 = 1000;
 
-/// An expression; places are in the text of the whole `pipeline.toml`.
+/// An expression. Places refer to the text of the whole `pipeline.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expression {
     kind: Kind,
@@ -51,15 +51,15 @@ enum Operator {
 enum Function {
     /// Quotient, rounded up.
     CeilDiv,
-    /// The first, rounded up to a multiple of the second.
+    /// The first argument, rounded up to a multiple of the second.
     RoundUp,
     Min,
     Max,
     /// Rounded down.
     Log2,
-    /// The number of doublings that take 1 to the argument or beyond.
+    /// The number of doublings from 1 to the argument or beyond.
     Log2Up,
-    /// The number of multiplications by the second that take 1 to the first or beyond.
+    /// The number of multiplications by the second argument from 1 to the first or beyond.
     LogUp,
     Pow,
 }
@@ -227,7 +227,7 @@ fn call(function: Function, first: u64, second: u64) -> Option<u64> {
     }
 }
 
-/// The smallest power of `base` that is at least `wanted`, as its exponent.
+/// The exponent of the smallest power of `base` that is at least `wanted`.
 fn power_reaching(wanted: u64, base: u64) -> Option<u64> {
     if base < 2 {
         return None;

@@ -1,4 +1,4 @@
-//! Checks that each pass gives its kernel what the kernel uses.
+//! Checks that each pass provides what its kernel uses.
 
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ pub struct Linked {
 }
 
 impl Pipeline {
-    /// Puts the kernels in; one for each of [`Pipeline::kernels`], in that order.
+    /// Adds the kernels: one for each of [`Pipeline::kernels`], in that order.
     ///
     /// # Errors
-    /// At a name that the kernel does not use, at a pass that does not give what its kernel uses, and at a buffer that a
-    /// pass gives twice.
+    /// At a name that the kernel does not use, at a pass that does not provide what its kernel uses, and at a buffer
+    /// that a pass binds twice.
     pub fn link(self, kernels: Vec<Lowered>) -> Result<Linked, PipelineError> {
         for pass in &self.passes {
             let Some(kernel) = kernels.get(pass.kernel) else {
@@ -41,7 +41,7 @@ impl Pipeline {
     }
 }
 
-/// Compares what a pass gives its kernel with what the kernel uses.
+/// Compares what a pass provides with what its kernel uses.
 struct Check<'p> {
     buffers: &'p [Buffer],
     pass: &'p Pass,
@@ -49,7 +49,7 @@ struct Check<'p> {
 }
 
 impl<'p> Check<'p> {
-    /// Whether the pass gives everything that the kernel uses.
+    /// Whether the pass provides everything that the kernel uses.
     fn uses_are_given(&self) -> Result<(), PipelineError> {
         let entry = &self.kernel.entry;
         if let Some(what) = self.kernel.replaced.first() {
@@ -95,12 +95,12 @@ impl<'p> Check<'p> {
         Ok(())
     }
 
-    /// The buffer that the pass gives for a binding.
+    /// The buffer that the pass provides for a binding.
     fn bound(&self, binding: &'p Binding) -> Result<Bound<'p, &'p str>, PipelineError> {
         let (entry, name) = (&self.kernel.entry, &binding.name);
         let given = self.pass.bind.iter().find(|(given, _)| given.name == *name);
-        // Words of the pipeline's buffers are words of HLSL's elements, which lie side by side. WGSL puts some of them
-        // further apart, as vectors of three.
+        // Words of the pipeline's buffers are words of HLSL's elements, without gaps. WGSL inserts gaps between some
+        // elements, such as vectors of three.
         let bytes = 4 * binding.element.words.len();
         if bytes != binding.element.stride as usize {
             let message = format!(
@@ -133,7 +133,7 @@ impl<'p> Check<'p> {
         }
     }
 
-    /// Whether the kernel uses every name that the pass gives it.
+    /// Whether the kernel uses every name that the pass provides.
     fn names_are_used(&self) -> Result<(), PipelineError> {
         let unknown = |Name { name, place }: &Name, what: &str| {
             let message = format!("`{}` uses no {what} `{name}`", self.kernel.entry);
@@ -165,17 +165,17 @@ impl<'p> Check<'p> {
     }
 }
 
-/// A buffer that a pass gives for a binding of its kernel.
+/// A buffer that a pass provides for a binding of its kernel.
 pub(super) struct Bound<'p, B> {
     pub binding: &'p Binding,
-    /// What tells buffers apart.
+    /// Identifies the buffer.
     pub buffer: B,
     /// Its place in `bind`, if it is there.
     pub place: Option<&'p Range<usize>>,
 }
 
-/// Whether the pass binds no buffer twice that the kernel writes to: no device takes that. The error is at the place of the
-/// second binding in `bind`, or else of the first.
+/// Whether the pass binds no buffer twice if the kernel writes to it: no device accepts that. The error is at the
+/// place of the second binding in `bind`, or otherwise of the first.
 pub(super) fn is_bound_once<B: PartialEq>(
     entry: &str,
     bound: &[Bound<'_, B>],

@@ -1,4 +1,4 @@
-//! Kernels that work together: a `pipeline.toml`, and the buffers and dispatches it asks for with n elements.
+//! Kernels that work together: a `pipeline.toml`, and the buffers and dispatches that it needs for n elements.
 //!
 //! [`Pipeline::parse`] reads the text, [`Pipeline::link`] checks it against its kernels, and [`Linked::plan`] computes the
 //! buffers and dispatches for one n. Errors carry their place in the text. Nothing here reads a file or needs a device.
@@ -15,7 +15,7 @@ pub use link::Linked;
 pub use plan::{Dispatch, Plan, PlannedBuffer};
 use serde::Deserialize;
 
-/// A pipeline has at most this many buffers.
+/// The maximum of buffers of a pipeline.
 const BUFFERS: usize = 256;
 
 /// An error in a `pipeline.toml`.
@@ -48,14 +48,14 @@ pub enum Computes {
     Sum,
     /// The elements themselves.
     Copy,
-    /// The pipeline reads the array. Its output does not matter.
+    /// Nothing: the pipeline only reads the array.
     Read,
 }
 
 /// A kernel of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelName {
-    /// The file, from the folder of the `pipeline.toml`.
+    /// The file, relative to the folder of the `pipeline.toml`.
     pub file: String,
     pub entry: String,
     /// Where the text names the entry point.
@@ -70,11 +70,11 @@ pub struct Pipeline {
     /// One line for people.
     pub about: String,
     pub computes: Computes,
-    /// Its known defect. Such a pipeline is run and checked, not timed.
+    /// Its known defect. A pipeline with a defect is run and checked, but not timed.
     pub defect: Option<String>,
-    /// Each of them once.
+    /// The kernels, without duplicates.
     pub kernels: Vec<KernelName>,
-    /// The largest n it takes.
+    /// The largest n that it supports.
     at_most: Option<Expression>,
     /// In order.
     lets: Vec<(String, Expression)>,
@@ -87,7 +87,7 @@ pub struct Pipeline {
 #[derive(Clone, Debug)]
 struct Buffer {
     name: String,
-    /// Words.
+    /// In words.
     length: Expression,
     /// The number of buffers in an array of them; `None` for a single buffer.
     count: Option<Expression>,
@@ -108,10 +108,10 @@ struct Pass {
     kernel: usize,
     groups: Expression,
     repeat: Option<Repeat>,
-    /// The kernel's name for a buffer, and the buffer.
+    /// The kernel's name for a buffer, and the buffer bound to it.
     bind: Vec<(Name, Reference)>,
     set: Vec<(Name, Expression)>,
-    /// Two buffers that swap after each dispatch.
+    /// Two buffers that are swapped after each dispatch.
     swap: Option<(usize, usize)>,
     place: Range<usize>,
 }

@@ -1,4 +1,4 @@
-//! A pipeline at one n.
+//! A pipeline for one n.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::link::{Bound, is_bound_once};
 use super::{BUFFERS, Computes, Linked, Pass, PipelineError, Reference};
 use crate::{Binding, BindingKind, UniformMember};
 
-/// Most dispatches of a pipeline.
+/// The maximum of dispatches of a pipeline.
 const DISPATCHES: usize = 4096;
-/// Most words of all buffers: so many for each element, and so many besides. A scan that keeps the array of each step takes
-/// fewer. A pipeline that asks for more would take all of a machine's memory.
+/// The maximum of words of all buffers: so many per element, and so many in addition. A scan that keeps the array of
+/// each step needs fewer. Without a limit, a pipeline could take all of a machine's memory.
 const WORDS_AN_ELEMENT: u64 = 64;
 const WORDS_BESIDE: u64 = 1 << 22;
 
@@ -25,14 +25,14 @@ pub struct Plan {
     pub input: usize,
     /// Index into [`Plan::buffers`] of the buffer that ends with the result.
     pub output: usize,
-    /// Words of the result.
+    /// The number of words of the result.
     pub output_words: u64,
     pub dispatches: Vec<Dispatch>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedBuffer {
-    /// As in `Sums[1]`.
+    /// For example `Sums[1]`.
     pub name: String,
     pub words: u64,
 }
@@ -66,7 +66,7 @@ impl Linked {
     /// The plan for `n` elements on a device that dispatches at most `max_groups` groups in each dimension.
     ///
     /// # Errors
-    /// At a number that is out of its range, and where the pipeline does not take so many elements.
+    /// At a number that is out of its range, and if the pipeline does not support this many elements.
     pub fn plan(&self, n: u64, max_groups: u32) -> Result<Plan, PipelineError> {
         let pipeline = &self.pipeline;
         if let Some(most) = self.at_most()?
@@ -125,10 +125,10 @@ impl Linked {
         })
     }
 
-    /// The most elements that the pipeline takes, if it sets a limit.
+    /// The maximum of elements that the pipeline supports, if it has one.
     ///
     /// # Errors
-    /// Where the limit has no value.
+    /// If the limit has no value.
     pub fn at_most(&self) -> Result<Option<u64>, PipelineError> {
         let most = self.pipeline.at_most.as_ref();
         most.map(|most| most.value(&Scope::default())).transpose()
@@ -139,13 +139,13 @@ struct Planning<'p> {
     linked: &'p Linked,
     max_groups: u32,
     buffers: Vec<PlannedBuffer>,
-    /// For each buffer of the pipeline, the index of its first in `buffers`. Swaps change it.
+    /// For each buffer of the pipeline, the index of its first one in `buffers`. Swaps change it.
     first: Vec<usize>,
-    /// For each buffer of the pipeline, the number of its buffers.
+    /// For each buffer of the pipeline, how many buffers it stands for.
     counts: Vec<u64>,
-    /// For each of `buffers`, the length that the pipeline asks for, which may be 0.
+    /// For each of `buffers`, the length in the pipeline, which may be 0.
     lengths: Vec<u64>,
-    /// The number of dispatches, with those of no groups: a loop may make nothing else.
+    /// The number of dispatches, including those without groups: a loop may make only such dispatches.
     rounds: usize,
     dispatches: Vec<Dispatch>,
 }
@@ -270,7 +270,7 @@ impl Planning<'_> {
             return Ok(());
         }
         self.dispatches.push(dispatch);
-        // A dispatch of no groups wrote nothing, so its buffers do not swap.
+        // A dispatch without groups writes nothing, so its buffers are not swapped.
         if let Some((a, b)) = pass.swap {
             self.first.swap(a, b);
         }
@@ -298,7 +298,7 @@ impl Planning<'_> {
         ))
     }
 
-    /// A line of groups as rows of equal length. The last row may hold groups too many.
+    /// Arranges groups in rows of equal length. The last row may have surplus groups.
     fn fold(&self, groups: u64, pass: &Pass) -> Result<[u32; 2], PipelineError> {
         let rows = groups.div_ceil(u64::from(self.max_groups));
         let row = groups.div_ceil(rows.max(1));
@@ -312,7 +312,7 @@ impl Planning<'_> {
     }
 }
 
-/// The kernel's constants as the pass sets them, in the layout of the binding.
+/// The kernel's constants as set by the pass, in the layout of the binding.
 fn constants(
     pass: &Pass,
     binding: &Binding,

@@ -58,7 +58,7 @@ struct RepeatTable {
     next: Spanned<String>,
 }
 
-/// Most names of a pipeline. Reading takes a time that is quadratic in their number.
+/// The maximum of names in a pipeline. Reading takes quadratic time in their number.
 const LETS: usize = 64;
 
 impl Pipeline {
@@ -92,7 +92,7 @@ fn in_order<V>(table: BTreeMap<Spanned<String>, V>) -> Vec<(Name, V)> {
 }
 
 impl Reading<'_> {
-    /// Where the value's own text begins; `None` where an escape shifts the text after it.
+    /// Where the value's own text begins; `None` if an escape shifts the text after it.
     fn start(&self, written: &Spanned<String>) -> Option<usize> {
         let place = written.span();
         let raw = self.text.get(place.clone())?;
@@ -112,8 +112,8 @@ impl Reading<'_> {
         self.part(written, 0, written.get_ref(), known)
     }
 
-    /// Reads an expression that begins `from` bytes into a value. Where the value hides the places within it, every error is at
-    /// the whole value.
+    /// Reads an expression that begins `from` bytes into a value. If escapes hide the places inside the value, every
+    /// error is at the whole value.
     fn part(
         &self,
         written: &Spanned<String>,
@@ -277,7 +277,7 @@ impl Reading<'_> {
         buffers: &[Buffer],
     ) -> Result<(usize, usize), PipelineError> {
         let one = |written: &Spanned<String>| {
-            // It names an array of buffers, or one of them.
+            // The name of an array of buffers, or of one buffer in it.
             let (name, _) = written
                 .get_ref()
                 .split_once('[')

@@ -2,14 +2,14 @@
 
 use super::{RunError, guarded};
 
-/// A device that kernels can be run on, not yet opened.
+/// A device that can run kernels, not opened yet.
 #[derive(Clone, Debug)]
 pub struct Adapter {
     pub(super) inner: wgpu::Adapter,
     pub info: AdapterInfo,
 }
 
-/// What an adapter says of itself.
+/// The properties that an adapter reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterInfo {
     pub name: String,
@@ -19,15 +19,15 @@ pub struct AdapterInfo {
     pub driver: String,
     /// A software rasteriser such as lavapipe or WARP.
     pub is_cpu: bool,
-    /// Lanes of the smallest and the largest wave it may use.
+    /// The smallest and the largest wave size that it may use.
     pub wave_min: u32,
     pub wave_max: u32,
     pub has_subgroups: bool,
-    /// Whether timestamp queries are there; without them nothing is timed.
+    /// Whether it has timestamp queries; without them nothing is timed.
     pub has_timestamps: bool,
 }
 
-/// Every adapter of this machine, over Vulkan, Metal and Direct3D 12; empty where there is none. Never panics.
+/// All adapters of this machine, for Vulkan, Metal and Direct3D 12; possibly none. Never panics.
 #[must_use]
 pub fn adapters() -> Vec<Adapter> {
     let found = guarded(|| {
@@ -62,13 +62,13 @@ fn describe(inner: wgpu::Adapter) -> Adapter {
 }
 
 impl Adapter {
-    /// Opens the adapter with its own limits, subgroups and timestamps where it has them.
+    /// Opens the adapter with its own limits, and with subgroups and timestamps if it has them.
     ///
     /// # Errors
     /// [`RunError::NoDevice`] with the driver's reason.
     pub fn open(&self) -> Result<super::Device, RunError> {
         guarded(|| super::Device::open(self)).map_err(|error| match error {
-            // It makes pipelines of its own at first, and stumbles where a driver refuses them.
+            // wgpu creates pipelines of its own first, and panics if a driver refuses them.
             RunError::Panicked(_) => RunError::NoDevice(error.to_string()),
             error => error,
         })

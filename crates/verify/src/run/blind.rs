@@ -1,4 +1,4 @@
-//! Which buffers hold cells that atomics change and nothing else looks at.
+//! Buffers with cells that atomics change and that affect nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,13 @@ use naga::{AtomicFunction, Block, Expression, Function, GlobalVariable, Handle, 
 
 use crate::{Binding, Lowered};
 
-/// The numbers of the bindings whose cells are changed by atomics that commute, of which nothing is made that these find,
-/// and that are not read otherwise.
+/// The numbers of the bindings whose cells only commuting atomics change, if the kernel uses none of the values that
+/// these return, and does not read the cells otherwise.
 ///
-/// Such a kernel does the same whatever the cells begin with, and in whichever order: with any words in them two kernels are
-/// neither led to different paths nor into loops that do not end, and differ only where one does something else to a cell
-/// than the other, as an `Or` for a `Max`. Not so where a slot is claimed: it may be beyond the end of the list then.
+/// Such a kernel behaves the same whatever the initial cells and the order of the atomics. So any initial words are
+/// safe: they cannot lead two kernels to different paths or into endless loops. The kernels then differ only if they
+/// change a cell differently, for example with an `Or` instead of a `Max`. A kernel that claims slots is not blind:
+/// with other initial words, a slot may be beyond the end of the list.
 pub(super) fn blind_cells(kernel: &Lowered) -> BTreeSet<u32> {
     let module = &kernel.module;
     let functions = module
@@ -38,11 +39,11 @@ pub(super) fn blind_cells(kernel: &Lowered) -> BTreeSet<u32> {
     bindings.map(|binding| binding.binding).collect()
 }
 
-/// What the statements of a function do with pointers and values.
+/// The pointers and values in the statements of a function.
 struct Uses<'f> {
     function: &'f Function,
     info: &'f FunctionInfo,
-    /// Pointers and what is stored there.
+    /// Pointers and the values stored there.
     stores: Vec<(Handle<Expression>, Handle<Expression>)>,
     atomics: Vec<(Handle<Expression>, AtomicFunction, Option<Handle<Expression>>)>,
 }
@@ -64,7 +65,7 @@ impl<'f> Uses<'f> {
         uses
     }
 
-    /// Gives the blocks inside of the statement.
+    /// Notes a statement. Returns the blocks inside it.
     fn note<'s>(&mut self, statement: &'s Statement) -> Vec<&'s Block> {
         match statement {
             Statement::Store { pointer, value } => self.stores.push((*pointer, *value)),
@@ -80,7 +81,7 @@ impl<'f> Uses<'f> {
         Vec::new()
     }
 
-    /// The globals that this function changes atomically or reads, and whether it is blind to what is in them.
+    /// The globals that this function changes atomically or reads, and whether it is blind to their contents.
     fn atomics(&self) -> Vec<(Handle<GlobalVariable>, bool)> {
         let mut all = Vec::new();
         for (pointer, fun, result) in &self.atomics {
@@ -110,7 +111,7 @@ impl<'f> Uses<'f> {
         }
     }
 
-    /// Whether a value is only kept in variables that are never read, or whose value is dead in turn.
+    /// Whether a value is only stored in variables that are never read, or whose values are dead in turn.
     fn is_dead(&self, value: Handle<Expression>, seen: &mut BTreeSet<Handle<LocalVariable>>) -> bool {
         let variables: Vec<Option<Handle<LocalVariable>>> = (self.stores.iter())
             .filter(|(_, stored)| *stored == value)

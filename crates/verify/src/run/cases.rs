@@ -1,22 +1,22 @@
-//! The dispatches that two kernels are compared over.
+//! The dispatches in which two kernels are compared.
 
 use super::inputs::SMALL;
 use super::{InputPlan, Numbers, Values};
 use crate::{BindingKind, Lowered, UniformMember};
 
-/// One dispatch of both kernels, and what it reads.
+/// One dispatch of both kernels, and its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What is particular about what it reads, in a few words.
+    /// The particularity of its inputs, in a few words.
     pub about: &'static str,
     pub groups: [u32; 3],
     pub inputs: InputPlan,
-    /// It is run beside the others if the kernels were seen to end ([`more_cases`]).
+    /// It runs in addition to the others if both kernels were seen to end ([`more_cases`]).
     pub is_extra: bool,
 }
 
-/// Several groups and one, words of all kinds, and counts that are no multiple of the group's size. What `given` sets is
-/// the same in all of them; `groups`, if given, is the dispatch of each.
+/// Cases with several groups and with one, with words of all kinds, and with counts that are not a multiple of the
+/// group's size. The inputs in `given` are the same in all of them. `groups`, if given, is the dispatch of each.
 #[must_use]
 pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
     let plan = |values: Values, is_ragged: bool| InputPlan {
@@ -30,7 +30,8 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
         inputs,
         is_extra: false,
     };
-    // In x alone: kernels of rows often name their groups by x only, and groups that write the same cells race.
+    // Several groups in x only: kernels with rows often identify their groups by x alone, and groups that write to
+    // the same cells race.
     vec![
         case("any words", [3, 1, 1], plan(Values::Any, false)),
         case("edge values", [1, 1, 1], plan(Values::Edges, false)),
@@ -43,11 +44,13 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
     ]
 }
 
-/// Dispatches with other uniforms than counts, one group each: small numbers, as only some mode or flag does what it does,
-/// and sampled ones; none where all of the kernels' uniforms are given. And one whose textures end among what is reached.
+/// Dispatches of one group each whose uniforms are not counts: small numbers, for some code runs only under some mode
+/// or flag, and sampled numbers. There are none if all uniforms of the kernels are given. One more case has textures
+/// that end among the texels that threads reach.
 ///
-/// A kernel may be meant for other numbers, and never end with these or leave its arrays: they are only for kernels that do
-/// neither, whatever they are given ([`crate::interpret::end`]). Two that are equal are so with all of these numbers then.
+/// A kernel may be meant for other numbers, and may never end with these, or leave its arrays. So these cases are
+/// only for kernels that end and stay in their arrays with any inputs ([`crate::interpret::end`]). Two such kernels
+/// that are equal are then equal with all of these numbers.
 #[must_use]
 pub fn more_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
     let bindings = || kernels.iter().flat_map(|kernel| &kernel.bindings);
@@ -91,5 +94,5 @@ pub fn more_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
     cases
 }
 
-/// Dispatches with sampled uniforms.
+/// The number of dispatches with sampled uniforms.
 const SAMPLED: u32 = 6;

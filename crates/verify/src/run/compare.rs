@@ -1,4 +1,4 @@
-//! Outputs of two kernels, word by word.
+//! Compares the outputs of two kernels word by word.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,14 @@ use shaderlint_hlsl::Scalar;
 use super::{Inputs, Outputs};
 use crate::{Binding, Lowered};
 
-/// How far apart two floats may be. Integers are always compared exactly.
+/// The tolerance for floats. Integers are always compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     Exact,
-    /// |a − b| ≤ γ(depth)·magnitude with γ(k) = ku / (1 − ku), u = 2^-24: `depth` is the sum of both kernels' depths
-    /// of additions, `magnitude` an upper bound of Σ|x| over the elements of one sum (see [`magnitude`]). What is summed
-    /// may be worked out first, as squares are: then what is left in a buffer tells how large it is, see [`Tolerance::within`].
+    /// |a − b| ≤ γ(depth)·magnitude with γ(k) = ku / (1 − ku), u = 2^-24. `depth` is the sum of both kernels' depths
+    /// of additions, and `magnitude` is an upper bound of Σ|x| over the elements of one sum (see [`magnitude`]). The
+    /// summed values may be computed first, as squares for example: then the floats left in a buffer show how large
+    /// they are, see [`Tolerance::within`].
     Gamma {
         depth: u32,
         magnitude: f32,
@@ -23,9 +24,10 @@ pub enum Tolerance {
 const OF_EITHER_SIGN: f32 = 16.0;
 
 impl Tolerance {
-    /// The same for a buffer in which `largest` is the largest float that the kernels leave. Elements of one sign come to
-    /// no more together than that; of N of either sign Σ|x| is some √N / 2 times the largest partial sum, which is
-    /// [`OF_EITHER_SIGN`] for the largest groups. An element too many or too few is much more than that bound.
+    /// The same for a buffer in which `largest` is the largest float that the kernels leave. If all elements have one
+    /// sign, Σ|x| does not exceed the total. For N elements of either sign, Σ|x| is about √N / 2 times the largest
+    /// partial sum, which is [`OF_EITHER_SIGN`] for the largest groups. A surplus or missing element makes a
+    /// difference far above that bound.
     pub(crate) fn within(self, largest: f32) -> Self {
         match self {
             Tolerance::Exact => self,
@@ -51,7 +53,7 @@ impl Tolerance {
     }
 }
 
-/// What comparing two runs showed.
+/// The result of comparing two runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Words compared.
@@ -59,7 +61,7 @@ pub struct Comparison {
     /// Words that the flagged kernel changed. If none, the comparison says nothing.
     pub written: u64,
     pub differing: u64,
-    /// The first word that differs; one whose bits are no NaN's, if there is one.
+    /// The first word that differs; preferably one that is not a NaN.
     pub first: Option<Difference>,
 }
 
@@ -76,23 +78,24 @@ impl Comparison {
 pub struct Difference {
     /// The binding's name.
     pub binding: String,
-    /// Index of the element in the buffer, and how HLSL names it: a texel by its coordinates.
+    /// Index of the element in the buffer, and HLSL's name for it: a texel has coordinates.
     pub element: u64,
     pub index: Vec<u64>,
     /// Index of the word in the element.
     pub word: u32,
     pub scalar: Scalar,
-    /// Bit patterns that the flagged and the fixed kernel left.
+    /// The bit patterns that the flagged and the fixed kernel left.
     pub expected: u32,
     pub got: u32,
-    /// What was there before; `None` where elements may have any order.
+    /// The word before the run; `None` if elements may have any order.
     pub before: Option<u32>,
-    /// Both are the bits of a NaN, and the kernels compute with floats: which NaN comes of an operation is open.
+    /// Both are NaNs, and the kernels compute with floats: which NaN results from an operation is open.
     pub is_of_nans: bool,
 }
 
 /// Compares what `flagged` and `fixed` left in each buffer that one of `kernels` may write to. Buffers named in
-/// `unordered` hold records whose order is not defined: their elements are sorted first. Those in `overwritten` are left out.
+/// `unordered` hold records in no defined order: their elements are sorted first. Those in `overwritten` are not
+/// compared.
 #[must_use]
 pub fn compare(
     kernels: &[&Lowered],
@@ -170,7 +173,7 @@ fn largest(binding: &Binding, lists: &[&Vec<Vec<u32>>]) -> f32 {
     largest_float(floats.map(|(_, bits)| *bits))
 }
 
-/// The largest magnitude among floats, of those that are finite.
+/// The largest magnitude among the finite floats.
 pub(crate) fn largest_float(words: impl Iterator<Item = u32>) -> f32 {
     let floats = words.map(|bits| f32::from_bits(bits).abs());
     floats.filter(|float| float.is_finite()).fold(0.0, f32::max)
@@ -217,9 +220,9 @@ pub(crate) fn equal(scalar: Scalar, a: u32, b: u32, tolerance: Tolerance) -> boo
     tolerance != Tolerance::Exact && distance <= tolerance.bound()
 }
 
-/// How deep the additions of floats are in both kernels together, where there are floats: the ladder adds at most log2 N
-/// deep, and the wave form at most 9 + N/16 (waves of 4: two levels in the wave, one add for each chunk of 4 totals of 4
-/// elements, two levels in the chunk).
+/// The depth of float additions in both kernels together, if there are floats. The ladder has a depth of at most log2
+/// N, and the wave form of at most 9 + N/16 (waves of 4: two levels in the wave, one addition for each chunk of 4
+/// totals of 4 elements, two levels in the chunk).
 #[must_use]
 pub fn float_depth(kernel: &Lowered) -> Option<u32> {
     let lanes = kernel.group_size.iter().product::<u32>().max(1);
@@ -230,7 +233,7 @@ pub fn float_depth(kernel: &Lowered) -> Option<u32> {
 }
 
 /// An upper bound of Σ|x| over the elements that one group reads: the largest such sum over all runs of as many
-/// elements as a group has threads, in every buffer of floats.
+/// consecutive elements as a group has threads, in every buffer of floats.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "rounded up afterwards")]
 pub fn magnitude(kernel: &Lowered, inputs: &Inputs) -> f32 {

@@ -22,16 +22,16 @@ pub struct Device {
 #[derive(Debug)]
 struct Trouble {
     error: RunError,
-    /// The device is of no more use.
+    /// The device can no longer be used.
     is_final: bool,
 }
 
 /// The checks of the generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Clamps indices and zeroes workgroup memory: for comparing.
+    /// Clamps indices and zeroes workgroup memory, for comparisons.
     Checked,
-    /// Does neither: for timing kernels that are known to stay in bounds.
+    /// Does neither, for timing kernels that are known to stay in bounds.
     Unchecked,
 }
 
@@ -56,7 +56,7 @@ impl Device {
         let uncaptured = Arc::clone(&trouble);
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             let mut trouble = uncaptured.lock().unwrap_or_else(PoisonError::into_inner);
-            // That the device is lost explains more.
+            // The loss of the device explains more than a later error.
             trouble.get_or_insert(Trouble {
                 error: run_error(error),
                 is_final: false,
@@ -78,7 +78,7 @@ impl Device {
         })
     }
 
-    /// Ends the device. Every later call gives [`RunError::Lost`].
+    /// Destroys the device. Every later call returns [`RunError::Lost`].
     pub fn destroy(&self) {
         self.gpu.destroy();
         // The wait reports the loss.
@@ -93,7 +93,7 @@ impl Device {
 
     pub(super) fn tell(&self, step: &'static str) {
         if let Some(steps) = &self.steps {
-            // The listener may have gone.
+            // The listener may be gone.
             let _ = steps.send(step);
         }
     }
@@ -111,7 +111,7 @@ impl Device {
         for scope in scopes.into_iter().rev() {
             first = first.or(pollster::block_on(scope.pop()));
         }
-        // On a lost device every call fails later on: the loss explains more.
+        // On a lost device every later call fails: the loss explains more.
         self.check()?;
         first.map_or(Ok(made), |error| Err(run_error(error)))
     }
@@ -124,7 +124,7 @@ impl Device {
         }
     }
 
-    /// Whether it takes more work: it is not lost, and its work so far has ended.
+    /// Whether it accepts more work: it is not lost, and its work so far has ended.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,7 +246,7 @@ impl Device {
             (pipeline, bind_layout)
         })
         .map_err(|error| match error {
-            // It was not before.
+            // The device was not lost before.
             RunError::Lost(why) => RunError::Refused(format!("its driver makes no pipeline of it: {why}")),
             error => error,
         })
@@ -262,7 +262,7 @@ impl Device {
         self.bind_parts(layout, &whole)
     }
 
-    /// Binds so many bytes of each buffer, from its start.
+    /// Binds this many bytes of each buffer, from its start.
     pub(super) fn bind_parts(
         &self,
         layout: &wgpu::BindGroupLayout,
@@ -315,7 +315,7 @@ impl Device {
             }
             self.queue.submit([encoder.finish()]);
             for buffer in &staged {
-                // Mapping fails only where the device is lost, and then the wait reports the loss.
+                // Mapping fails only if the device is lost, and then the wait reports the loss.
                 buffer.slice(..).map_async(wgpu::MapMode::Read, |_| {});
             }
         })?;
@@ -333,7 +333,7 @@ impl Device {
 }
 
 impl Drop for Device {
-    /// Leaves a device open that is of no more use: closing waits for its work, which may never end.
+    /// Does not close a device that can no longer be used: closing waits for its work, which may never end.
     fn drop(&mut self) {
         if !self.is_usable() {
             std::mem::forget((self.gpu.clone(), self.queue.clone()));
@@ -349,7 +349,7 @@ fn unchecked_module(
     is_cpu: bool,
 ) -> wgpu::ShaderModule {
     let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
-    // On a CPU a division by zero would be a trap.
+    // On a CPU a division by zero would trap.
     checks.int_div_checks = is_cpu;
     // SAFETY: kernels are timed only after a checked run of the same text on the same inputs, which matched; storage
     // buffers stay behind the device's own robust access, and an out-of-bounds access to workgroup memory stays
@@ -366,7 +366,7 @@ fn run_error(error: wgpu::Error) -> RunError {
     }
 }
 
-/// wgpu loses a device whose driver runs out of memory, and only these words report that.
+/// wgpu loses a device whose driver runs out of memory, and only this message says so.
 fn lost_because(message: String) -> RunError {
     if message.contains("Not enough memory") {
         RunError::OutOfMemory(message)
@@ -375,7 +375,7 @@ fn lost_because(message: String) -> RunError {
     }
 }
 
-/// wgpu names the function that found no memory. The purpose of the memory explains more.
+/// wgpu names the function that ran out of memory. The purpose of the memory explains more.
 fn no_room(error: RunError, bytes: u64) -> RunError {
     match error {
         RunError::OutOfMemory(_) => RunError::OutOfMemory(format!("no room for a buffer of {bytes} bytes")),
@@ -395,7 +395,7 @@ fn in_one_line(description: &str) -> String {
     said.join(": ")
 }
 
-/// A kernel that a device has taken.
+/// A kernel that a device has compiled.
 pub struct Compiled<'k> {
     kernel: &'k Lowered,
     pipeline: wgpu::ComputePipeline,
@@ -411,10 +411,10 @@ pub(super) struct Prepared {
 }
 
 impl Device {
-    /// Hands a kernel to the driver.
+    /// Compiles a kernel with the driver.
     ///
     /// # Errors
-    /// Where the adapter cannot run it, with its reason.
+    /// If the adapter cannot run the kernel, with its reason.
     pub fn compile<'k>(&self, kernel: &'k Lowered, mode: Mode) -> Result<Compiled<'k>, RunError> {
         guarded(|| {
             self.tell("compiling");
@@ -474,7 +474,7 @@ impl Compiled<'_> {
     /// Runs the kernel once over `groups` groups.
     ///
     /// # Errors
-    /// Where the device cannot, with its reason; a run of more than [`PATIENCE_S`] is given up.
+    /// If the device cannot run the kernel, with its reason. A run of more than [`PATIENCE_S`] is abandoned.
     pub fn run(&self, device: &Device, inputs: &Inputs, groups: [u32; 3]) -> Result<Outputs, RunError> {
         guarded(|| {
             device.tell("comparing");
@@ -506,7 +506,7 @@ impl Compiled<'_> {
     }
 }
 
-/// Hands a kernel to the driver and runs it once over `groups` groups.
+/// Compiles a kernel and runs it once over `groups` groups.
 ///
 /// # Errors
 /// As [`Device::compile`] and [`Compiled::run`].

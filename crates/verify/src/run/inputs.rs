@@ -1,4 +1,5 @@
-//! The contents of buffers before a run. Names identify inputs, so that two kernels with different bindings get the same.
+//! The contents of buffers before a run. Inputs depend on names, so two kernels with different bindings get the same
+//! ones.
 
 use std::collections::{BTreeMap, BTreeSet, TryReserveError};
 
@@ -14,25 +15,26 @@ pub enum Values {
     /// Integers over their whole range; normal floats between 2^-8 and 2^8, of either sign.
     #[default]
     Any,
-    /// Integers where something overflows or changes its sign; floats from denormal to 2^20. None is NaN, infinite or -0: sums of
-    /// those depend on their order in ways that no kernel promises.
+    /// Integers that overflow or change their sign in some operation; floats from denormals to 2^20. No float is NaN,
+    /// infinite or -0: sums of those depend on their order in ways that no kernel promises.
     Edges,
-    /// Whole numbers from 0 to 7, so that comparisons and bins see equal values. Sums of such floats are exact.
+    /// Whole numbers from 0 to 7, so that comparisons and bins get equal values. Sums of such floats are exact.
     Few,
 }
 
 /// The values of uniforms that the plan leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
-    /// Integers are the number of threads of the dispatch, floats lie between 1 and 2, a `bool` is true. So loops up to an
-    /// integer end, and a quotient or product with a float keeps its magnitude.
+    /// Integers are the number of threads of the dispatch, floats are between 1 and 2, a `bool` is true. So loops up
+    /// to an integer end, and a quotient or product with a float keeps its magnitude.
     #[default]
     Counts,
-    /// Integers are 0 to 3: each starts at a number of its own and goes on by this much. Over the plans 0 to 3 each integer takes
-    /// all four values, and each `bool` is true twice. Floats as above.
+    /// Integers are 0 to 3: each has its own starting number, to which this one is added. Over the plans 0 to 3 each
+    /// integer takes all four values, and each `bool` is true twice. Floats are as above.
     Small(u32),
-    /// A sample for each number. Integers are 0, negative, near the number of threads, at the ends of their range, or any. Floats
-    /// are 0, negative and fractions, and larger where buffers hold few values, so that sums stay exact. A `bool` is either.
+    /// A sample for each number. Integers are 0, negative, near the number of threads, at the ends of their range, or
+    /// arbitrary. Floats are 0, negative and fractions, and larger if buffers hold few values, so that sums stay
+    /// exact. A `bool` is either.
     Sampled(u32),
 }
 
@@ -41,22 +43,23 @@ pub enum Numbers {
 pub struct InputPlan {
     pub seed: u64,
     pub values: Values,
-    /// Integer uniforms, and the lengths that a kernel asks for, are no multiple of the group's size: they are the dispatch's
-    /// threads less a third of a group. The sizes of textures are no multiple of it either, and all differ.
+    /// Integer uniforms, and the lengths that a kernel reads, are not multiples of the group's size: they are the
+    /// dispatch's threads minus a third of a group. The sizes of textures are not multiples of it either, and all
+    /// differ.
     pub is_ragged: bool,
     /// Textures end among the texels that the dispatch's threads reach. All sizes differ.
     pub is_tight: bool,
     pub numbers: Numbers,
-    /// Names of the buffers and textures that are far larger than the dispatch calls for.
+    /// Names of the buffers and textures that are much larger than the dispatch needs.
     pub ample: BTreeSet<String>,
     /// Elements of a buffer for each thread of the dispatch.
     pub elements_per_thread: u32,
-    /// By buffer, a factor for `elements_per_thread` where the kernels reach more elements
+    /// By buffer, a factor for `elements_per_thread` if the kernels reach more elements
     /// ([`elements_reached`](crate::interpret::elements_reached)).
     pub reached: BTreeMap<String, u32>,
-    /// By buffer, its length in elements, in place of the computed one.
+    /// By buffer, its length in elements, instead of the computed one.
     pub lengths: BTreeMap<String, u32>,
-    /// By uniform, its words, in place of `numbers`. Where they are fewer than the uniform has, they repeat.
+    /// By uniform, its words, instead of `numbers`. If the uniform has more words, these repeat.
     pub uniforms: BTreeMap<String, Vec<f64>>,
     /// By buffer, its first components, which repeat up to its length.
     pub contents: BTreeMap<String, Vec<f64>>,
@@ -91,9 +94,10 @@ pub struct Inputs {
     pub no_room: BTreeMap<String, String>,
 }
 
-/// Inputs for these kernels and a dispatch of `groups`. Read-only buffers hold the plan's seeded words. Writable ones hold a
-/// pattern that tells each word apart, or the plan's edge values. Buffers with atomic cells hold zeros; but where both kernels
-/// are blind to the cells ([`blind_cells`]), edge-value and ragged plans fill them too.
+/// Inputs for these kernels and a dispatch of `groups`. Read-only buffers hold the plan's seeded words. Writable
+/// buffers hold a pattern that differs from word to word, or the plan's edge values. Buffers with atomic cells hold
+/// zeros, except that edge-value and ragged plans fill them, too, if both kernels are blind to the cells
+/// ([`blind_cells`]).
 #[must_use]
 pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> Inputs {
     let mut inputs = Inputs::default();
@@ -164,7 +168,7 @@ enum Cells {
     Seen,
 }
 
-/// Ample buffers have this many times the elements that a dispatch calls for: enough for matrices stored word by word.
+/// Ample buffers have this many times the elements that a dispatch needs: enough for matrices stored word by word.
 pub(crate) const AMPLE: u64 = 16;
 /// Ample buffers have at most this many bytes.
 const AMPLE_BYTES: u64 = 1 << 26;
@@ -174,29 +178,29 @@ fn ample(elements: u64, binding: &Binding) -> u64 {
     elements.saturating_mul(AMPLE).min(most).max(elements)
 }
 
-/// The texture whose size this uniform is.
+/// The texture whose size is in this uniform.
 fn texture_of<'k>(kernel: &'k Lowered, member: &UniformMember) -> Option<&'k Binding> {
     let mut bindings = kernel.bindings.iter();
     bindings.find(|binding| member.is_size && binding.global == Some(member.global))
 }
 
-/// A texture has at least this many rows and columns for each group of as many threads: the kernel may lay out a row of threads
-/// as a square, and may swap rows and columns.
+/// A texture has at least this many rows and columns for each group of this many threads: the kernel may arrange a
+/// row of threads as a square, and may swap rows and columns.
 const SIDE: u32 = 64;
 /// A texture has at least this many slices for each group.
 const SLICES: u32 = 4;
 
 /// Ample textures have at most this many texels along an axis.
 const WIDEST: u32 = 1 << 11;
-/// A tight texture has this many texels along an axis along which the dispatch has one thread.
+/// The number of texels of a tight texture along an axis, if the dispatch has one thread along it.
 const TIGHT: u32 = 8;
 
-/// The width, height and depth of a texture: as far as a dispatch probably reaches, and twice that where it is ample. `None`
-/// for a buffer.
+/// The width, height and depth of a texture: as far as a dispatch probably reaches, or twice that if it is ample.
+/// `None` for a buffer.
 ///
-/// Ragged textures end within a group. Tight ones end among the texels that threads reach if each takes the texel of its own
-/// number. Each is smaller by a third of a group, and by its `rank`, the number of textures before it in order of names.
-/// Outside, both kernels read 0 and write nothing.
+/// Ragged textures end within a group. Tight ones end among the texels that threads reach if each takes the texel
+/// with its own number. Each is smaller by a third of a group, and by its `rank`, the number of textures that precede
+/// it by name. Outside of a texture, both kernels read 0 and write nothing.
 fn texture_size(
     kernel: &Lowered,
     groups: [u32; 3],
@@ -288,8 +292,8 @@ fn sampled_integer(threads: u32, bits: u32) -> u32 {
     }
 }
 
-/// Among few values, sums and products with these are exact. Among others, no product grows more than with a number between 1
-/// and 2, for which the tolerance of sums has room.
+/// With few values, sums and products with these numbers are exact. With other values, no product grows more than
+/// with a number between 1 and 2, which the tolerance of sums permits.
 fn sampled_float(values: Values, bits: u32) -> u32 {
     const FEW: [f32; 8] = [0.0, -1.0, 0.5, -0.25, 2.0, -4.0, 16.0, 1024.0];
     const ANY: [f32; 8] = [0.0, -1.0, 0.5, -0.25, 1.0, -1.75, 0.015_625, -0.875];
@@ -300,7 +304,7 @@ fn sampled_float(values: Values, bits: u32) -> u32 {
         .to_bits()
 }
 
-/// Small integer uniforms are below this number: modes and flags seldom are more.
+/// Small integer uniforms are below this number: modes and flags are seldom larger.
 pub(super) const SMALL: u32 = 4;
 
 /// The bits of a number as a component of this type. Negative numbers wrap around, as in HLSL.
@@ -327,7 +331,7 @@ pub(crate) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
         .fold(1u64, |product, n| product.saturating_mul(u64::from(*n)))
 }
 
-/// The bytes of a buffer. `elements` is the number that the dispatch calls for; the plan may set another.
+/// The bytes of a buffer. `elements` is the number that the dispatch needs; the plan may set another.
 fn fill(
     binding: &Binding,
     elements: u64,
@@ -364,8 +368,8 @@ fn fill(
     Ok(bytes)
 }
 
-/// Whether the plan's words fill a writable buffer: edge values fill what a kernel may work on in place, and the ragged plan
-/// fills what it changes blindly. The other dispatches show which words the kernel writes.
+/// Whether the plan's words fill a writable buffer: edge values fill buffers that a kernel may process in place, and
+/// the ragged plan fills the cells to which it is blind. The other dispatches show which words the kernel writes.
 fn is_filled(binding: &Binding, cells: Cells, plan: &InputPlan) -> bool {
     let is_edge = plan.values == Values::Edges;
     binding.kind == BindingKind::ReadWriteStorage
@@ -494,10 +498,10 @@ impl Inputs {
         words.as_slice().try_into().ok()
     }
 
-    /// The first bytes of `binding`.
+    /// The initial bytes of `binding`.
     ///
     /// # Errors
-    /// Where the inputs hold nothing for it.
+    /// If the inputs have nothing for it.
     pub fn bytes(&self, binding: &Binding) -> Result<std::borrow::Cow<'_, [u8]>, RunError> {
         let BindingKind::Uniform { members } = &binding.kind else {
             let name = &binding.name;

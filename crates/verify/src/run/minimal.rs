@@ -8,17 +8,17 @@ use super::trial::TrialRun;
 use super::{Case, Difference, Inputs, RunError};
 use crate::{Binding, BindingKind};
 
-/// The search runs both kernels at most this often, and starts no run after so many seconds: one run may take long.
+/// The search runs both kernels at most this often, and starts no run after this many seconds: one run may take long.
 const BUDGET: u32 = 64;
 const BUDGET_S: u64 = 20;
 
-/// The smallest dispatch found that shows a difference, with the fewest inputs found to show it.
+/// The smallest dispatch with a difference that was found, with the fewest inputs that still show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minimal {
     pub groups: [u32; 3],
-    /// The first words of read-only buffers that are not zero, in order.
+    /// The first non-zero words of read-only buffers, in order.
     pub inputs: Vec<InputWord>,
-    /// How many such words there are in all.
+    /// The total number of such words.
     pub input_count: u64,
     pub difference: Difference,
 }
@@ -41,8 +41,7 @@ const SHOWN: usize = 8;
 
 /// Tries fewer groups, then sets inputs to zero in halves, quarters and so on while a difference remains: after Zeller and
 /// Hildebrandt, *Simplifying and isolating failure-inducing input*, 2002.
-///
-/// `None` where the difference does not show again.
+/// `None` if the difference does not show again.
 pub(super) fn minimise(run: &TrialRun<'_>, case: &Case) -> Result<Option<Minimal>, RunError> {
     let (mut budget, start) = (BUDGET, Instant::now());
     let mut differs = |inputs: &Inputs, groups: [u32; 3]| -> Result<Option<Difference>, RunError> {
@@ -100,7 +99,7 @@ pub(super) fn minimise(run: &TrialRun<'_>, case: &Case) -> Result<Option<Minimal
     }))
 }
 
-/// The words that are not zero.
+/// The non-zero words.
 fn words(bindings: &[Binding], inputs: &Inputs) -> Vec<InputWord> {
     let mut words = Vec::new();
     for binding in bindings {

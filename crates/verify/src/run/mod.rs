@@ -1,7 +1,7 @@
-//! Kernels on real devices: every adapter, the same inputs, outputs compared, times taken.
+//! Kernels on real devices: runs them on every adapter with the same inputs, compares their outputs and times them.
 //!
 //! A match on a device is necessary, not sufficient: devices that clamp indices and zero their memory hide defects.
-//! What no device can show is left to the proof.
+//! Only the proof covers what no device can show.
 
 mod adapter;
 mod blind;
@@ -32,15 +32,15 @@ pub use timing::{Spread, Timing, TimingPlan, time};
 pub use trial::{Reached, Trial};
 pub use waves::{Waves, probe_waves};
 
-/// Seconds that one submission may take before it counts as hung.
+/// The seconds that one submission may take before it counts as hung.
 pub const PATIENCE_S: u64 = 20;
 
-/// Why a kernel could not be run on an adapter. Other adapters may still run it.
+/// Why an adapter could not run a kernel. Other adapters may still run it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     #[error("the adapter has no subgroup operations")]
     NoSubgroups,
-    /// The adapter's wave sizes are not within the kernel's.
+    /// The adapter's wave sizes are not within those of the kernel.
     #[error(
         "the adapter has waves of {} lanes, and the kernel asks for {}",
         sizes(has),
@@ -52,17 +52,17 @@ pub enum RunError {
     },
     #[error("the adapter gave no device: {0}")]
     NoDevice(String),
-    /// wgpu's or the driver's reason against the shader, the pipeline or a command.
+    /// The reason of wgpu or the driver for rejecting the shader, the pipeline or a command.
     #[error("the adapter refused the kernel: {0}")]
     Refused(String),
     #[error("out of memory: {0}")]
     OutOfMemory(String),
     #[error("the device was lost: {0}")]
     Lost(String),
-    /// The device goes on with the dispatch.
+    /// The device is still executing the dispatch.
     #[error("a dispatch was not done after {0} s, and was given up")]
     Timeout(u64),
-    /// Neither a dispatch nor any other step ended.
+    /// Neither a dispatch nor any other step ended in time.
     #[error("the driver was silent for {0} s, and was given up")]
     Silent(u64),
     /// Beyond a limit of the adapter.
@@ -88,7 +88,7 @@ fn sizes(sizes: &RangeInclusive<u32>) -> String {
     }
 }
 
-/// Runs `inner` and turns a panic of wgpu's into an error.
+/// Runs `inner` and turns a panic of wgpu into an error.
 fn guarded<T>(inner: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(inner)) {
         Ok(result) => result,

@@ -1,4 +1,4 @@
-//! Pipelines on a device: run, compared with what they should leave, timed.
+//! Pipelines on a device: run, compared with the expected results, timed.
 
 use std::time::{Duration, Instant};
 
@@ -8,34 +8,34 @@ use super::timing::{Stopwatch, spread};
 use super::{RunError, Spread, guarded};
 use crate::pipeline::{Computes, Linked, Plan};
 
-/// Bytes that are read back at once.
+/// The number of bytes to read back at once.
 const CHUNK: u64 = 64 << 20;
 
-/// How long a GPU works before it is timed. While results are compared it has nothing to do, and lowers its clocks: an
-/// H200 to 570 of 1980 MHz within a second, at which a scan takes twice as long.
+/// How long a GPU works before it is timed. While results are compared it is idle and lowers its clocks: an H200 to
+/// 570 of 1980 MHz within a second, at which a scan takes twice as long.
 const WAKING: Duration = Duration::from_millis(500);
 
-/// What buffers other than the input hold at first: nothing may depend on it.
+/// The initial contents of buffers other than the input: nothing may depend on them.
 const GARBAGE: u32 = 0xdead_beef;
 
-/// Words behind the last one of each buffer that nothing may write to, which is looked at after a run. They are bound
-/// with the buffer: behind what is bound, the device drops a write (robust buffer access, which wgpu turns on where there
-/// is any, in modules with and without checks of their own) or naga's clamped index moves it to the last element, and
-/// neither can be seen. So what is written beyond this zone is not seen either, unless it is moved into it. Where a kernel
-/// asks for its buffer's length, that length has to be the right one: there the zone is not bound, and shows only what a
-/// device without robust access writes.
+/// The number of guard words after each buffer. Nothing may write to them, and they are checked after a run. They are
+/// bound with the buffer: beyond the bound range, the device drops a write (robust buffer access, which wgpu enables
+/// if there is any, in modules with and without checks of their own) or naga's clamped index moves it to the last
+/// element, and neither can be seen. So a write beyond this zone is not seen either, unless it is moved into the
+/// zone. If a kernel reads its buffer's length, that length has to be right: then the zone is not bound, and shows
+/// only what a device without robust access writes.
 const GUARD: u64 = 1 << 14;
 
-/// Seeded words over their whole range: a sum of them that misses one is another one.
+/// Seeded words over their whole range: a sum that misses one of them is different.
 ///
 /// # Errors
-/// [`RunError::OutOfMemory`] where there is no room for them.
+/// [`RunError::OutOfMemory`] if there is no room for them.
 pub fn sample_words(n: usize) -> Result<Vec<u32>, RunError> {
     let mut random = Random::new(0x5eed, "pipeline");
     gathered(n, (0..n).map(|_| random.next()))
 }
 
-/// These words, `n` of them at most, if there is room for so many.
+/// The first `n` of these words, if there is room for them.
 fn gathered(n: usize, words: impl Iterator<Item = u32>) -> Result<Vec<u32>, RunError> {
     let mut gathered = Vec::new();
     (gathered.try_reserve_exact(n)).map_err(|error| RunError::OutOfMemory(error.to_string()))?;
@@ -44,10 +44,10 @@ fn gathered(n: usize, words: impl Iterator<Item = u32>) -> Result<Vec<u32>, RunE
 }
 
 impl Computes {
-    /// What is left of these words, computed one after the other; nothing where nothing has to come of them.
+    /// The expected result for these words, computed sequentially; empty if there is none.
     ///
     /// # Errors
-    /// [`RunError::OutOfMemory`] where there is no room for it.
+    /// [`RunError::OutOfMemory`] if there is no room for it.
     pub fn expected(self, words: &[u32]) -> Result<Vec<u32>, RunError> {
         let sum = |before: &mut u32, word: &u32| {
             let own = *before;
@@ -65,7 +65,7 @@ impl Computes {
     }
 }
 
-/// What the guard behind a buffer holds: of each buffer other words, so that copies from one guard to another are seen.
+/// The contents of the guard after a buffer: different words for each buffer, so that copies between guards are seen.
 fn guard(buffer: usize) -> Vec<u32> {
     let mut random = Random::new(buffer as u64, "guard");
     (0..GUARD).map(|_| random.next()).collect()
@@ -85,36 +85,36 @@ pub struct Ready<'l> {
     plan: &'l Plan,
     /// With their guards.
     buffers: Vec<wgpu::Buffer>,
-    /// The input is changed: before each run it is copied from here, so many bytes.
+    /// If the pipeline changes its input: the copy to restore it from before each run, and the number of bytes.
     restored: Option<(wgpu::Buffer, u64)>,
     constants: Vec<Option<wgpu::Buffer>>,
 }
 
-/// The kernels of a pipeline as a device has taken them.
+/// The kernels of a pipeline as compiled by a device.
 #[derive(Debug)]
 pub struct Steps {
     steps: Vec<(wgpu::ComputePipeline, wgpu::BindGroup, [u32; 3])>,
 }
 
-/// A result that is not the right one.
+/// A wrong result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The first word that differs.
     pub index: u64,
     pub got: u32,
     pub expected: u32,
-    /// How many do.
+    /// The number of words that differ.
     pub count: u64,
 }
 
-/// A write behind the end of a buffer.
+/// A write beyond the end of a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overrun {
     /// As in [`crate::pipeline::PlannedBuffer`].
     pub buffer: String,
-    /// So many it has.
+    /// The length of the buffer.
     pub words: u64,
-    /// The first word that was written, counted from the buffer's beginning.
+    /// The first word that was written, counted from the start of the buffer.
     pub index: u64,
 }
 
@@ -125,18 +125,18 @@ impl Device {
         self.gpu.limits().max_compute_workgroups_per_dimension
     }
 
-    /// Whether a buffer of so many words is within the device's limits.
+    /// Whether a buffer of this many words is within the device's limits.
     ///
     /// # Errors
-    /// [`RunError::TooLarge`] where it is not.
+    /// [`RunError::TooLarge`] if it is not.
     pub fn takes_words(&self, n: u64) -> Result<(), RunError> {
         self.check_size(n.saturating_add(GUARD).saturating_mul(4))
     }
 
-    /// Puts words on the device, with garbage behind them.
+    /// Copies words to the device, with garbage after them.
     ///
     /// # Errors
-    /// Where the device cannot hold them.
+    /// If the device cannot hold them.
     pub fn upload(&self, words: &[u32]) -> Result<Data, RunError> {
         guarded(|| {
             let length = words.len() as u64;
@@ -160,10 +160,10 @@ impl Device {
         })
     }
 
-    /// Makes a pipeline's buffers. Those that are not its input hold garbage.
+    /// Creates a pipeline's buffers. All except the input hold garbage.
     ///
     /// # Errors
-    /// [`RunError::TooLarge`] and [`RunError::OutOfMemory`] where the device cannot hold them.
+    /// [`RunError::TooLarge`] and [`RunError::OutOfMemory`] if the device cannot hold them.
     pub fn ready<'l>(&self, linked: &'l Linked, plan: &'l Plan, data: &Data) -> Result<Ready<'l>, RunError> {
         guarded(|| {
             if data.words != plan.n {
@@ -228,10 +228,10 @@ impl Device {
 }
 
 impl Ready<'_> {
-    /// Hands the kernels to the driver.
+    /// Compiles the kernels with the driver.
     ///
     /// # Errors
-    /// Where the adapter cannot run one, with its reason.
+    /// If the adapter cannot run one, with its reason.
     pub fn steps(&self, device: &Device, mode: Mode) -> Result<Steps, RunError> {
         guarded(|| {
             let mut compiled = Vec::new();
@@ -249,7 +249,7 @@ impl Ready<'_> {
                         Some(at) => self.buffers.get(*at).map(|buffer| {
                             let words = self.plan.buffers.get(*at).map_or(0, |planned| planned.words);
                             let bytes = if binding.is_asked {
-                                // Nothing shorter than an element can be bound.
+                                // A binding must have at least one element.
                                 (words * 4).max(u64::from(binding.element.stride))
                             } else {
                                 (words + GUARD) * 4
@@ -274,15 +274,15 @@ impl Ready<'_> {
     /// Runs the pipeline once.
     ///
     /// # Errors
-    /// Where the device cannot, with its reason; after [`super::PATIENCE_S`] it is given up.
+    /// If the device cannot run it, with its reason. The run is abandoned after [`super::PATIENCE_S`].
     pub fn run(&self, device: &Device, steps: &Steps) -> Result<(), RunError> {
         guarded(|| self.submit(device, steps, None))
     }
 
-    /// Looks at what the last run left. `expected` is what [`Computes::expected`] says.
+    /// Compares the result of the last run with `expected`, the result of [`Computes::expected`].
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the result cannot be read.
     pub fn mismatch(&self, device: &Device, expected: &[u32]) -> Result<Option<Mismatch>, RunError> {
         guarded(|| {
             let Some(output) = self.buffers.get(self.plan.output) else {
@@ -303,7 +303,7 @@ impl Ready<'_> {
                         (device.gpu).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
                     encoder.copy_buffer_to_buffer(output, from, &staged, 0, part);
                     device.queue.submit([encoder.finish()]);
-                    // Mapping fails only where the device is lost, and then the wait says so.
+                    // Mapping fails only if the device is lost, and then the wait reports the loss.
                     staged.slice(..part).map_async(wgpu::MapMode::Read, |_| {});
                 })?;
                 device.wait()?;
@@ -336,11 +336,11 @@ impl Ready<'_> {
         })
     }
 
-    /// Looks at the guards behind the buffers after all runs so far. The first buffer that was written beyond its end is
-    /// told.
+    /// Checks the guards after the buffers, for all runs so far. Returns the first buffer with a write beyond its
+    /// end.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// If they cannot be read.
     pub fn overrun(&self, device: &Device) -> Result<Option<Overrun>, RunError> {
         guarded(|| {
             let shared = self.restored.is_none().then_some(self.plan.input);
@@ -379,8 +379,8 @@ impl Ready<'_> {
         })
     }
 
-    /// Times runs of the whole pipeline, from the start of its first dispatch to the end of its last. `None` where the
-    /// device has no timestamps, or where nothing is dispatched.
+    /// Times runs of the whole pipeline, from the start of its first dispatch to the end of its last. `None` if the
+    /// device has no timestamps, or if nothing is dispatched.
     ///
     /// # Errors
     /// As [`Ready::run`].

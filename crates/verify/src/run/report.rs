@@ -1,4 +1,4 @@
-//! Runs trials on adapters and reports what they show.
+//! Runs trials on adapters and reports the results.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,31 +15,31 @@ use crate::Lowered;
 
 /// A kernel that repeats its outputs in this many runs counts as stable.
 const AGAIN: u32 = 32;
-/// After so many seconds fewer runs have to do, but at least [`AGAIN_AT_LEAST`].
+/// After this many seconds fewer runs suffice, but at least [`AGAIN_AT_LEAST`].
 const AGAIN_S: u64 = 5;
 const AGAIN_AT_LEAST: u32 = 2;
 /// One of this many runs of both kernels has to show the difference again.
 const AGAIN_COMPARED: u32 = 4;
 
-/// An adapter may be silent for so many seconds: longer than any one run may take.
+/// How many seconds an adapter may be silent: longer than any single run may take.
 const SILENCE_S: u64 = 3 * PATIENCE_S;
 
-/// What a trial showed on one adapter.
+/// The result of a trial on one adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     pub adapter: AdapterInfo,
-    /// The waves of a group of the kernel's size; `None` where the adapter has no subgroups.
+    /// The waves of a group of the kernel's size; `None` if the adapter has no subgroups.
     pub waves: Option<Waves>,
     /// One for each case of the trial, up to the first that differs.
     pub comparisons: Vec<Comparison>,
-    /// Where the kernels differ, the flagged kernel does not repeat its own outputs, or the difference did not show again.
-    /// Nothing is known of the fix.
+    /// The kernels differ, but the flagged kernel does not repeat its own outputs, or the difference did not show
+    /// again. Then nothing is known about the fix.
     pub is_unstable: bool,
-    /// Buffers and textures of guessed sizes. The kernels leave the same once these are larger.
+    /// Buffers and textures of guessed sizes. If these are larger, the kernels leave the same.
     pub short: BTreeSet<String>,
     /// The smallest dispatch found that shows a difference.
     pub minimal: Option<Minimal>,
-    /// The times of the whole kernels; `None` where the outputs differ, or where the adapter has no timestamps.
+    /// The times of the whole kernels; `None` if the outputs differ, or if the adapter has no timestamps.
     pub timing: Option<Timing>,
     /// The times of [`Trial::ladders`].
     pub ladder: Option<Timing>,
@@ -54,7 +54,7 @@ impl Report {
             && all.iter().any(|comparison| comparison.written > 0)
     }
 
-    /// The kernels differ, the flagged one repeats its own outputs, and larger buffers do not help.
+    /// The kernels differ, the flagged one repeats its own outputs, and larger buffers do not remove the difference.
     #[must_use]
     pub fn is_difference(&self) -> bool {
         !self.is_unstable
@@ -70,8 +70,8 @@ impl Report {
 }
 
 impl TrialRun<'_> {
-    /// Whether the flagged kernel leaves other outputs in another run. Groups that write to one place seldom change their
-    /// order.
+    /// Whether the flagged kernel leaves other outputs in another run. Groups that write to one place seldom change
+    /// their order.
     fn is_unstable(&self, inputs: &Inputs, groups: [u32; 3]) -> Result<bool, RunError> {
         let start = Instant::now();
         let first = self.run_flagged(inputs, groups)?;
@@ -87,24 +87,25 @@ impl TrialRun<'_> {
         Ok(false)
     }
 
-    /// Finds out why the kernels differ in the last case of the report.
+    /// Determines why the kernels differ in the last case of the report.
     ///
-    /// Beyond the end of a buffer reads give 0 and writes do nothing. So two kernels that are equal in buffers as long as a
-    /// host makes them may differ in shorter ones: one reads back its own write there, the other uses the word it knows.
-    /// Lengths are guessed here, unless they are set or the kernel asks for them. So the kernels run again with more
-    /// elements. Where they leave the same then, the report calls them neither different nor equal.
+    /// Beyond the end of a buffer, reads give 0 and writes have no effect. So two kernels that are equal in buffers
+    /// as long as a host makes them may differ in shorter ones: one reads back its own write there, the other uses
+    /// the word that it already has. Lengths are guessed here, unless they are set or the kernel reads them. So the
+    /// kernels run again with more elements. If they then leave the same, the report calls them neither different nor
+    /// equal.
     fn explain(&self, case: &Case, inputs: &Inputs, report: &mut Report) -> Result<(), RunError> {
         report.is_unstable = self.is_unstable(inputs, case.groups)?;
-        // A failure of this run, such as for want of memory, does not undo the difference that was seen.
+        // A failure of this run, for example for lack of memory, does not undo the observed difference.
         let compare = |case: &Case| self.compare(&self.trial.inputs(case), case.groups).ok();
         let are_alike = |case: &Case| compare(case).is_some_and(|comparison| comparison.differing == 0);
-        // A kernel's first run takes longer than others, so its groups come in an order that never comes again.
+        // A kernel's first run takes longer than others, so the order of its groups then may never occur again.
         report.is_unstable |= (0..AGAIN_COMPARED).all(|_| are_alike(case));
         let guessed = self.trial.guessed_lengths(case);
         let ample = with_ample(case, guessed.clone());
         match compare(&ample) {
             _ if guessed.is_empty() => {}
-            // Run once more: it is no accident.
+            // Repeats both runs to exclude chance.
             Some(comparison)
                 if comparison.differing == 0
                     && !report.is_unstable
@@ -115,7 +116,7 @@ impl TrialRun<'_> {
                 let one = alone.find(|one| are_alike(&with_ample(case, one.clone())));
                 report.short = one.unwrap_or(guessed);
             }
-            // In a list that is too short, chance decides which elements find room.
+            // In a list that is too short, chance decides which elements are kept.
             Some(comparison)
                 if comparison.differing > 0
                     && report.is_unstable
@@ -130,7 +131,7 @@ impl TrialRun<'_> {
             _ => {}
         }
         if !report.is_unstable {
-            // A failure of the search, such as a run that hangs, does not undo the difference that was seen.
+            // A failure of the search, such as a run that hangs, does not undo the observed difference.
             report.minimal = minimise(self, case).unwrap_or_default();
         }
         Ok(())
@@ -198,11 +199,11 @@ fn timed(
     time(device, flagged, fixed, &trial.timed_inputs, plan)
 }
 
-/// As [`compare_and_time`], on a thread of its own. Where that is silent for long, it is given up: a driver may never return
-/// from compiling a kernel, or from running it. `on_step` gets the name of each step.
+/// As [`compare_and_time`], on a separate thread. The thread is abandoned if it is silent for too long: a driver may
+/// never return from compiling or running a kernel. `on_step` gets the name of each step.
 ///
 /// # Errors
-/// As [`super::run`]; [`RunError::Silent`] where the thread was given up. The thread goes on until the process ends.
+/// As [`super::run`]; [`RunError::Silent`] if the thread was abandoned. It then continues until the process ends.
 pub fn compare_and_time_watched(
     adapter: &Adapter,
     trial: &Arc<Trial>,
@@ -216,7 +217,7 @@ pub fn compare_and_time_watched(
     watched(SILENCE_S, work, on_step)
 }
 
-/// [`compare_and_time_watched`] on every adapter of this machine, whether or not another adapter fails.
+/// [`compare_and_time_watched`] on every adapter of this machine, even if another adapter fails.
 #[must_use]
 pub fn compare_and_time_everywhere(trial: &Trial) -> Vec<(AdapterInfo, Result<Report, RunError>)> {
     let trial = Arc::new(trial.clone());
@@ -250,7 +251,7 @@ mod tests {
             device.destroy();
             let lost = compare_and_time_on(&device, &trial);
             assert!(matches!(lost, Err(RunError::Lost(_))), "{lost:?}");
-            // Another one of the same adapter is not.
+            // Another device of the same adapter is not lost.
             assert!(compare_and_time(&adapter, &trial).expect("it runs").is_match());
         }
     }

@@ -1,10 +1,10 @@
-//! Kernels timed side by side with timestamp queries.
+//! Times kernels side by side with timestamp queries.
 
 use super::device::{Device, Mode, Prepared};
 use super::{AdapterInfo, InputPlan, Inputs, RunError, guarded, make_inputs};
 use crate::{Binding, BindingKind, Lowered};
 
-/// How much to run.
+/// The amount of work to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimingPlan {
     /// Groups in x of one dispatch.
@@ -18,7 +18,7 @@ pub struct TimingPlan {
 }
 
 impl TimingPlan {
-    /// 2^24 threads on a GPU, 2^16 on a CPU, with at most 65,535 groups a dispatch.
+    /// 2^24 threads on a GPU, 2^16 on a CPU, with at most 65,535 groups per dispatch.
     #[must_use]
     pub fn for_adapter(adapter: &AdapterInfo, group_size: [u32; 3]) -> Self {
         let threads = group_size
@@ -37,7 +37,7 @@ impl TimingPlan {
     }
 }
 
-/// Times of one kernel, in milliseconds a run.
+/// Times of one kernel, in milliseconds per run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     pub median_ms: f64,
@@ -50,7 +50,8 @@ pub struct Spread {
 pub struct Timing {
     pub flagged: Spread,
     pub fixed: Spread,
-    /// As many bytes read and written as the flagged kernel's buffers have: what memory and launching alone cost.
+    /// A copy that reads and writes as many bytes as the flagged kernel's buffers have: the cost of memory and
+    /// launching alone.
     pub copy: Spread,
     pub plan: TimingPlan,
     /// Threads of one run.
@@ -64,15 +65,15 @@ impl Timing {
         self.flagged.median_ms / self.fixed.median_ms
     }
 
-    /// Whether the runs of the two kernels lie apart: a difference within the spread of either says nothing.
+    /// Whether the ranges of the two kernels' runs do not overlap: a smaller difference says nothing.
     #[must_use]
     pub fn is_measurable(&self) -> bool {
         self.flagged.min_ms > self.fixed.max_ms || self.fixed.min_ms > self.flagged.max_ms
     }
 }
 
-/// Times two kernels in [`Mode::Unchecked`]. `None` where the adapter has no timestamps. Before every run each buffer
-/// is set back to its inputs, outside of the time taken.
+/// Times two kernels in [`Mode::Unchecked`]. `None` if the adapter has no timestamps. Before every run each buffer is
+/// reset to its inputs, outside of the measured time.
 ///
 /// # Errors
 /// As [`super::run`].
@@ -105,7 +106,7 @@ fn time_kernels(
     let groups = [plan.groups, 1, 1];
     device.check_groups(groups)?;
     let threads = flagged.group_size.iter().product::<u32>().max(1);
-    // Slots that are claimed by counting go on from one dispatch to the next.
+    // Slots that are claimed by counting continue from one dispatch to the next.
     let mut sized = inputs.clone();
     sized.elements_per_thread = sized.elements_per_thread.saturating_mul(plan.dispatches);
     let inputs = make_inputs(&[flagged, fixed], groups, &sized);
@@ -136,7 +137,8 @@ fn time_kernels(
     })
 }
 
-/// Words that a thread of the copy reads and writes, so that it moves what the kernel's buffers hold for one dispatch.
+/// The number of words that each thread of the copy reads and writes, so that the copy moves as much as the kernel's
+/// buffers hold for one dispatch.
 fn copied_words(kernel: &Lowered, inputs: &Inputs, plan: TimingPlan) -> u32 {
     let is_storage = |binding: &&Binding| {
         matches!(
@@ -149,7 +151,7 @@ fn copied_words(kernel: &Lowered, inputs: &Inputs, plan: TimingPlan) -> u32 {
         .map(Vec::len)
         .sum();
     let threads = super::inputs::threads(kernel, [plan.groups, 1, 1]);
-    // Each byte is read or written, and a word has four.
+    // Each byte is read or written, and a word has four bytes.
     let moved = threads
         .saturating_mul(u64::from(plan.dispatches))
         .saturating_mul(8)
@@ -158,7 +160,7 @@ fn copied_words(kernel: &Lowered, inputs: &Inputs, plan: TimingPlan) -> u32 {
     u32::try_from(words).unwrap_or(1)
 }
 
-/// Words that a thread of the copy moves at most.
+/// The maximum of words that each thread of the copy moves.
 const MOST_COPIED: u64 = 16;
 
 /// Two timestamps around a compute pass.
@@ -186,7 +188,7 @@ impl Stopwatch {
         })
     }
 
-    /// What the pass that is timed writes.
+    /// The timestamps that the timed pass writes.
     pub(super) fn writes(&self) -> wgpu::ComputePassTimestampWrites<'_> {
         wgpu::ComputePassTimestampWrites {
             query_set: &self.queries,
@@ -195,12 +197,12 @@ impl Stopwatch {
         }
     }
 
-    /// Comes after the pass.
+    /// Resolves the timestamps; called after the pass.
     pub(super) fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
     }
 
-    /// How long the pass took, once it is done.
+    /// The duration of the pass, which must be done.
     #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
     pub(super) fn milliseconds(&self, device: &Device) -> Result<f64, RunError> {
         let bytes = device.read(&[&self.resolved])?.pop().unwrap_or_default();
@@ -221,10 +223,10 @@ pub(super) fn spread(mut times: Vec<f64>) -> Spread {
     }
 }
 
-/// Something that is timed.
+/// A timed subject.
 struct Subject {
     prepared: Prepared,
-    /// Buffers that a run may change, with what they start from.
+    /// Buffers that a run may change, with their initial contents.
     restored: Vec<(usize, wgpu::Buffer)>,
 }
 
@@ -321,7 +323,7 @@ mod tests {
         assert!(apart.is_measurable());
         assert!((apart.speed_up() - 2.0).abs() < 1e-9);
         assert!(of([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]).is_measurable());
-        // The slowest of one is as slow as the fastest of the other.
+        // The slowest run of one is as slow as the fastest run of the other.
         assert!(!of([4.0, 3.0, 5.0], [2.0, 1.0, 3.0]).is_measurable());
         assert!(!of([4.0, 4.0, 4.0], [4.0, 4.0, 4.0]).is_measurable());
     }

@@ -1,4 +1,4 @@
-//! A flagged kernel against its fix: what to compare, and both kernels on one device.
+//! A flagged kernel and its fix: what to compare, and both kernels on one device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +13,25 @@ use crate::Lowered;
 pub struct Trial {
     pub flagged: Lowered,
     pub fixed: Lowered,
-    /// Both kernels with the differing statements repeated, from [`crate::lower_repeated`]. They are timed beside the
-    /// whole kernels.
+    /// Both kernels with the changed statements repeated, from [`crate::lower_repeated`]. They are timed in addition
+    /// to the whole kernels.
     pub ladders: Option<(Lowered, Lowered)>,
     /// The dispatches to compare.
     pub cases: Vec<Case>,
     /// The cases' buffers are exactly as long as the kernels reach ([`Trial::fit`]).
     pub are_lengths_known: bool,
-    /// How many float additions deep both kernels are together; `None` compares floats bit for bit.
+    /// The depth of float additions in both kernels together; `None` compares floats bit for bit.
     pub depth: Option<u32>,
-    /// Names of the buffers whose elements may come in any order.
+    /// Names of the buffers whose elements may be in any order.
     pub unordered: BTreeSet<String>,
     /// Names of the buffers that are not compared: their final contents are open.
     pub overwritten: BTreeSet<String>,
-    /// Names of the buffers whose contents may depend on the order of threads and atomics; `None` if any buffer's may. A
-    /// difference in such a buffer shows nothing.
+    /// Names of the buffers whose contents may depend on the order of threads and atomics; `None` if those of any
+    /// buffer may. A difference in such a buffer proves nothing.
     pub contested: Option<BTreeSet<String>>,
-    /// The reason why a difference shows nothing, if there is one. The words come after "as".
+    /// The reason why a difference proves nothing, if there is one, worded to follow "as".
     pub open: Option<String>,
-    /// `None` takes [`TimingPlan::for_adapter`].
+    /// `None` means [`TimingPlan::for_adapter`].
     pub timing: Option<TimingPlan>,
     /// The inputs of the timed runs.
     pub timed_inputs: InputPlan,
@@ -44,7 +44,7 @@ pub struct Trial {
 pub struct Reached {
     /// By buffer, the number of elements for each thread of a dispatch.
     pub elements: BTreeMap<String, u32>,
-    /// Every access was followed, so that the kernels reach nothing else.
+    /// Every access was followed: the kernels reach no other elements.
     pub is_complete: bool,
 }
 
@@ -55,7 +55,7 @@ impl Trial {
         self.contested.as_ref().is_none_or(|names| names.contains(buffer))
     }
 
-    /// The usual cases, exact, nothing unordered.
+    /// The usual cases, compared exactly, with no unordered buffer.
     #[must_use]
     pub fn new(flagged: &Lowered, fixed: &Lowered) -> Self {
         Self {
@@ -75,8 +75,8 @@ impl Trial {
         }
     }
 
-    /// Makes each buffer as long as the kernels reach, where that is known. Devices differ beyond the end of a buffer:
-    /// some let all such threads write to the last element.
+    /// Makes each buffer exactly as long as the kernels reach, if that is known. Devices differ beyond the end of a
+    /// buffer: some let all such threads write to the last element.
     pub fn fit(&mut self, reached: Reached) {
         for case in &mut self.cases {
             case.inputs.reached.clone_from(&reached.elements);
@@ -87,7 +87,7 @@ impl Trial {
         self.are_lengths_known = reached.is_complete && bindings.all(|binding| binding.dimensions.is_none());
     }
 
-    /// The case with larger buffers and textures, where their sizes are guessed; `None` if none is.
+    /// The case with larger buffers and textures, if their sizes are guessed; `None` if none are.
     #[must_use]
     pub fn ample(&self, case: &Case) -> Option<Case> {
         let guessed = self.guessed_lengths(case);
@@ -100,7 +100,7 @@ impl Trial {
         make_inputs(&[&self.flagged, &self.fixed], case.groups, &case.inputs)
     }
 
-    /// How far apart the kernels' floats may be with these inputs.
+    /// The tolerance for the kernels' floats with these inputs.
     #[must_use]
     pub fn tolerance(&self, inputs: &Inputs) -> Tolerance {
         match self.depth {

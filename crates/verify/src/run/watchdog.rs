@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{RunError, guarded};
 
-/// Does `work` on a thread of its own and gives up on it once it reports no step for so many seconds.
+/// Runs `work` on a separate thread, and abandons it if it reports no step for this many seconds.
 pub(super) fn watched<T: Send + 'static>(
     silence_s: u64,
     work: impl FnOnce(mpsc::Sender<&'static str>) -> Result<T, RunError> + Send + 'static,
@@ -15,21 +15,21 @@ pub(super) fn watched<T: Send + 'static>(
     let (steps, said) = mpsc::channel();
     let (done, result) = mpsc::channel();
     let worker = std::thread::spawn(move || {
-        // Whoever no longer listens has given up.
+        // If nobody listens, the caller has abandoned this thread.
         let _ = done.send(guarded(|| work(steps)));
     });
     loop {
         match said.recv_timeout(patience) {
             Ok(step) => on_step(step),
             Err(mpsc::RecvTimeoutError::Timeout) => return Err(RunError::Silent(silence_s)),
-            // The device is closed: the result is there, or follows at once.
+            // The device is closed: the result is available, or will be at once.
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
     }
     let worked = result
         .recv_timeout(patience)
         .map_err(|_| RunError::Silent(silence_s))?;
-    // Drivers do not bear being closed while the process ends. It has nothing left to do but to close.
+    // Drivers cannot handle being closed while the process ends. Closing is all that is left to do.
     let _ = worker.join();
     worked
 }
@@ -40,13 +40,13 @@ mod tests {
 
     use super::*;
 
-    /// To the watchdog this is a driver that hangs.
+    /// To the watchdog, this is a hanging driver.
     #[test]
     fn who_is_silent_is_given_up() {
         let mut heard = Vec::new();
         let hanging = |steps: mpsc::Sender<&'static str>| -> Result<(), RunError> {
             let _ = steps.send("compiling");
-            // Longer than the watchdog waits, and not for ever: the test's process has to end.
+            // Longer than the watchdog waits, but not forever: the test's process has to end.
             std::thread::sleep(Duration::from_secs(30));
             drop(steps);
             Ok(())

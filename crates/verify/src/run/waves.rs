@@ -1,4 +1,4 @@
-//! What waves a device really forms.
+//! Probes the waves that a device really forms.
 
 use super::device::Mode;
 use super::{Device, RunError, guarded};
@@ -17,11 +17,11 @@ pub struct Waves {
     pub ranks: Vec<u32>,
 }
 
-/// Runs one group of this size and sees how it is cut into waves. Another kernel on the same device may get other
-/// wave sizes, where the device has several.
+/// Runs one group of this size and observes its division into waves. Another kernel on the same device may get other
+/// wave sizes, if the device has several.
 ///
 /// # Errors
-/// Where the device has no subgroups, or refuses the probe.
+/// If the device has no subgroups, or refuses the probe.
 pub fn probe_waves(device: &Device, group_size: [u32; 3]) -> Result<Waves, RunError> {
     if !device.info.has_subgroups {
         return Err(RunError::NoSubgroups);
@@ -69,11 +69,11 @@ fn probe(@builtin(local_invocation_index) gi: u32, @builtin(subgroup_size) size:
 }
 
 impl Device {
-    /// Whether the device runs anything at all: one thread, that is. A kernel that never ends keeps its adapter busy for
-    /// devices that are opened later, too.
+    /// Checks that the device runs anything at all: a single thread. A kernel that never ends also keeps its adapter
+    /// busy for devices that are opened later.
     ///
     /// # Errors
-    /// [`RunError::Timeout`] where it is not done after [`super::PATIENCE_S`].
+    /// [`RunError::Timeout`] if it is not done after [`super::PATIENCE_S`].
     pub fn answers(&self) -> Result<(), RunError> {
         guarded(|| {
             let wgsl = "@group(0) @binding(0) var<storage, read_write> seen: array<u32>;
