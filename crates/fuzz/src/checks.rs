@@ -1,9 +1,9 @@
-//! What has to hold of places, whatever they are of.
+//! Checks of places.
 
 use shaderlint_hlsl::{FileSpan, Problem, Sources};
 use shaderlint_linter::{Diagnostic, Report};
 
-/// The place is one in its file, and cuts no character of a text in UTF-8.
+/// Checks that the place is in its file, and splits no character of a UTF-8 text.
 #[track_caller]
 pub fn place(sources: &Sources, place: FileSpan, of: &str) {
     let file = sources.get(place.file);

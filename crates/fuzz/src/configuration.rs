@@ -1,8 +1,8 @@
-//! Configuration files, arguments, and comments that allow rules.
+//! Configuration files, arguments, and comments that suppress findings.
 
 use shaderlint_linter::suppressions;
 
-/// What the rest of a text is read as where its first line is not one of these.
+/// The kinds of configuration that the first line of a text may select.
 const NAMES: [&str; 7] = [
     "shaderlint.toml",
     "shadertoolsconfig.json",
@@ -13,11 +13,11 @@ const NAMES: [&str; 7] = [
     "-D",
 ];
 
-/// A configuration after a line with its name: what is wrong in it is told at a place in it. What has another first line
-/// is a shader with comments.
+/// Reads a configuration, after a line with its name: the place of an error must be inside the text. A text with any
+/// other first line is a shader with comments.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If something is wrong.
 pub fn configuration(bytes: &[u8]) {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let name = NAMES.iter().find(|name| name.as_bytes() == line);
@@ -26,7 +26,7 @@ pub fn configuration(bytes: &[u8]) {
         return;
     };
     let rest = bytes.get(line.len() + 1..).unwrap_or_default();
-    // The file's reader says where it is none.
+    // The file's reader reports that this is not a text.
     let Ok(text) = std::str::from_utf8(rest) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Edits that leave most of a kernel as it was: bytes at random would hardly get past the parser.
+//! Edits that leave most of a kernel as it was: random bytes would hardly get past the parser.
 
 use crate::random::Random;
 use crate::seeds::kernels;
@@ -100,13 +100,13 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
-/// Words, numbers, blanks, and every other character by itself.
+/// Words, numbers, blanks, and each other character on its own.
 fn tokens(text: &[u8]) -> Vec<&[u8]> {
     let belongs = |a: &u8, b: &u8| (is_word(*a) && is_word(*b)) || (*a == b' ' && *b == b' ');
     text.chunk_by(belongs).collect()
 }
 
-/// The text with one to four edits made in it, cut off at `max_size`.
+/// The text with one to four edits, truncated to `max_size`.
 #[must_use]
 pub fn mutate(text: &[u8], max_size: usize, seed: u32) -> Vec<u8> {
     let mut random = Random::new(u64::from(seed));
@@ -119,7 +119,8 @@ pub fn mutate(text: &[u8], max_size: usize, seed: u32) -> Vec<u8> {
     text
 }
 
-/// As libFuzzer asks for it: the text is the first `size` bytes, before and after. Returns its new size.
+/// Edits in the way that libFuzzer asks for: the text is the first `size` bytes, before and after. Returns its new
+/// size.
 pub fn mutate_in_place(bytes: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let new = mutate(bytes.get(..size).unwrap_or_default(), max_size, seed);
     match bytes.get_mut(..new.len()) {
@@ -193,7 +194,7 @@ fn edit(tokens: &mut Vec<&[u8]>, random: &mut Random) {
     }
 }
 
-/// Puts one of `by` in place of a token for which `is_one` holds.
+/// Replaces a token for which `is_one` holds by one of `by`.
 fn replace<'t>(
     tokens: &mut [&'t [u8]],
     random: &mut Random,

@@ -1,5 +1,5 @@
-//! Fixes: the fixed text reads as well as before, the finding is gone, and the kernels are proved equal once more, this
-//! time from the texts of the files, in every reading that is known of them.
+//! Fixes: the fixed text must parse as well as before, the finding must be gone, and the kernels must be proved equal
+//! again, this time from the texts of the files, in every known reading.
 
 use std::mem::discriminant;
 
@@ -16,18 +16,18 @@ use crate::checks;
 use crate::independent::{check_memory, check_order, check_types, text_reached};
 use crate::ladders::Reading;
 
-/// The longest text that is looked at: more of it shows no more.
+/// The maximum length of a text: longer ones show nothing more.
 const LONGEST: usize = 4096;
 
-/// What the program finds in a file.
+/// The findings of the program in a file.
 fn look(text: &[u8]) -> (Sources, Report) {
     findings(text).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
-/// Every fix by itself, and all of them.
+/// Checks every fix by itself, and all of them together.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If something is wrong.
 pub fn fixes(bytes: &[u8]) {
     if bytes.len() <= LONGEST
         && let Err(wrong) = check_fixes(bytes, &[Reading::plain()])
@@ -36,20 +36,20 @@ pub fn fixes(bytes: &[u8]) {
     }
 }
 
-/// What was offered for a text, and is right.
+/// The correct findings and fixes for a text.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// The rules that found something, and which of the findings have a fix.
+    /// The rules with a finding, each with whether the finding has a fix.
     pub found: Vec<(&'static str, bool)>,
 }
 
-/// As [`fixes`], of a text of any length, of which these readings are known.
+/// As [`fixes`], for a text of any length with these readings.
 ///
 /// # Errors
-/// What is wrong.
+/// A description of what is wrong.
 ///
 /// # Panics
-/// Where a place is none, or the program itself panics.
+/// If a place is invalid, or the program itself panics.
 pub fn check_fixes(bytes: &[u8], readings: &[Reading]) -> Result<Checked, String> {
     let (sources, report) = look(bytes);
     checks::report(&sources, &report);
@@ -76,7 +76,7 @@ pub fn check_fixes(bytes: &[u8], readings: &[Reading]) -> Result<Checked, String
     Ok(checked)
 }
 
-/// The finding's fix by itself, if it has one.
+/// Checks the finding's fix by itself, if it has one.
 fn check_fix(
     bytes: &[u8],
     finding: &Diagnostic,
@@ -96,7 +96,7 @@ fn check_fix(
         ))
     };
     let again = look(&fixed.text).1;
-    // Races are told together, and a barrier may end some of them: then others are told.
+    // Races are reported together, and a barrier may end some of them: then others are reported.
     let is_racy = finding.verdict == Verdict::Racy;
     let is_it = |other: &Diagnostic| {
         let is_same = || other.message == finding.message && other.notes == finding.notes;
@@ -105,7 +105,7 @@ fn check_fix(
     if count(&again, is_it) >= count(report, is_it) {
         return wrong(format!("still found: {}", finding.message));
     }
-    // What the ladder read unwritten, its fix may read in several expressions.
+    // An uninitialised element that the ladder reads may be read in several expressions of its fix.
     let is_unwritten = |other: &Diagnostic| other.verdict == Verdict::Uninitialised;
     let reads_unwritten = count(report, is_unwritten) > 0;
     let is_error = |other: &Diagnostic| {
@@ -124,8 +124,8 @@ fn check_fix(
             Err(what) => return wrong(format!("in {reading}: {what}")),
         }
     }
-    // Rules about atomics and about mistakes change what is done: no more is asked of them than that nothing is told apart
-    // that was proved to be one thing.
+    // The fixes of rules about atomics and about defects change what is done. For them it suffices that kernels
+    // proved equal are not found to differ.
     if proved == 0 && is_equal(finding.verdict) {
         return wrong("no kernel is proved equal".to_owned());
     }
@@ -136,13 +136,13 @@ fn count(report: &Report, of: impl Fn(&Diagnostic) -> bool) -> usize {
     report.findings.iter().filter(|finding| of(finding)).count()
 }
 
-/// Whether the fix of such a finding leaves what is computed.
+/// Whether the fix of such a finding preserves the results.
 fn is_equal(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Proved | Verdict::Reassociates)
 }
 
-/// The text with all fixes that should leave what it computes as it is, those that are unsafe among them if that is asked for;
-/// `None` where there are none.
+/// The text with all fixes that should preserve its results, including unsafe ones if `unsafe_too`; `None` if there
+/// are none.
 #[must_use]
 pub fn faster(text: &[u8], unsafe_too: bool) -> Option<Vec<u8>> {
     let look = |text: &[u8]| {
@@ -154,10 +154,10 @@ pub fn faster(text: &[u8], unsafe_too: bool) -> Option<Vec<u8>> {
     (!settled.fixed.is_empty()).then_some(settled.text)
 }
 
-/// The entry points of both texts in a reading that compiles them.
+/// The entry points of both texts that a reading compiles.
 ///
 /// # Errors
-/// Where these are not the same.
+/// If the two texts have different entry points.
 pub fn entries(
     reading: &Reading,
     before: &Shader,
@@ -184,7 +184,7 @@ pub fn entries(
         .collect())
 }
 
-/// Whether every entry point that a reading compiles does what it did; how many are proved to.
+/// Checks that every entry point which a reading compiles still does the same. Returns for how many this is proved.
 fn check_in(
     reading: &Reading,
     before: &[u8],
@@ -211,15 +211,16 @@ fn check_in(
     Ok(proved)
 }
 
-/// Whether an entry point is proved to do what it did, under what the fix says that it is proved under. It need not be where
-/// nothing is proved of it and itself, if none of the text that it comes to has changed, or the fix says that it is not.
+/// Whether an entry point is proved to do the same as before, under the conditions that the fix names. It need not be
+/// proved if the engine cannot prove the original equal to itself, and either no text that the entry point reaches
+/// has changed, or the fix says that the kernel is not followed to its end.
 fn prove(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
     fix: &Fix<FileEdit>,
 ) -> Result<bool, String> {
     let safety = fix.safety;
-    // A slip may leave a group that no compiler takes: no build has such a kernel.
+    // A slip may leave a group size that no compiler accepts: no build has such a kernel.
     let group = before
         .0
         .functions
@@ -245,14 +246,14 @@ fn prove(
     for (run, with_itself) in runs.iter().zip(compare(before, before, &maps)) {
         let is_fine = match &run.outcome {
             Outcome::Equal => true,
-            // Of sums of floats no more is known of a kernel and itself.
+            // For sums of floats, nothing better is proved about a kernel and itself.
             Outcome::Reassociates => {
                 safety == Safety::Unsafe || matches!(with_itself.outcome, Outcome::Reassociates)
             }
             Outcome::RoundsBeyond(_) => {
                 safety == Safety::Unsafe || matches!(with_itself.outcome, Outcome::RoundsBeyond(_))
             }
-            // What an unknown call may do to an array that is new is not known.
+            // The effect of an unknown call on a new array is unknown.
             Outcome::NotProved(_) => {
                 let is_followed = !matches!(with_itself.outcome, Outcome::NotProved(_));
                 is_untouched && (!is_followed || calls_unknown(before.0, before.1))
@@ -269,8 +270,8 @@ fn prove(
     Ok(runs.iter().all(|run| is_proved(&run.outcome)))
 }
 
-/// Whether it is proved for inputs for which all threads reach the barriers, for floats that are no NaN, be it of statements by
-/// themselves, or of these in a kernel that races, where an unsafe fix says that it presumes this.
+/// Whether equality is proved under a condition that an unsafe fix names: no float is NaN, all threads reach the
+/// barriers, or the kernel races as it stands. This may compare the changed statements by themselves.
 fn is_presumed(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
@@ -298,7 +299,7 @@ fn is_presumed(
     false
 }
 
-/// The lane maps that a fix has to hold under: a group of one row is packed in order by every implementation known.
+/// The lane maps under which a fix has to hold: every known implementation packs a group of one row in order.
 fn maps(shader: &Shader, entry: FunctionId) -> Vec<LaneMap> {
     let function = shader.functions.get(entry.0 as usize);
     match function.and_then(|function| function.group_size) {
@@ -314,7 +315,7 @@ mod tests {
     use super::check_in;
     use crate::ladders::{Language, Reading};
 
-    /// A kernel, and another one, as a reading sees them.
+    /// Compares two kernels in a reading.
     fn compared(reading: &Reading, before: &str, after: &str) -> Result<usize, String> {
         let file = |body: &str| {
             format!(

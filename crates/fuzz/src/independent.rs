@@ -1,4 +1,5 @@
-//! What a fix has to keep and the engine's comparison may overlook: nothing here is shared with the engine.
+//! Properties that a fix has to preserve and that the engine's comparison may overlook. This module shares no code
+//! with the engine.
 
 use std::collections::HashSet;
 
@@ -6,18 +7,18 @@ use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, GlobalId, Shader, Stmt, Storage, calls, expressions,
 };
 
-/// The bytes of groupshared memory that a mesh shader may use (DirectX mesh shader specification), and every other stage
-/// (D3D11.3 functional specification, 18.6).
+/// The bytes of groupshared memory that a mesh shader may use (DirectX mesh shader specification), and those for
+/// every other stage (D3D11.3 functional specification, 18.6).
 pub const MESH_LIMIT: usize = 28 << 10;
 pub const LIMIT: usize = 32 << 10;
 
-/// How deep calls are followed.
+/// The maximum depth of calls.
 const DEEPEST: usize = 8;
 
-/// Whether an entry point that a device has room for still has it.
+/// Checks that an entry point which fit the groupshared memory still does.
 ///
 /// # Errors
-/// How much memory it takes now.
+/// How much memory it uses now.
 pub fn check_memory(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) -> Result<(), String> {
     let limit = limit(before.0, before.1);
     let (old, new) = (memory(before.0, before.1), memory(after.0, after.1));
@@ -35,7 +36,7 @@ fn limit(shader: &Shader, entry: FunctionId) -> usize {
     if is_mesh { MESH_LIMIT } else { LIMIT }
 }
 
-/// The groupshared memory that an entry point names, and that the functions name which it comes to.
+/// The groupshared memory that an entry point and the functions that it reaches name.
 fn memory(shader: &Shader, entry: FunctionId) -> usize {
     let used: HashSet<GlobalId> = reached(shader, entry)
         .into_iter()
@@ -53,13 +54,13 @@ fn memory(shader: &Shader, entry: FunctionId) -> usize {
     arrays.map(|global| 4 * shader.words(&global.ty)).sum()
 }
 
-/// Whether the file's own types are used no more often than before: a fix takes none for HLSL's own type or intrinsic of that
-/// name. A variable may have the name: it hides the type.
+/// Checks that the file's own types are not used more often than before: a fix must not mistake such a type for
+/// HLSL's own type or intrinsic of that name. A variable may have the name: it hides the type.
 ///
 /// # Errors
 /// The name of the type.
 pub fn check_types(before: &Shader, after: &Shader) -> Result<(), String> {
-    // Before the name of what is declared, or in the place of a function.
+    // Before the name of a declaration, or in the place of a called function.
     let is_use = |behind: &[u8]| {
         let next = behind.trim_ascii_start().first();
         next.is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'('))
@@ -81,7 +82,7 @@ pub fn check_types(before: &Shader, after: &Shader) -> Result<(), String> {
     }
 }
 
-/// The names behind `struct`, and at the ends of `typedef`.
+/// The names after `struct`, and at the ends of `typedef`s.
 fn declared_types(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let statements = text.split(|byte| matches!(byte, b';' | b'{' | b'}'));
     statements.filter_map(|statement| {
@@ -99,7 +100,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     words.filter(|word| !word.is_empty())
 }
 
-/// The texts of an entry point and of all functions that it comes to.
+/// The texts of an entry point and of all functions that it reaches.
 pub fn text_reached(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
     let functions = reached(shader, entry).into_iter();
     functions
@@ -132,7 +133,8 @@ fn reached(shader: &Shader, entry: FunctionId) -> Vec<FunctionId> {
     reached
 }
 
-/// What other groups may see of a kernel, in the order of its text: where a function is called its events come in.
+/// A step of a kernel that other groups may observe, in the order of the text: the events of a called function are in
+/// the place of its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// A write to a `globallycoherent` buffer.
@@ -143,8 +145,9 @@ enum Event {
     },
 }
 
-/// Whether other groups that see a later write to a `globallycoherent` buffer still see what all threads wrote to another one
-/// before it. Between the two a barrier orders device memory, and the threads wait for each other there or behind it.
+/// Checks the order of writes to `globallycoherent` buffers: if other groups that see a later write also saw what all
+/// threads wrote to another buffer before, they still do. Between the two writes a barrier orders device memory, and
+/// the threads wait for each other there or later.
 ///
 /// # Errors
 /// The two buffers.
@@ -158,7 +161,7 @@ pub fn check_order(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) 
     }
 }
 
-/// The buffers of which the first is written, ordered, before the second.
+/// The pairs of buffers of which the first is written before the second, in an order that other groups see.
 fn ordered(shader: &Shader, entry: FunctionId) -> Vec<(&str, &str)> {
     let mut events = Vec::new();
     note_events(shader, entry, DEEPEST, &mut events);

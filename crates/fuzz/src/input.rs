@@ -1,11 +1,11 @@
-//! One input as several files.
+//! One input that holds several files.
 
 use shaderlint_hlsl::{Includes, SourceFile};
 
-/// A line that begins so starts another file.
+/// A line with this start begins another file.
 const NEXT_FILE: &[u8] = b"//-- ";
 
-/// The files that are in an input: the first is the one to read, the others are included by number.
+/// The files of an input: the first is the one to read, and the others are included by number.
 pub struct Input<'t>(Vec<&'t [u8]>);
 
 impl<'t> Input<'t> {

@@ -1,8 +1,8 @@
-//! Fuzz targets: whatever the bytes are, nothing panics, and what is said of them is about them.
+//! Fuzz targets: for any bytes, nothing panics, and reports refer to places inside the input.
 //!
-//! A target takes bytes and panics where something is wrong. libFuzzer drives them (`fuzz_targets`, behind the feature
-//! `libfuzzer`), and so do the tests: with what once went wrong (`fixtures/hostile`) and with some hundred edits of the
-//! fixtures. Inputs are texts, so that what libFuzzer finds can be read, and kept, as it is.
+//! A target takes bytes and panics if something is wrong. libFuzzer drives them (`fuzz_targets`, behind the feature
+//! `libfuzzer`), and so do the tests: with inputs that once failed (`fixtures/hostile`) and with some hundred edits
+//! of the fixtures. Inputs are texts, so that libFuzzer's findings can be read and kept as they are.
 
 #![forbid(unsafe_code)]
 
@@ -28,13 +28,13 @@ pub use server::server;
 pub use stack::on_deep_stack;
 pub use targets::{engine, linter, parser, preprocessor};
 
-/// What is fuzzed: panics where something is wrong with what becomes of the bytes.
+/// A fuzz target: panics if the result for the bytes is wrong.
 pub type Target = fn(&[u8]);
 
 /// The texts that a target starts from.
 pub type Seeds = fn() -> &'static [Vec<u8>];
 
-/// Every target by its name, with the texts that it starts from.
+/// Every target with its name and the texts that it starts from.
 pub const TARGETS: [(&str, Target, Seeds); 7] = [
     ("preprocessor", preprocessor, kernels),
     ("parser", parser, kernels),

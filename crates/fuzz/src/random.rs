@@ -1,4 +1,4 @@
-//! Numbers at random, the same for the same seed: SplitMix64.
+//! Random numbers, determined by a seed: SplitMix64.
 
 pub(crate) struct Random(u64);
 
@@ -15,12 +15,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `bound`; 0 where there is nothing below it.
+    /// A number below `bound`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() >> 33).map_or(0, |number| number % bound.max(1))
     }
 
-    /// One time in `of`.
+    /// True with a probability of 1 in `of`.
     pub(crate) fn once_in(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// What is in the files below a folder whose names end so, by name.
+/// The contents of the files below a folder whose names end with `end`, ordered by path.
 fn texts(folder: &Path, end: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
@@ -63,7 +63,7 @@ pub fn settings() -> &'static [Vec<u8>] {
     &SETTINGS
 }
 
-/// What editors say to the server, in the lines of [`crate::server`].
+/// Scripts of an editor for the server, in the lines of [`crate::server`].
 pub fn scripts() -> &'static [Vec<u8>] {
     &SCRIPTS
 }

@@ -1,7 +1,7 @@
-//! The language server, and an editor that says whatever comes.
+//! The language server, with an editor that sends arbitrary messages.
 //!
-//! A script has a line for each thing that the editor says; numbers are of documents, kernels, lines and characters.
-//! What is no such line is passed over.
+//! A script has a line for each message of the editor; numbers stand for documents, kernels, lines and characters.
+//! Other lines are skipped.
 //!
 //! ```text
 //! open 0 12                  document 0 is opened, and holds kernel 12
@@ -24,10 +24,10 @@ use serde_json::{Value, json};
 
 use crate::seeds::kernels;
 
-/// How much of a script is played.
+/// The maximum of lines of a script to play.
 const MAX_LINES: usize = 48;
 
-/// How many documents there are; the last is a header.
+/// The number of documents; the last is a header.
 const DOCUMENTS: u32 = 4;
 
 /// How long an answer may take.
@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn uri(number: u32) -> String {
     let number = number % DOCUMENTS;
     let extension = if number + 1 == DOCUMENTS { "hlsli" } else { "hlsl" };
-    // There is no such folder: nothing is read from disk.
+    // There is no such folder, so nothing is read from disk.
     format!("file:///nonexistent/fuzz/{number}.{extension}")
 }
 
@@ -45,14 +45,14 @@ struct Editor {
     connection: Connection,
     requests: i32,
     version: i32,
-    /// What was asked and is not answered yet.
+    /// The requests that are not answered yet.
     open: BTreeSet<RequestId>,
 }
 
 impl Editor {
     fn tell(&self, method: &str, params: Value) {
         let notification = Notification::new(method.to_owned(), params);
-        // A server that is gone is seen when it is waited for.
+        // If the server is gone, the next wait reports it.
         let _ = self.connection.sender.send(notification.into());
     }
 
@@ -191,15 +191,16 @@ fn range([line, character, end, end_character]: [u32; 4]) -> Value {
     })
 }
 
-/// A line cannot hold the end of one.
+/// Decodes line ends, which a line cannot contain.
 fn unescaped(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\r", "\r")
 }
 
-/// A script: every request is answered, no answer is a mistake of the server, and it ends when it is told to.
+/// Plays a script: every request must be answered, no answer may be an internal error, and the server must end when
+/// it is told to.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If something is wrong.
 pub fn server(bytes: &[u8]) {
     let script = String::from_utf8_lossy(bytes);
     let (ours, theirs) = Connection::memory();

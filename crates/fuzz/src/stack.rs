@@ -1,11 +1,12 @@
-//! Deeply nested text is parsed and dropped by recursion: the program's threads have stacks for that.
+//! Runs targets on a deep stack: deeply nested text is parsed and dropped by recursion, and the program's threads
+//! have deep stacks, too.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::Target;
 
-/// As in the program.
+/// The same size as in the program.
 const STACK_SIZE: usize = 256 << 20;
 
 struct Worker {
@@ -13,13 +14,13 @@ struct Worker {
     done: Receiver<()>,
 }
 
-/// The one thread that all inputs are given to: a thread for each would take longer than most inputs do.
+/// The one thread for all inputs: starting a thread for each would take longer than most inputs do.
 static WORKER: OnceLock<Mutex<Worker>> = OnceLock::new();
 
-/// Gives the bytes to the target, on a thread whose stack is deep.
+/// Runs the target on a thread with a deep stack.
 ///
 /// # Panics
-/// If the target does. In a fuzzer that ends the process before.
+/// If the target does. In a fuzzer, the target's panic ends the process first.
 pub fn on_deep_stack(target: Target, bytes: &[u8]) {
     let worker = WORKER.get_or_init(|| {
         let (inputs, jobs) = sync_channel::<(Target, Vec<u8>)>(0);

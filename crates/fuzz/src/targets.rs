@@ -11,24 +11,25 @@ use shaderlint_simt::{LaneMap, Outcome, analyze, compare, evaluate};
 use crate::checks;
 use crate::input::Input;
 
-/// How many configurations of a text are looked at.
+/// The maximum of configurations of a text to check.
 const CONFIGURATIONS: usize = 4;
 
-/// How many entry points of a text are run, and how long it may be for that: many take long, and show no more than few.
+/// The maximum of entry points of a text to run, and its maximum length for that: more would take long and show
+/// nothing more.
 const ENTRIES: usize = 3;
 const LONGEST_RUN: usize = 4096;
 
-/// Names that are defined before a text is read.
+/// Definitions made before a text is read.
 fn defines() -> Vec<(String, String)> {
     [("SIZE", "64"), ("F(x)", "x"), ("__LINE__", "1")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec()
 }
 
-/// The preprocessor, and what is told of the configurations of a text: places are in files.
+/// The preprocessor, and the configurations of a text: places must be in files.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If something is wrong.
 pub fn preprocessor(bytes: &[u8]) {
     let input = Input::of(bytes);
     for defines in [Vec::new(), defines()] {
@@ -51,10 +52,10 @@ pub fn preprocessor(bytes: &[u8]) {
     let _ = unity_defines(bytes, &[]);
 }
 
-/// Every place that the expanded text comes from is one in a file.
+/// Checks that every origin of the expanded text is in a file.
 fn check_unit(unit: &Preprocessed) {
     let length = u32::try_from(unit.text.len()).unwrap_or(u32::MAX);
-    // All of a short text, of a long one a sample.
+    // All of a short text, a sample of a long one.
     let step = 1 + unit.text.len() / 1024;
     for start in (0..length).step_by(step) {
         for end in [start, start + 1, start.saturating_add(17), length] {
@@ -86,10 +87,11 @@ fn check_unit(unit: &Preprocessed) {
     }
 }
 
-/// Parse and names, types, constants, entry points: places are in the text, and what is in the tree is there.
+/// Parsing, names, types, constants and entry points: places must be in the text, and indices in the tree must be
+/// valid.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If something is wrong.
 pub fn parser(bytes: &[u8]) {
     let input = Input::of(bytes);
     let (shader, problems) = read("0", input.main(), &[], &input);
@@ -126,10 +128,10 @@ fn check_tree(shader: &Shader) {
     }
 }
 
-/// The engine: it ends, and a kernel is never told from itself.
+/// The engine: it must end, and must never find a difference between a kernel and itself.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If something is wrong.
 pub fn engine(bytes: &[u8]) {
     if bytes.len() > LONGEST_RUN {
         return;
@@ -151,10 +153,10 @@ pub fn engine(bytes: &[u8]) {
     }
 }
 
-/// The linter and its reports: places are in files, and reports are what they claim to be.
+/// The linter and its reports: places must be in files, and each report must have its format.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If something is wrong.
 pub fn linter(bytes: &[u8]) {
     let (shader, problems) = read("0", bytes, &[], &NoIncludes);
     checks::problems(&shader.sources, &problems);

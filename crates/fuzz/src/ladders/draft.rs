@@ -1,4 +1,4 @@
-//! What a kernel is made of, drawn once: its size, types, operator, names and the ways in which it says things.
+//! The random choices for a kernel: its size, types, operator, names and spellings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -16,55 +16,55 @@ pub(super) enum Operator {
     Xor,
 }
 
-/// What a shape is made of. Words after `$` are names and sizes of the draft.
+/// The parts of a shape. Words after `$` are names and sizes of the draft.
 #[derive(Default)]
 pub(super) struct Shape {
     pub name: &'static str,
-    /// Declarations besides the buffers.
+    /// Declarations in addition to the buffers.
     pub globals: String,
     pub load: String,
-    /// What may as well be in a function of its own.
+    /// The part that may as well be in a function of its own.
     pub ladder: String,
     pub store: String,
-    /// The ladder names nothing but globals and the thread's index.
+    /// The ladder names only globals and the thread's index.
     pub is_callable: bool,
 }
 
-/// A kernel in parts that something may be put between. Words after `$` are as in [`Shape`].
+/// A kernel in parts, with room for additions between them. Words after `$` are as in [`Shape`].
 #[derive(Default)]
 pub(super) struct Kernel {
     /// The first lines.
     pub head: String,
     pub definitions: String,
-    /// Buffers, and whatever else is declared before the shape's own.
+    /// Buffers, and other declarations before those of the shape.
     pub outer: String,
-    /// What the shape declares.
+    /// The declarations of the shape.
     pub globals: String,
     pub load: String,
     pub ladder: String,
     pub store: String,
-    /// Statements before the load, between ladder and store, and behind that.
+    /// Statements before the load, between ladder and store, and after the store.
     pub before: String,
     pub after_ladder: String,
     pub after: String,
-    /// What stands behind the kernel.
+    /// The text after the kernel.
     pub tail: String,
     pub attributes: String,
     pub group: String,
     pub parameters: Vec<String>,
-    /// How the thread knows its index.
+    /// The statements that give the thread its index.
     pub own: String,
     pub namespace: Namespace,
-    /// What the kernel writes before the names of what the shape declares.
+    /// The prefix of names that the shape declares, inside the kernel.
     pub qualifier: &'static str,
-    /// The ladder has an array of one element a thread.
+    /// The ladder has an array with one element per thread.
     pub has_array: bool,
     /// The ladder is in a function of its own.
     pub is_called: bool,
-    /// It is no compute shader.
+    /// It is not a compute shader.
     pub is_of_stage: bool,
     pub is_main_by_macro: bool,
-    /// Of the groupshared memory there is, where an array fills it.
+    /// The groupshared memory that is left, if an array fills the rest.
     pub bytes_left: Option<usize>,
 }
 
@@ -73,11 +73,11 @@ pub(super) enum Namespace {
     #[default]
     None,
     OfAll,
-    /// The kernel stands outside of it.
+    /// The kernel is outside of it.
     OfWhatIsUsed,
 }
 
-/// Where something is put.
+/// A place for additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Definitions,
@@ -114,13 +114,13 @@ impl Kernel {
         format!("{attributes}[numthreads({group})] void {name}({parameters}) {{ {own} {body} }}")
     }
 
-    /// What the kernel does and nothing beside it, with the ladder's function called for that thread.
+    /// The kernel without additions, with the ladder's function called for this thread.
     pub fn plain_body(&self, index: &str) -> String {
         format!("{} {}$call({index}); {}", self.load, self.qualifier, self.store)
     }
 }
 
-/// Names by what they stand for. Some are those that fixes declare.
+/// Names by role. Some are names that fixes declare.
 const NAMES: [(&str, &[&str]); 51] = [
     (
         "g",
@@ -231,20 +231,20 @@ pub(super) struct Draft<'r> {
     pub operator: Operator,
     pub scalar: &'static str,
     components: usize,
-    /// Threads of a group.
+    /// The number of threads of a group.
     pub threads: usize,
     group: [usize; 3],
     names: BTreeMap<&'static str, String>,
-    /// How the number of threads is written: a macro, a constant, or numbers.
+    /// The spelling of the number of threads: a macro, a constant, or numbers.
     pub size: Size,
-    /// What its name is followed by.
+    /// The text after the macro's name, if a macro stands for the barrier.
     pub sync_macro: Option<&'static str>,
     pub has_join_macro: bool,
-    /// Elements are combined by a function that may return before.
+    /// A function combines elements. It may return early.
     has_taker: bool,
     /// `uint` or `int`.
     pub index: &'static str,
-    /// Elements beyond `Count` are not read.
+    /// Elements at or beyond `Count` are not read.
     is_counted: bool,
     pub barrier: &'static str,
 }
@@ -325,7 +325,7 @@ impl<'r> Draft<'r> {
         draft
     }
 
-    /// Mostly one row.
+    /// A group size, mostly one row.
     fn group(&mut self) -> [usize; 3] {
         let rows = [2, 4, 8].get(self.random.below(3)).copied().unwrap_or(2);
         match self.random.below(20) {
@@ -350,7 +350,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Whether something of the draft has this name.
+    /// Whether the draft has this name for something.
     pub fn has_name(&self, name: &str) -> bool {
         self.names.values().any(|known| known == name)
     }
@@ -367,7 +367,7 @@ impl<'r> Draft<'r> {
         self.scalar == "float"
     }
 
-    /// Elements are single integers of this operator: for atomics.
+    /// Makes elements single integers, with an operator that atomics have.
     pub fn make_atomic(&mut self) {
         self.components = 1;
         if self.is_float() {
@@ -378,12 +378,12 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Elements are numbers that are added.
+    /// Makes elements numbers that are added.
     pub fn make_sum(&mut self) {
         self.operator = Operator::Add;
     }
 
-    /// As many threads as the next power of two.
+    /// Rounds the number of threads up to a power of two.
     pub fn make_power_of_two(&mut self) {
         if !self.is_power_of_two() {
             self.threads = self.threads.next_power_of_two().min(1024);
@@ -407,7 +407,7 @@ impl<'r> Draft<'r> {
         )
     }
 
-    /// The buffer that is read, where floats may be multiplied: a slip makes a product of a sum.
+    /// The buffer that is read, if floats may be multiplied: a slip may turn a sum into a product.
     pub fn multiplies(&self, has_slip: bool) -> Option<String> {
         let is_product = self.is_float() && (self.operator == Operator::Multiply || has_slip);
         is_product.then(|| self.names.get("src").cloned().unwrap_or_default())
@@ -448,7 +448,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// What combined with another leaves it as it is.
+    /// The operator's identity.
     pub fn identity(&mut self) -> String {
         let number = match (self.operator, self.scalar) {
             (Operator::Add | Operator::Or | Operator::Xor, "uint") => self.one(&["0", "0u", "0"]),
@@ -473,7 +473,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// A statement under `if` or a loop's head, in braces or not.
+    /// The statement as the body of an `if` or a loop, with or without braces.
     pub fn body(&mut self, statement: &str) -> String {
         let is_one = statement.matches(';').count() == 1;
         if is_one && self.random.once_in(2) {
@@ -488,7 +488,7 @@ impl<'r> Draft<'r> {
         format!("if ({condition}) {body}")
     }
 
-    /// Steps of 1, 2, 4, … below `bound`, which is `most` as a number.
+    /// Steps of 1, 2, 4, … below `bound`, whose value is `most`.
     pub fn doubling(
         &mut self,
         bound: &str,
@@ -560,7 +560,7 @@ impl<'r> Draft<'r> {
         self.one(&["", "", "", "", "[unroll]", "[loop]"])
     }
 
-    /// What a thread starts with.
+    /// The initial value of a thread.
     pub fn value(&mut self) -> String {
         let own = format!("$src[{}]", self.place());
         let own = match (self.scalar, self.is_vector(), self.random.below(10)) {
@@ -578,7 +578,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// A thread's place in the buffers.
+    /// The thread's index in the buffers.
     pub fn place(&mut self) -> String {
         let is_row = self.group[0] == self.threads;
         match self.random.below(3) {
@@ -637,7 +637,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// The file's text, without any layout.
+    /// The text of the file, without layout.
     pub fn file(&mut self, kernel: &Kernel) -> String {
         let mut helper = String::new();
         if kernel.is_called {
@@ -694,17 +694,17 @@ impl<'r> Draft<'r> {
         format!("void $take({element} left, inout {element} own) {{ {leaves} {onto} }}\n")
     }
 
-    /// What a kernel does, mostly once and in a row.
+    /// The kernel's statements, mostly once and in sequence.
     fn around(&mut self, load: &str, ladder: &str, store: &str) -> String {
         let whole = format!("{load} {ladder} {store}");
         match self.random.below(24) {
-            // One stretch after the other.
+            // One tile after the other.
             0 => {
                 let load = load.replace("$src[", "$src[$tile + ");
                 format!("for (uint $tile = 0; $tile < 3; ++$tile) {{ {load} {ladder} {store} $SYNC; }}")
             }
             1 => format!("if ($group.x < 2) {{ {whole} }}"),
-            // Twice over. Sums of sums of floats are further apart than what they are compared by allows.
+            // The ladder twice. Sums of sums of floats differ by more than the tolerance of the comparison.
             2 if !self.is_float() => format!("{load} {{ {ladder} }} $SYNC; {{ {ladder} }} $SYNC; {store}"),
             3 => format!("{whole} $SYNC; {{ {load} {ladder} {store} }}"),
             4 => format!("if ($group.x == 7) return; {whole}"),
@@ -712,12 +712,12 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// The parameter that says which thread this is, and what follows from it.
+    /// The parameter for the thread's index, and the statements that derive from it.
     fn own_index(&mut self) -> (String, String) {
         let index = self.index;
         let [x, y, z] = self.group;
         if self.random.once_in(10) {
-            // Another order of the threads than the hardware's.
+            // An order of the threads other than the hardware's.
             let other = if self.threads.is_multiple_of(2) {
                 "$local ^ 1"
             } else {
@@ -787,7 +787,7 @@ impl<'r> Draft<'r> {
         text
     }
 
-    /// Names and sizes in place of the words after `$`.
+    /// Replaces the words after `$` by names and sizes.
     pub fn spelled(&self, text: &str) -> String {
         let mut parts = text.split('$');
         let mut spelled = parts.next().unwrap_or_default().to_owned();

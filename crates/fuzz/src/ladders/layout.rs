@@ -1,4 +1,4 @@
-//! Layouts: braces, indentation, line ends, blanks, and comments where nobody expects them.
+//! Layouts: braces, indentation, line ends, blanks, and comments in unusual places.
 
 use crate::random::Random;
 
@@ -22,7 +22,7 @@ enum Kind {
     Directive,
 }
 
-/// Signs of more than one character, the longest first.
+/// Punctuation of more than one character, the longest first.
 const SIGNS: [&str; 21] = [
     "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=",
     "&=", "|=", "^=", "::",
@@ -108,7 +108,7 @@ const COMMENTS: [&str; 22] = [
     " see above, below and beyond; what is said there holds here as well, and so it does in what follows",
 ];
 
-/// How a kernel is set out.
+/// The style of a kernel's layout.
 struct Style {
     indentation: &'static str,
     newline: &'static str,
@@ -118,7 +118,7 @@ struct Style {
     is_airy: bool,
     /// A function's body is one line.
     is_one_line: bool,
-    /// One separator in so many is an odd one; none where it is 0.
+    /// One in this many separators is unusual; none if this is 0.
     oddity: usize,
 }
 
@@ -136,7 +136,7 @@ impl Style {
     }
 }
 
-/// The text of the tokens, set out in a way of its own.
+/// The text of the tokens, in a random layout.
 pub(super) fn lay_out(tokens: &[Token], random: &mut Random) -> String {
     let style = Style::drawn(random);
     let mut text = String::new();
@@ -180,14 +180,14 @@ fn comment(style: &Style, random: &mut Random) -> String {
     format!("/*{inner}{line} */")
 }
 
-/// How many braces and parentheses are open.
+/// The numbers of open braces and parentheses.
 #[derive(Clone, Copy, Default)]
 struct Nesting {
     braces: usize,
     parentheses: usize,
 }
 
-/// What goes between two tokens.
+/// The separator between two tokens.
 fn separator(token: &Token, next: &Token, within: Nesting, style: &Style, random: &mut Random) -> String {
     let line = format!("{}{}", style.newline, style.indentation.repeat(within.braces));
     if token.kind == Kind::Directive || next.kind == Kind::Directive {
@@ -220,7 +220,7 @@ fn separator(token: &Token, next: &Token, within: Nesting, style: &Style, random
     }
 }
 
-/// Whether two tokens, of which at least one is a sign, are set apart.
+/// Whether a blank separates two tokens, at least one of which is punctuation.
 fn is_blank_between(this: &str, next: &str, is_airy: bool) -> bool {
     let is_bracket = |text: &str| {
         matches!(
@@ -228,7 +228,7 @@ fn is_blank_between(this: &str, next: &str, is_airy: bool) -> bool {
             "(" | ")" | "[" | "]" | ";" | "," | "." | "~" | "!" | "{" | "}"
         )
     };
-    // Two signs might be read as one.
+    // Two adjacent signs might be read as one.
     let are_signs = |text: &str| text.starts_with(|c: char| c.is_ascii_punctuation() && c != '_');
     if are_signs(this) && are_signs(next) && !is_bracket(this) && !is_bracket(next) {
         return true;

@@ -1,7 +1,7 @@
-//! Kernels as people write them, at random: shapes, operators, types, sizes, index mappings, names, layout, comments at odd
-//! places, what stands about them in files, and slips of the kind that compiles.
+//! Random kernels as people write them: shapes, operators, types, sizes, index mappings, names, layout, comments in
+//! unusual places, surrounding code, and slips that still compile.
 //!
-//! What is written here need not be right: what is offered for it has to be.
+//! The kernels need not be correct, but the fixes offered for them have to be.
 
 mod draft;
 mod layout;
@@ -22,29 +22,29 @@ use draft::{Draft, Kernel};
 pub use readings::{Language, Reading};
 pub use surroundings::Feature;
 
-/// A kernel written at random.
+/// A random kernel.
 #[derive(Clone, Debug)]
 pub struct Ladder {
     pub text: String,
-    /// What was meant, in a few words.
+    /// A description of the intent, in a few words.
     pub about: String,
-    /// Something in it was changed that may matter.
+    /// A slip that may matter was made in it.
     pub has_slip: bool,
-    /// The buffer that it reads, where its floats are multiplied: what is in there has to be near 1.
+    /// The buffer that it reads, if it multiplies floats: values in the buffer have to be near 1.
     pub multiplies: Option<String>,
-    /// What stands about it.
+    /// The features of its surroundings.
     pub features: Vec<Feature>,
-    /// How builds read it; the first is the usual one.
+    /// The readings by builds; the first is the usual one.
     pub readings: Vec<Reading>,
 }
 
-/// Which seeds are tried where that is not as many as are worth their time in every run of the tests: `FROM..TO`.
+/// The environment variable with other seeds than those that every test run tries: `FROM..TO`.
 const SEEDS: &str = "SHADERLINT_LADDERS";
 
-/// The seeds to try: `usual`, unless the environment asks for others.
+/// The seeds to try: `usual`, unless the environment names others.
 ///
 /// # Panics
-/// Where what is asked for is no range.
+/// If the value is no range.
 #[must_use]
 pub fn seeds_asked(usual: Range<u64>) -> Range<u64> {
     let Ok(asked) = std::env::var(SEEDS) else {
@@ -56,7 +56,7 @@ pub fn seeds_asked(usual: Range<u64>) -> Range<u64> {
     range.unwrap_or_else(|| panic!("{SEEDS}={asked} is not FROM..TO"))
 }
 
-/// The kernel of a seed: the same each time.
+/// The kernel of a seed. It is deterministic.
 #[must_use]
 pub fn ladder(seed: u64) -> Ladder {
     let mut random = Random::new(seed);
@@ -86,7 +86,7 @@ pub fn ladder(seed: u64) -> Ladder {
     }
 }
 
-/// The file with the length of the array that leaves no more memory than that.
+/// The file with its filling array as long as the remaining memory allows.
 fn filled(file: String, kernel: &Kernel, readings: &[Reading]) -> String {
     let Some(bytes_left) = kernel.bytes_left else {
         return file;
@@ -126,7 +126,7 @@ mod tests {
     fn what_has_no_slip_is_read_whole() {
         for seed in 0..400 {
             let ladder = ladder(seed);
-            // What only such stages have is not known.
+            // The names that only these stages have are unknown.
             let is_of_stage =
                 |one: &Feature| matches!(one, Feature::MeshShader | Feature::AmplificationShader);
             let has_stage = ladder.features.iter().any(is_of_stage);

@@ -1,12 +1,12 @@
-//! The scopes of HLSL before 2021: the variable of a `for` stays in scope to the end of the block around the loop, where it
-//! hides an outer one of its name.
+//! The scopes of HLSL before 2021: the variable of a `for` stays in scope to the end of the block around the loop,
+//! and hides an outer variable of the same name.
 //!
-//! The text is rewritten so that a reader of HLSL 2021 gives it that meaning. Nothing here is shared with the library that
-//! reads it: the generator would not see what both get wrong.
+//! The text is rewritten so that a reader of HLSL 2021 gives it that meaning. This module shares no code with the
+//! library that reads the text: otherwise the generator would not notice a common mistake.
 
 use std::collections::HashMap;
 
-/// The text with each such variable declared at the start of its block, under a name of its own.
+/// The text with each such variable declared at the start of its block, with a new name.
 pub(super) fn hoisted(text: &str) -> String {
     let tokens = split(text);
     let mut blocks = vec![Block::default()];
@@ -31,7 +31,7 @@ pub(super) fn hoisted(text: &str) -> String {
             }
             _ if is_word(token) && !is_member => {
                 let block = blocks.last_mut();
-                // The type in the loop's head: the declaration has moved.
+                // The type in the loop's head: the declaration has moved away.
                 if let Some(block) = block.filter(|block| block.declares == Some(*token)) {
                     block.declares = None;
                     piece.clear();
@@ -60,9 +60,9 @@ pub(super) fn hoisted(text: &str) -> String {
 struct Block<'t> {
     /// The number of its brace.
     opened_by: usize,
-    /// The variables of loops that are in scope from here on, by the name that they are written with.
+    /// The loop variables that are in scope from here on, by their original names.
     renamed: HashMap<&'t str, String>,
-    /// A loop's head began, and the type of its variable comes next.
+    /// A loop's head has begun, and the type of its variable comes next.
     declares: Option<&'t str>,
 }
 
@@ -85,7 +85,7 @@ fn is_trivia(token: &str) -> bool {
     token.trim().is_empty() || token.starts_with("//") || token.starts_with("/*")
 }
 
-/// Words, blanks and comments each in one piece, and every other character by itself.
+/// Words, blanks and comments in one piece each, and every other character on its own.
 fn split(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;

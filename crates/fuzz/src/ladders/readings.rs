@@ -1,5 +1,5 @@
-//! The readings of a file that the generator knows: what is defined, which version of the language it is, and which entry
-//! points are compiled.
+//! The readings of a file that the generator knows: their definitions, their version of the language, and the entry
+//! points that are compiled.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use shaderlint_hlsl::{
 
 use super::older_scopes::hoisted;
 
-/// One build of a file. A fix that is safe leaves what each of them computes.
+/// One build of a file. A safe fix preserves the results in each of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Macros that are defined as 1.
+    /// Macros that are defined to 1.
     pub defines: Vec<String>,
     pub language: Language,
-    /// The entry points that this build compiles; `None` where it compiles all.
+    /// The entry points that this build compiles; `None` for all.
     pub entries: Option<Vec<String>>,
-    /// The file names this build itself, by `#pragma kernel` or keywords, or it is the build without any definition. A fix that
-    /// is unsafe has to hold in it, too.
+    /// The file itself declares this build, by `#pragma kernel` or keywords, or this is the build without any
+    /// definition. An unsafe fix has to hold in it, too.
     pub is_declared: bool,
 }
 
@@ -40,10 +40,10 @@ impl Reading {
         }
     }
 
-    /// The file's tree in this reading: the only place where readings are applied.
+    /// The file's tree in this reading. Readings are applied only here.
     ///
-    /// Of a version of the language `crates/hlsl` is told by `__HLSL_VERSION` alone. What else differs is rewritten here, so
-    /// that it does not depend on what that crate makes of a version; an input for it belongs here as well.
+    /// Only `__HLSL_VERSION` tells `crates/hlsl` the version of the language. All other differences are rewritten
+    /// here, independently of that crate's treatment of versions. An input for the version belongs here as well.
     #[must_use]
     pub fn read(&self, text: &[u8]) -> (Shader, Vec<Problem>) {
         let one = |name: &str| (name.to_owned(), "1".to_owned());
@@ -63,7 +63,7 @@ impl Reading {
         }
     }
 
-    /// Whether this build compiles the entry point of this name, in whatever namespace.
+    /// Whether this build compiles the entry point of this name, in any namespace.
     #[must_use]
     pub fn compiles(&self, entry: &str) -> bool {
         let entry = entry.rsplit("::").next().unwrap_or(entry);
@@ -88,15 +88,15 @@ impl fmt::Display for Reading {
     }
 }
 
-/// What a build chooses among, drawn while the file is written.
+/// The choices of builds, drawn while the file is written.
 #[derive(Default)]
 pub(super) struct Builds {
     axes: Vec<Axis>,
-    /// The file means something else before HLSL 2021.
+    /// The file has another meaning before HLSL 2021.
     pub has_scopes: bool,
 }
 
-/// One of these choices is made in every build, whatever is chosen along other axes.
+/// Every build makes one of these choices, independently of the other axes.
 pub(super) struct Axis {
     pub choices: Vec<Choice>,
     pub is_declared: bool,
@@ -113,8 +113,9 @@ impl Builds {
         self.axes.push(axis);
     }
 
-    /// The first choice along each axis; each other choice with the first ones elsewhere; the last choices together. What has
-    /// to do with scopes is read as HLSL 2018 as well, with the first choices and the last ones.
+    /// The first choice along each axis; each other choice combined with the first ones along the other axes; the
+    /// last choices together. If scopes matter, the readings with the first and the last choices exist for HLSL 2018,
+    /// too.
     pub fn readings(&self) -> Vec<Reading> {
         let first = vec![0; self.axes.len()];
         let last: Vec<usize> = self.axes.iter().map(|axis| axis.choices.len() - 1).collect();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::draft::{Draft, Shape};
 
-/// One of them, at random.
+/// A random shape.
 pub(super) fn shape(draft: &mut Draft<'_>) -> Shape {
     match draft.random.below(24) {
         0..=3 => doubling(draft),
@@ -31,7 +31,7 @@ fn load(draft: &mut Draft<'_>) -> String {
     }
 }
 
-/// What is left of a scan: all of it, exclusive, backwards, the total.
+/// The store of a scan: all of it, exclusive, backwards, or the total.
 fn store(draft: &mut Draft<'_>) -> String {
     let place = draft.place();
     let identity = draft.identity();
@@ -48,12 +48,12 @@ fn store(draft: &mut Draft<'_>) -> String {
     }
 }
 
-/// Hillis and Steele's, or Kogge and Stone's, two barriers a step.
+/// The scan of Hillis and Steele, or Kogge and Stone, with two barriers per step.
 fn doubling(draft: &mut Draft<'_>) -> Shape {
     let (guard, other, bound, most) = match draft.random.below(12) {
         // From the other end.
         0 => ("$i + $s < $n", "$g[$i + $s]", "$n", draft.threads),
-        // Of each half by itself.
+        // Each half separately.
         1 if draft.is_power_of_two() => (
             "($i & ($half - 1)) >= $s",
             "$g[$i - $s]",
@@ -100,7 +100,7 @@ fn doubling(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// Two scans by the same steps, in two arrays or in two members of a struct.
+/// Two scans with the same steps, in two arrays or in two members of a struct.
 fn doubling_of_two(draft: &mut Draft<'_>) -> Shape {
     let (globals, first, second) = match draft.random.below(3) {
         0 => (
@@ -157,7 +157,7 @@ fn doubling_of_two(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// A reduction whose rungs are a macro's calls.
+/// A reduction with macro calls as its rungs.
 fn rungs(draft: &mut Draft<'_>) -> Shape {
     draft.make_power_of_two();
     let onto = draft.onto("$g[$i]", "$g[$i + S]");
@@ -181,7 +181,7 @@ fn rungs(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// The same with the sum in a register.
+/// The doubling scan with the sum in a register.
 fn doubling_in_register(draft: &mut Draft<'_>) -> Shape {
     let value = draft.value();
     let threads = draft.threads;
@@ -205,7 +205,7 @@ fn doubling_in_register(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// One barrier a step, from one array or half to the other.
+/// A scan with one barrier per step, from one array or half to the other.
 fn double_buffered(draft: &mut Draft<'_>) -> Shape {
     let place = draft.place();
     let value = draft.value();
@@ -253,7 +253,7 @@ fn double_buffered(draft: &mut Draft<'_>) -> Shape {
     };
     let turns_last = draft.random.once_in(2);
     let step = |draft: &mut Draft<'_>, s: &str| {
-        // The one that is written now is read in the next step.
+        // The next step reads the half that is written now.
         let (from, to) = if turns_last { (to, from) } else { (from, to) };
         let sum = draft.combine(&format!("{from}$i]"), &format!("{from}$i - {s}]"));
         let write = match draft.random.below(2) {
@@ -276,7 +276,8 @@ fn double_buffered(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// What a thread may do with the total in `$g[end]` before it puts the identity there: the declaration and the statement.
+/// The possible uses of the total in `$g[end]` before a thread puts the identity there: the declaration and the
+/// statement.
 fn saved(draft: &mut Draft<'_>, end: &str) -> (&'static str, String) {
     let buffer = "RWStructuredBuffer<$T> $total;\n";
     match draft.random.below(6) {
@@ -287,7 +288,7 @@ fn saved(draft: &mut Draft<'_>, end: &str) -> (&'static str, String) {
     }
 }
 
-/// Up and down a tree, of as many elements as threads or of twice as many.
+/// Up and down a tree, with as many elements as threads or twice as many.
 fn blelloch(draft: &mut Draft<'_>) -> Shape {
     draft.make_power_of_two();
     let identity = draft.identity();
@@ -296,7 +297,7 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
         let up = onto(draft, "$b", "$a");
         let down = onto(draft, "$b", "$a").replace("$g[$a]", "$v");
         let halve = draft.one(&["$to >>= 1;", "$to /= 2;"]);
-        // With cells between the elements, against bank conflicts.
+        // With padding between the elements, against bank conflicts.
         let padding = draft.random.once_in(3).then(|| {
             let cells = draft.one(&[
                 "(i) + ((i) >> 2)",
@@ -347,7 +348,7 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
              if ($a < $n) {{ $T $v = $g[$a - $s]; $g[$a - $s] = $g[$a]; {down} }} $SYNC; }}"
         )
     } else {
-        // Brent and Kung's.
+        // The tree of Brent and Kung.
         let down = onto(draft, "$a + $s", "$a");
         format!(
             "$U $s; for ($s = 1; $s < $n; $s *= 2) {{ $U $a = ($i + 1) * $s * 2 - 1; if ($a < $n) {{ {up} }} $SYNC; }}
@@ -384,7 +385,7 @@ fn sklansky(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// One thread for all, or each for itself.
+/// One thread for all, or each thread for itself.
 fn serial(draft: &mut Draft<'_>) -> Shape {
     let identity = draft.identity();
     let ladder = match draft.random.below(3) {
@@ -476,7 +477,7 @@ fn reduction(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// A ladder that carries along what belongs to the least or greatest element.
+/// A ladder that carries a payload of the least or greatest element.
 fn choice(draft: &mut Draft<'_>) -> Shape {
     draft.make_atomic();
     draft.make_power_of_two();
@@ -554,7 +555,7 @@ fn choice(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
-/// The name of an atomic that does what the operator does.
+/// The name of the atomic for the operator.
 fn interlocked(draft: &mut Draft<'_>) -> &'static str {
     use super::draft::Operator::{Add, And, Max, Min, Multiply, Or, Xor};
     match draft.operator {
@@ -567,7 +568,7 @@ fn interlocked(draft: &mut Draft<'_>) -> &'static str {
     }
 }
 
-/// Slots of a list, one atomic each.
+/// Slots of a list, claimed with one atomic each.
 fn slot_claim(draft: &mut Draft<'_>) -> Shape {
     draft.make_atomic();
     draft.make_sum();
@@ -608,7 +609,7 @@ fn slot_claim(draft: &mut Draft<'_>) -> Shape {
         "$slot"
     };
     let to = if claim.contains("$v") {
-        // All that is claimed: what is left as it was would be left in other places each time.
+        // Writes all that is claimed: otherwise the unwritten places would differ from run to run.
         format!("for (uint $k = 0; $k < {amount}; ++$k) $out[{first} + $k] = $v;")
     } else {
         format!("$out[{first}] = $v;")

@@ -1,9 +1,9 @@
-//! Slips of the kind that compiles: a barrier left out, one off, a wrong comparison.
+//! Slips that still compile: a missing barrier, an off-by-one, a wrong comparison.
 
 use super::layout::Token;
 use crate::random::Random;
 
-/// Changes one thing in the kernel's function; says what.
+/// Makes one change in the kernel's function, and describes it.
 pub(super) fn slip(tokens: &mut Vec<Token>, random: &mut Random) -> String {
     for _ in 0..20 {
         if let Some(what) = try_one(tokens, random) {
@@ -13,7 +13,7 @@ pub(super) fn slip(tokens: &mut Vec<Token>, random: &mut Random) -> String {
     String::new()
 }
 
-/// By another operator that people take for it.
+/// Operators that people confuse.
 const CONFUSED: [(&str, &[&str]); 20] = [
     ("<", &["<=", ">"]),
     ("<=", &["<"]),
@@ -67,7 +67,7 @@ fn try_one(tokens: &mut Vec<Token>, random: &mut Random) -> Option<String> {
     } else if let Some((_, others)) = CONFUSED.iter().find(|(one, _)| *one == text) {
         (*random.one(others)?).to_owned()
     } else if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && random.once_in(6) {
-        // By a name that is used nearby.
+        // Another name that is used nearby.
         let other = at.checked_add(random.below(30))?.checked_sub(15)?;
         let other = tokens.get(other.max(start))?.text.clone();
         other

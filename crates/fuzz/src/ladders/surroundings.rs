@@ -1,35 +1,35 @@
-//! What stands about a ladder: regions that a build turns on, keywords, macros that declare, namespaces, names that a fix may
-//! want, publishers, loops whose variables hide others, stages.
+//! The surroundings of a ladder: regions that a build turns on, keywords, macros that declare, namespaces, names that
+//! a fix may want, publishers, loops whose variables hide others, stages.
 
 use std::fmt::Write;
 
 use super::draft::{Draft, Kernel, Namespace, Place, Size};
 use super::readings::{Axis, Builds, Choice};
 
-/// What a ladder may have about it.
+/// A feature of a ladder's surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// A region that a build may turn on by a definition.
     Region,
-    /// Sets of keywords of which a build takes one each.
+    /// Sets of keywords; a build defines one keyword of each.
     Keywords,
     /// `#pragma kernel NAME MACRO`.
     KernelPragma,
-    /// An entry point is declared by a macro.
+    /// A macro declares an entry point.
     EntryMacro,
-    /// A groupshared array is.
+    /// A macro declares a groupshared array.
     ArrayMacro,
-    /// A function of an intrinsic's name is declared.
+    /// A function has an intrinsic's name.
     IntrinsicName,
-    /// A name that a fix may want is taken.
+    /// Another declaration has a name that a fix may want.
     TakenName,
     /// A type has a name that a fix may use.
     TypeName,
     /// A second kernel calls the ladder's function.
     SecondKernel,
-    /// Groupshared memory is all but full.
+    /// Groupshared memory is almost full.
     Ballast,
-    /// What the ladder leaves on its way is read.
+    /// The kernel reads what the ladder leaves in the array besides its result.
     PartialResults,
     /// The kernel writes coherent data, waits, and raises a flag.
     Publisher,
@@ -61,21 +61,21 @@ impl Feature {
     ];
 }
 
-/// What was put about a ladder, and the builds that it makes for.
+/// The surroundings of a ladder, and the builds that they lead to.
 #[derive(Default)]
 pub(super) struct Surroundings {
     pub features: Vec<Feature>,
     pub builds: Builds,
-    /// The macros that turn regions on, so far.
+    /// The macros that turn on regions, so far.
     switches: Vec<&'static str>,
-    /// The `#pragma kernel` lines: an entry point, and what is defined for it.
+    /// The `#pragma kernel` lines: an entry point, and the definition for it.
     kernels: Vec<(String, Option<&'static str>)>,
-    /// Names that are declared.
+    /// The declared names.
     taken: Vec<String>,
 }
 
 impl Surroundings {
-    /// Whether a name is free, which it is no more.
+    /// Takes a name; returns whether it was free.
     fn take(&mut self, draft: &Draft<'_>, name: &str) -> bool {
         let is_free = !draft.has_name(name) && self.taken.iter().all(|known| known != name);
         self.taken.push(name.to_owned());
@@ -83,7 +83,7 @@ impl Surroundings {
     }
 }
 
-/// Macros that turn a region on.
+/// Macros that turn on a region.
 const SWITCHES: [&str; 7] = [
     "SECOND",
     "FANCY",
@@ -94,7 +94,7 @@ const SWITCHES: [&str; 7] = [
     "DEBUG_VIEW",
 ];
 
-/// Keywords that a build has where it has not one of those.
+/// Keywords for a build without any of those.
 const OTHERS: [&str; 3] = ["SMALL", "LOW", "NO_EXTRAS"];
 
 /// Names that wave forms declare.
@@ -115,7 +115,7 @@ const WANTED: [&str; 14] = [
     "$gTotals",
 ];
 
-/// Intrinsics that wave forms call, of one argument.
+/// Intrinsics with one argument that wave forms call.
 const CALLED: [&str; 12] = [
     "WavePrefixSum",
     "WavePrefixSum",
@@ -131,7 +131,7 @@ const CALLED: [&str; 12] = [
     "WaveActiveBitOr",
 ];
 
-/// The arms of a region: its text where it is turned on, and where it is not.
+/// The arms of a region: its text if it is turned on, and if it is not.
 struct Arms {
     at: Place,
     on: String,
@@ -148,7 +148,7 @@ impl Arms {
     }
 }
 
-/// Puts something about the kernel, or nothing.
+/// Adds surroundings to the kernel, or none.
 pub(super) fn surround(draft: &mut Draft<'_>, kernel: &mut Kernel) -> Surroundings {
     let mut around = Surroundings::default();
     if draft.random.once_in(4) {
@@ -172,7 +172,7 @@ pub(super) fn surround(draft: &mut Draft<'_>, kernel: &mut Kernel) -> Surroundin
     let mut left: Vec<usize> = (0..8).collect();
     for number in 0..draft.random.below(4) {
         let mut at = draft.random.below(left.len());
-        // What few kernels have room for, where there is room.
+        // Prefers additions that few kernels have room for, if this kernel has.
         if number == 0 && kernel.is_called && !kernel.is_of_stage && draft.random.once_in(3) {
             at = 0;
         } else if number == 0 && kernel.is_of_stage && draft.random.once_in(2) {
@@ -260,7 +260,7 @@ fn region(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings,
                 is_declared: true,
             });
         }
-        // One such set is enough.
+        // One such set suffices.
         _ if !around.kernels.is_empty() => {
             around.features.push(Feature::Region);
             around.builds.add(Axis {
@@ -292,10 +292,10 @@ fn region(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings,
     }
 }
 
-/// The lines that name the entry points, and what is built of them.
+/// The lines that name the entry points, and the resulting builds.
 fn name_kernels(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     let mut choices: Vec<Choice> = Vec::new();
-    // What no such line names is no kernel of any build.
+    // No build has a kernel that no such line names.
     let has_second = around.features.contains(&Feature::SecondKernel);
     let is_named = around.kernels.iter().any(|(entry, _)| entry == "$second");
     if !around.kernels.is_empty() {
@@ -328,7 +328,8 @@ fn name_kernels(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroun
     }
 }
 
-/// Another kernel that calls the ladder's function, in the same order of the threads or in another; by a macro or written out.
+/// Another kernel that calls the ladder's function, with the threads in the same order or in another; by a macro or
+/// written out.
 fn second_kernel(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) -> Vec<Arms> {
     if !kernel.is_called || kernel.is_of_stage {
         return Vec::new();
@@ -346,7 +347,7 @@ fn second_kernel(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surrou
     vec![Arms::new(Place::Tail, format!("$kernelMacro($second, {index})"))]
 }
 
-/// The array of the ladder is declared by a macro, from which it has its type.
+/// Declares the array of the ladder by a macro, which contains the type.
 fn array_by_macro(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     let start = "groupshared $T $g[";
     let Some(at) = kernel.globals.find(start) else {
@@ -368,7 +369,7 @@ fn array_by_macro(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surro
     around.features.push(Feature::ArrayMacro);
 }
 
-/// A groupshared array by a macro, which is defined where it is not yet.
+/// A groupshared array declared by a macro, which is defined if it is not yet.
 fn shared(draft: &mut Draft<'_>, definitions: &mut String, name: &str, length: &str) -> String {
     let define = "#define $sharedMacro(name, count) groupshared $T name[count]";
     if !definitions.contains(define) {
@@ -378,7 +379,7 @@ fn shared(draft: &mut Draft<'_>, definitions: &mut String, name: &str, length: &
     format!("$sharedMacro({name}, {length});")
 }
 
-/// A name that a fix may want is something else's.
+/// Gives a name that a fix may want to another declaration.
 fn taken_name(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) -> Vec<Arms> {
     let name = if draft.random.once_in(3) {
         // `$` ends a name.
@@ -405,7 +406,7 @@ fn taken_name(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundi
     vec![Arms::new(Place::Globals, format!("\n{text}\n"))]
 }
 
-/// A function, or a macro, of an intrinsic's name.
+/// A function or a macro with an intrinsic's name.
 fn intrinsic_name(draft: &mut Draft<'_>, around: &mut Surroundings) -> Vec<Arms> {
     let name = draft.one(&CALLED);
     if !around.take(draft, name) {
@@ -432,9 +433,9 @@ fn intrinsic_name(draft: &mut Draft<'_>, around: &mut Surroundings) -> Vec<Arms>
     arms
 }
 
-/// A type whose name is one of HLSL's, or of what a fix declares.
+/// A type with one of HLSL's names, or with a name that a fix declares.
 fn type_name(draft: &mut Draft<'_>, around: &mut Surroundings) -> Vec<Arms> {
-    // Elements in pairs, as forms of two elements a lane have them.
+    // Elements in pairs, as in wave forms with two elements per lane.
     let pair = "$pair";
     let names = [
         pair,
@@ -462,7 +463,7 @@ fn type_name(draft: &mut Draft<'_>, around: &mut Surroundings) -> Vec<Arms> {
     vec![Arms::new(Place::Globals, text)]
 }
 
-/// An array that leaves little of the groupshared memory there is.
+/// An array that leaves little groupshared memory.
 fn ballast(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) -> Vec<Arms> {
     if draft.threads > 256 || draft.is_vector() || kernel.bytes_left.is_some() {
         return Vec::new();
@@ -484,10 +485,10 @@ fn ballast(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings
     ]
 }
 
-/// The length of the array that fills the memory, until the rest of the file is known.
+/// Stands for the length of the array that fills the memory, until the rest of the file is known.
 pub(super) const BALLAST: &str = "BALLAST_LENGTH";
 
-/// What the ladder leaves in its array besides its result is read.
+/// Reads what the ladder leaves in its array besides its result.
 fn partial_results(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) -> Vec<Arms> {
     if draft.is_vector() || !kernel.has_array {
         return Vec::new();
@@ -500,7 +501,7 @@ fn partial_results(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surr
     vec![Arms::new(Place::AfterLadder, text)]
 }
 
-/// A macro that the ladder uses is another one, or its bound is.
+/// Defines a macro of the ladder differently, or its bound.
 fn other_definition(draft: &mut Draft<'_>, kernel: &mut Kernel) -> Vec<Arms> {
     let half = draft.threads / 2;
     let define = |name: &str, on: &str, off: &str| {
@@ -539,7 +540,7 @@ fn other_definition(draft: &mut Draft<'_>, kernel: &mut Kernel) -> Vec<Arms> {
     }
 }
 
-/// The kernel writes data for other groups, and raises a flag once all of its group are there.
+/// Writes data for other groups, and raises a flag when all threads of the group have done so.
 fn publisher(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     around.features.push(Feature::Publisher);
     draft.barrier = draft.one(&[
@@ -555,7 +556,7 @@ fn publisher(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundin
         "globallycoherent RWStructuredBuffer<uint> $payload; globallycoherent RWStructuredBuffer<uint> $flag;\n",
     );
     let value = draft.one(&["$i * 3", "$i + 1", "$n - $i"]);
-    // Behind the load's barrier, which would order it as well.
+    // After the load's barrier, which would order the write as well.
     let written = format!(" $payload[$group.x * $n + $i] = {value};");
     kernel.load.push_str(&written);
     let raised = draft.one(&["$flag[$group.x] = 1;", "InterlockedOr($flag[$group.x], 1u);"]);
@@ -565,7 +566,7 @@ fn publisher(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundin
     kernel.insert(at.unwrap_or(Place::After), &format!("if ($i == 0) {raised}"));
 }
 
-/// The variable of the ladder's loop hides another one, which is used behind the loop.
+/// Makes the variable of the ladder's loop hide another one, which is used after the loop.
 fn scope(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     let ty = draft.index;
     let ladder = &kernel.ladder;
@@ -588,7 +589,7 @@ fn scope(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) 
     match draft.random.below(5) {
         0 | 1 => kernel.ladder = format!("{outer} {}{used}", kernel.ladder),
         2 => {
-            // In an inner block the loop's variable ends with that.
+            // In an inner block, the loop's variable ends with the block.
             kernel.ladder = format!("{outer} {{ {} }}{used}", kernel.ladder);
         }
         3 => {
@@ -603,7 +604,7 @@ fn scope(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) 
     }
 }
 
-/// All of it in a namespace, or what the kernel uses.
+/// Puts everything in a namespace, or only what the kernel uses.
 fn namespace(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     around.features.push(Feature::Namespace);
     kernel.namespace = Namespace::OfAll;
@@ -627,7 +628,7 @@ fn namespace(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundin
     }
 }
 
-/// The text with each `$role` in the namespace.
+/// The text with each `$role` qualified by the namespace.
 fn qualified(text: &str, role: &str) -> String {
     let mut parts = text.split('$');
     let mut qualified = parts.next().unwrap_or_default().to_owned();
@@ -640,7 +641,7 @@ fn qualified(text: &str, role: &str) -> String {
     qualified
 }
 
-/// The kernel is a mesh shader or an amplification shader.
+/// Makes the kernel a mesh shader or an amplification shader.
 fn stage(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     if draft.threads > 128 {
         return;
