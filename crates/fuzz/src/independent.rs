@@ -161,7 +161,7 @@ pub fn check_order(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) 
     }
 }
 
-/// The pairs of buffers of which the first is written before the second, in an order that other groups see.
+/// The pairs of buffers for which other groups see the writes to the first before those to the second.
 fn ordered(shader: &Shader, entry: FunctionId) -> Vec<(&str, &str)> {
     let mut events = Vec::new();
     note_events(shader, entry, DEEPEST, &mut events);

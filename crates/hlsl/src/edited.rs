@@ -2,12 +2,12 @@
 //!
 //! # Why the part suffices
 //!
-//! The behavior of an entry point depends on its own text and on what this text names: functions, variables and
+//! The behaviour of an entry point depends on its own text and on what this text names: functions, variables and
 //! types, and what these name in turn ([`Inventory`]). Every item that may declare a word of an included item is
 //! included as well, such as overloads, methods and members defined outside of their struct. So is every item that
 //! has an effect without being named, every item that an edit touches, and every item that words of the edits may
 //! name. Namespaces and buffers are opened and closed as in the whole text. Nothing can name what is left out, so
-//! that text can change neither the meaning of a name nor the behavior of the kernel.
+//! that text can change neither the meaning of a name nor the behaviour of the kernel.
 //!
 //! The exception is a call of something that the text does not contain: it may run code that nothing visible calls.
 //! Callers of [`Edited::part`] have to make sure that there is no such call, or parse the whole.

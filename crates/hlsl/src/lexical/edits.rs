@@ -358,7 +358,7 @@ impl Lexer<'_> {
         None
     }
 
-    /// The `>` of the template list behind the name at `index`, if its `<` opens one.
+    /// The `>` of the template list after the name at `index`, if its `<` opens one.
     fn template_list(&self, walk: &Walk, index: usize) -> Option<usize> {
         let close = self.template_end(index + 1, walk.end)?;
         let word = self.word(index);

@@ -371,7 +371,7 @@ impl<'a> Lexer<'a> {
                 b"template" => {
                     // `class T` among the parameters declares nothing outside of the template.
                     let parameters = self.template_end(index + 1, self.out.tokens.len());
-                    // The name of what is declared: the word before the first `(` or `{` after the parameters.
+                    // The declared name: the word before the first `(` or `{` after the parameters.
                     let limit = (index + 200).min(self.out.tokens.len());
                     let mut next = index + 1;
                     while next < limit && !self.is(next, b'(') && !self.is(next, b'{') && !self.is(next, b';')

@@ -3,7 +3,7 @@
 //! Each list belongs to the macro whose expansion it is. While a list is on the stack, its macro is disabled: if the
 //! list names it, that token is painted for good when it is read. A list that is read to its end stays on the stack
 //! until the reader wants more, so a macro whose name ends an expansion may take its arguments from the following
-//! text. These are the rules of C, with gcc's behavior where C leaves it open.
+//! text. These are the rules of C, with gcc's behaviour where C leaves it open.
 
 use std::rc::Rc;
 
@@ -193,7 +193,7 @@ impl Expansion {
     }
 
     pub fn end_alone(&mut self, outer: Outer, names: &mut Names) {
-        // An expansion that was given up leaves lists behind.
+        // An abandoned expansion leaves lists on the stack.
         while self.is_in_list() {
             self.pop(names);
         }

@@ -417,8 +417,8 @@ impl Output {
         index
     }
 
-    /// Adds a token of a call's expansion, after a blank if `white` (which counts as
-    /// part of what is before it); `place` is where it is spelled.
+    /// Adds a token of a call's expansion. If `white`, adds a blank before it, which counts as part of the preceding
+    /// text. `place` is where the token is spelled.
     pub fn token(&mut self, call: u32, place: Option<(FileId, u32)>, white: bool, bytes: &[u8]) {
         if white {
             self.text.push(b' ');
@@ -430,7 +430,8 @@ impl Output {
         self.text.extend_from_slice(bytes);
     }
 
-    /// Where the expansion of `call` began and that it is complete; the call ends at `end` of its file.
+    /// Marks the expansion of `call` as complete. It began at `begin` of the text, and the call ends at `end` of its
+    /// file.
     pub fn end_call(&mut self, call: u32, begin: usize, end: u32, broken: bool) {
         let expansion = Span {
             start: offset(begin),

@@ -123,7 +123,7 @@ fn check_text(root: Root<'_>, options: &Options) -> FileReport {
     }
 }
 
-/// Checks the comments of a file if it holds nothing else to find, whichever file includes it.
+/// Checks the comments of a file that has nothing else to find, under any including file.
 fn check_comments(mut checked: FileReport, root: Root<'_>, options: &Options) -> FileReport {
     let (suppressions, misunderstood) = suppressions_of(root.text);
     let level = |rule: &Rule, path: &str| options.level(root.project, rule, path);
@@ -295,9 +295,9 @@ fn judge_by_includers(checked: &mut FileReport, text: &Text, options: &Options) 
     checked.includers.extend(asked);
 }
 
-/// Checks the comments of a header whose code was checked in the files that include it. `used` are the places where
-/// comments name rules that have a finding in one of those files or in `alone`, the header's own report. `used` is
-/// `None` if not all including files could be checked completely.
+/// Checks the comments of a header whose code was checked in the files that include it. `used` are the places where its
+/// comments name rules that have a finding in one of those files; `None` if not all of them could be checked
+/// completely. `alone` is the header's own report.
 pub(crate) fn check_header(
     target: &Target,
     options: &Options,

@@ -11,8 +11,8 @@ use crate::{Binding, BindingKind, UniformMember};
 
 /// The maximum of dispatches of a pipeline.
 const DISPATCHES: usize = 4096;
-/// The maximum of words of all buffers: so many per element, and so many in addition. A scan that keeps the array of
-/// each step needs fewer. Without a limit, a pipeline could take all of a machine's memory.
+/// The maximum of words of all buffers: `WORDS_AN_ELEMENT` per element, and `WORDS_BESIDE` in addition. A scan that
+/// keeps the array of each step needs fewer. Without a limit, a pipeline could take all of a machine's memory.
 const WORDS_AN_ELEMENT: u64 = 64;
 const WORDS_BESIDE: u64 = 1 << 22;
 

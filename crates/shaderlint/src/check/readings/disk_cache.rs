@@ -40,7 +40,7 @@ pub(crate) enum DiskCache {
     In(PathBuf),
 }
 
-/// A text's hash (BLAKE3). Equal hashes mean equal texts.
+/// A text's hash (BLAKE3). In practice, different texts have different hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Fingerprint([u8; 32]);
 

@@ -10,10 +10,10 @@ use crate::workspace::prefilter::words;
 
 /// The functions that a fix changes, and all their callers.
 ///
-/// The text of these functions decides whether every thread reaches a barrier, and what the kernel reads of a result.
-/// The declarations of the variables that a statement names decide what it computes. An `#if` may leave out a region
-/// inside these functions, a region that defines a macro or declares something which they name, or a region that
-/// calls them. Each such region is read in a build of its own: the fix stays if that build has it too.
+/// The text of these functions decides whether every thread reaches a barrier, and which parts of a result the kernel
+/// reads. The declarations of the variables that a statement names decide what it computes. An `#if` may leave out a
+/// region inside these functions, a region that defines a macro or declares something which they name, or a region
+/// that calls them. Each such region is read in a build of its own: the fix stays if that build has it too.
 #[derive(Clone, Default)]
 pub(super) struct FixDependencies {
     /// Keyed by path, for other readings number their files differently.

@@ -163,8 +163,8 @@ pub(super) fn shown(lists: &[Vec<String>; 2]) -> [String; 2] {
     }
 }
 
-/// The types of small numbers that a text names, in order. The target decides what they are, but not whether two of
-/// them are the same.
+/// The types of small numbers that a text names, in order. The target decides which types they are, but equal names
+/// always mean equal types.
 pub(super) fn small_numbers(text: &[u8]) -> Vec<&'static str> {
     const NAMES: [&str; 8] = [
         "half",

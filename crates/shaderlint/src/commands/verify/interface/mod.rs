@@ -348,7 +348,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// The members that stand in no block, up to this one and with it.
+    /// The members outside of any block, up to this one and including it.
     fn loose_up_to(&self, member: &Global) -> Vec<&'a Global> {
         let loose = self.loose.get_or_init(|| blocks::without_block(self.shader));
         let before = loose.iter().copied();
@@ -380,7 +380,7 @@ impl<'a> Kernel<'a> {
             .unwrap_or((4, 128))
     }
 
-    /// The places of the entry point and of every function it may call.
+    /// The spans of the entry point and of every function that it may call.
     fn functions(&self) -> Vec<Span> {
         let functions = reachable(self.shader, self.entry).into_iter();
         functions
@@ -389,7 +389,7 @@ impl<'a> Kernel<'a> {
             .collect()
     }
 
-    /// What the entry point's `[RootSignature]` says.
+    /// The content of the entry point's `[RootSignature]`.
     fn root_signature(&self) -> Option<String> {
         let function = self.function()?;
         let head = Span {
@@ -402,7 +402,7 @@ impl<'a> Kernel<'a> {
         Some(format!("`{}`", said.trim_start().trim_start_matches('(').trim()))
     }
 
-    /// The entry point's parameters that no semantic gives a value.
+    /// The entry point's parameters without a semantic, which the host would have to set.
     fn host_parameters(&self) -> Option<String> {
         let function = self.function()?;
         let given = function
@@ -437,7 +437,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// What stands behind `=` or between braces in the declaration of what host code sets.
+/// The initial value after `=`, or the settings between braces, of something that host code sets.
 fn value(kernel: &Kernel<'_>, global: &Global) -> String {
     let text = kernel.text(global);
     let at = text.find(['=', '{']);
@@ -445,7 +445,7 @@ fn value(kernel: &Kernel<'_>, global: &Global) -> String {
     at.and_then(|at| text.get(at..)).unwrap_or_default().to_owned()
 }
 
-/// What stands behind the name that a declaration gives, as far as it is about that name, without blanks.
+/// The text after the declared name, up to a comma, semicolon or `=` outside of brackets, without blanks.
 fn declarator(shader: &Shader, global: &Global) -> String {
     let behind = Span {
         start: global.name_span.end,
@@ -465,25 +465,25 @@ fn declarator(shader: &Shader, global: &Global) -> String {
     own.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
-/// The registers that a declaration without blanks gives.
+/// The registers in a declaration without blanks.
 fn registers(text: &str) -> String {
     let given = text
         .split("register(")
         .skip(1)
         .filter_map(|given| given.split(')').next());
-    // `register(t0)` is in space 0.
+    // `register(t0)` means space 0.
     let given: Vec<String> = given
         .map(|given| given.trim_end_matches(",space0").to_ascii_lowercase())
         .collect();
     given.join(" ")
 }
 
-/// A type with all that it is made of; the names of members are left out.
+/// A type with all its fields, without the names of members.
 fn layout(shader: &Shader, ty: &Type) -> String {
     match ty {
         Type::Struct(id) => {
             let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |of| &of.fields);
-            // How wide a bit field is, its text says.
+            // Only the text tells the width of a bit field.
             let is_unknown = fields.iter().any(|field| field.ty == Type::Unknown);
             if let Some(of) = shader.structs.get(id.0 as usize).filter(|_| is_unknown) {
                 let text = String::from_utf8_lossy(of.span.slice(&shader.text));
