@@ -116,24 +116,17 @@ impl<O: Observer> Machine<'_, O> {
 
     /// The element of an array that a cell belongs to. In arrays of arrays, elements are numbered consecutively.
     pub fn element_of(&self, array: GlobalId, cell: u32) -> u32 {
+        cell / self.cells_of_element(array)
+    }
+
+    /// How many cells an element has; at least one. The elements of an array of arrays are those of the innermost ones.
+    pub fn cells_of_element(&self, array: GlobalId) -> u32 {
         let global = self.shader.globals.get(array.0 as usize);
         let mut element = global.map(|global| &global.ty);
         while let Some(Type::Array(inner, _)) = element {
             element = Some(inner);
         }
-        let components = element.map_or(1, |element| self.shader.components(element));
-        cell / components.max(1) as u32
-    }
-
-    /// How many cells an element has; at least one.
-    pub fn components_of_element(&self, array: GlobalId) -> usize {
-        let ty = self.shader.globals.get(array.0 as usize).map(|global| &global.ty);
-        let components = match ty {
-            Some(Type::Array(element, _)) => self.shader.components(element),
-            Some(ty) => self.shader.components(ty),
-            None => 1,
-        };
-        components.max(1)
+        element.map_or(1, |element| self.shader.components(element).max(1)) as u32
     }
 
     /// The innermost condition around that is not known for all threads that take part.

@@ -71,7 +71,7 @@ impl<O: Observer> Machine<'_, O> {
     fn conflict_of(&self, array: &Shared, led: &DataDependent) -> Option<Conflict> {
         let interval = self.state.barriers.interval;
         let tracks = array.tracks();
-        let size = self.components_of_element(array.global);
+        let size = self.cells_of_element(array.global) as usize;
         let first = led.component as usize % size;
         let is_met = |cell: usize| tracks[cell].plain_in(interval).next().is_some();
         if !(first..tracks.len()).step_by(size).all(is_met) || !self.terms.has_data(&led.base) {
