@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
-use shaderlint_simt::{BUFFER_END, LaneMap, Place, WAVE_SIZES, Written, ends, evaluate_groups};
+use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Type};
+use shaderlint_simt::{BUFFER_END, Kernel, LaneMap, Place, Written, ends, evaluate_groups};
 
 use crate::run::{
     Case, Inputs, Random, Reached, Tolerance, Trial,
@@ -46,39 +46,35 @@ pub enum Interpretation {
 
 /// Whether both kernels end and stay within their arrays with any inputs, at every wave size that they allow.
 #[must_use]
-pub fn end(kernels: [(&Shader, FunctionId); 2]) -> bool {
-    let sizes = WAVE_SIZES.into_iter();
-    kernels.into_iter().all(|(shader, entry)| {
-        let mut sizes = sizes.clone().filter(|size| allows((shader, entry), *size));
-        sizes.all(|size| ends(shader, entry, size, LaneMap::Linear))
+pub fn end<'s>(kernels: [impl Into<Kernel<'s>>; 2]) -> bool {
+    kernels.into_iter().map(Into::into).all(|kernel: Kernel<'_>| {
+        let ends = |size| ends(kernel.shader, kernel.entry, size, LaneMap::Linear);
+        kernel.wave_sizes().all(ends)
     })
 }
 
-/// Whether a kernel allows waves of this size.
-fn allows((shader, entry): (&Shader, FunctionId), size: u32) -> bool {
-    let function = shader.functions.get(entry.0 as usize);
-    let allowed = function.and_then(|function| function.wave_size);
-    allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
+/// The wave sizes that both kernels allow.
+fn common_wave_sizes<'s>(flagged: Kernel<'s>, fixed: Kernel<'s>) -> impl Iterator<Item = u32> + Clone + use<'s> {
+    let allows = move |size: &u32| fixed.wave_sizes().any(|allowed| allowed == *size);
+    flagged.wave_sizes().filter(allows)
 }
 
 /// Runs both kernels on the first and the last group of each case, at every wave size that both allow, under these maps.
 #[must_use]
-pub fn interpret(
-    flagged: (&Shader, FunctionId),
-    fixed: (&Shader, FunctionId),
+pub fn interpret<'s>(
+    flagged: impl Into<Kernel<'s>>,
+    fixed: impl Into<Kernel<'s>>,
     trial: &Trial,
     maps: &[LaneMap],
 ) -> Vec<Interpreted> {
+    let (flagged, fixed) = (flagged.into(), fixed.into());
     let inputs: Vec<Inputs> = trial.cases.iter().map(|case| trial.inputs(case)).collect();
     // Inputs for which there is no memory do not count as zeros.
     let is_whole = inputs.iter().all(|inputs| inputs.no_room.is_empty());
     let mut interpreted = Vec::new();
     for map in maps {
-        for wave_size in WAVE_SIZES {
-            if !(allows(flagged, wave_size) && allows(fixed, wave_size)) {
-                continue;
-            }
-            let left = |kernel: (&Shader, FunctionId), lowered: &Lowered| {
+        for wave_size in common_wave_sizes(flagged, fixed) {
+            let left = |kernel: Kernel<'_>, lowered: &Lowered| {
                 is_whole.then(|| written(kernel, lowered, trial, &inputs, wave_size, *map))?
             };
             let outcome = match (left(flagged, &trial.flagged), left(fixed, &trial.fixed)) {
@@ -101,19 +97,19 @@ pub fn interpret(
 /// reach its first and last elements. An element far beyond the threads comes from an input word used as an index,
 /// and says nothing about the length.
 #[must_use]
-pub fn elements_reached(
-    flagged: (&Shader, FunctionId),
-    fixed: (&Shader, FunctionId),
+pub fn elements_reached<'s>(
+    flagged: impl Into<Kernel<'s>>,
+    fixed: impl Into<Kernel<'s>>,
     trial: &Trial,
 ) -> Reached {
-    let Some(size) = (WAVE_SIZES.into_iter()).find(|size| allows(flagged, *size) && allows(fixed, *size))
-    else {
+    let (flagged, fixed) = (flagged.into(), fixed.into());
+    let Some(size) = common_wave_sizes(flagged, fixed).next() else {
         return Reached::default();
     };
     let cases = || trial.cases.iter().filter(|case| !case.is_extra);
     let inputs: Vec<Inputs> = cases().map(|case| trial.inputs(case)).collect();
     let (reached, is_known) = (RefCell::new(BTreeMap::new()), Cell::new(true));
-    for ((shader, entry), kernel) in [(flagged, &trial.flagged), (fixed, &trial.fixed)] {
+    for (Kernel { shader, entry }, kernel) in [(flagged, &trial.flagged), (fixed, &trial.fixed)] {
         let note = |(case, inputs): (&Case, &Inputs), (name, index, component): (&str, &[u32], u32)| {
             let binding = kernel.bindings.iter().find(|binding| binding.name == name);
             let is_array = |binding: &&Binding| binding.kind.is_array() && binding.dimensions.is_none();
@@ -165,24 +161,25 @@ pub fn elements_reached(
 /// The places to which threads or groups of a case write different words, as far as the interpreter follows the
 /// kernel. The last writer decides, and it may be another one in the next run on the same device.
 #[must_use]
-pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> BTreeSet<Place> {
-    let Some(size) = WAVE_SIZES.into_iter().find(|size| allows(kernel, *size)) else {
+pub fn contested<'s>(kernel: impl Into<Kernel<'s>>, trial: &Trial, case: &Case) -> BTreeSet<Place> {
+    let kernel = kernel.into();
+    let Some(size) = kernel.wave_sizes().next() else {
         return BTreeSet::new();
     };
     let (inputs, is_unlike) = (trial.inputs(case), Cell::new(false));
-    let given = given(kernel.0, &trial.flagged, trial, &inputs, &is_unlike);
+    let given = given(kernel.shader, &trial.flagged, trial, &inputs, &is_unlike);
     let groups: Vec<_> = groups(case)
         .map(|group| (group, &given as &shaderlint_simt::Given<'_>))
         .collect();
-    shaderlint_simt::contested(kernel.0, kernel.1, size, LaneMap::Linear, &groups)
+    shaderlint_simt::contested(kernel.shader, kernel.entry, size, LaneMap::Linear, &groups)
 }
 
 /// By case, the words that each of its groups writes; `None` if the interpreter could not follow.
 type Left = Vec<Option<Vec<Written>>>;
 
 fn written(
-    (shader, entry): (&Shader, FunctionId),
-    kernel: &Lowered,
+    Kernel { shader, entry }: Kernel<'_>,
+    lowered: &Lowered,
     trial: &Trial,
     inputs: &[Inputs],
     wave_size: u32,
@@ -191,7 +188,7 @@ fn written(
     let is_unlike = Cell::new(false);
     let inputs = inputs.iter();
     let given: Vec<_> = inputs
-        .map(|inputs| given(shader, kernel, trial, inputs, &is_unlike))
+        .map(|inputs| given(shader, lowered, trial, inputs, &is_unlike))
         .collect();
     let (mut all, mut counts) = (Vec::new(), Vec::new());
     for (case, given) in trial.cases.iter().zip(&given) {

@@ -41,7 +41,7 @@ impl<'s> Kernel<'s> {
     }
 
     /// The wave sizes that its `[WaveSize]` allows, ascending; all sizes if it has none.
-    pub(crate) fn wave_sizes(self) -> impl Iterator<Item = u32> + Clone {
+    pub fn wave_sizes(self) -> impl Iterator<Item = u32> + Clone {
         let declared = self.function().and_then(|function| function.wave_size);
         let (least, most) = declared.unwrap_or((0, u32::MAX));
         WAVE_SIZES
