@@ -173,7 +173,27 @@ impl Intrinsic {
     /// Whether it reads and writes the place in its first argument atomically.
     #[must_use]
     pub fn is_atomic(self) -> bool {
-        self.name().starts_with("Interlocked")
+        matches!(
+            self,
+            Intrinsic::InterlockedAdd
+                | Intrinsic::InterlockedAnd
+                | Intrinsic::InterlockedCompareExchange
+                | Intrinsic::InterlockedCompareStore
+                | Intrinsic::InterlockedExchange
+                | Intrinsic::InterlockedMax
+                | Intrinsic::InterlockedMin
+                | Intrinsic::InterlockedOr
+                | Intrinsic::InterlockedXor
+        )
+    }
+
+    /// The number of values that an atomic takes after its place and before the target of the old value.
+    #[must_use]
+    pub fn atomic_values(self) -> usize {
+        match self {
+            Intrinsic::InterlockedCompareExchange | Intrinsic::InterlockedCompareStore => 2,
+            _ => 1,
+        }
     }
 
     /// Whether the argument at an index is a place that may be written.

@@ -274,10 +274,10 @@ impl<'a> Printer<'a> {
             ExprKind::Intrinsic(intrinsic, arguments) => self.list(intrinsic.name(), arguments),
             ExprKind::Method {
                 object,
-                name,
+                method,
                 arguments,
             } => {
-                let _ = write!(self.out, "(.{name} ");
+                let _ = write!(self.out, "(.{} ", method.name());
                 self.expr(object);
                 for argument in arguments {
                     self.put(" ");

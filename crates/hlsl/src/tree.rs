@@ -474,7 +474,7 @@ pub enum ExprKind {
     /// A method of a resource, e.g. `b.Load(i)`.
     Method {
         object: Box<Expr>,
-        name: String,
+        method: crate::Method,
         arguments: Vec<Expr>,
     },
     Comma(Box<Expr>, Box<Expr>),

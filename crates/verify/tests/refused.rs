@@ -206,7 +206,7 @@ fn broken_trees_do_not_panic() {
         expr(
             ExprKind::Method {
                 object: Box::new(lit()),
-                name: "Load".into(),
+                method: shaderlint_hlsl::Method::Load { words: 1 },
                 arguments: vec![],
             },
             Type::UINT,

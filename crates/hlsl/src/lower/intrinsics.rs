@@ -321,10 +321,7 @@ impl Lowering<'_> {
 
     /// `Interlocked…(place, values…[, out original])`.
     fn atomic(&mut self, call: Call, arguments: Vec<Expr>) -> Expr {
-        let values = match call.intrinsic {
-            Intrinsic::InterlockedCompareExchange | Intrinsic::InterlockedCompareStore => 2,
-            _ => 1,
-        };
+        let values = call.intrinsic.atomic_values();
         let original = arguments.len() == values + 2;
         for place in arguments
             .first()

@@ -6,6 +6,7 @@ use super::Lowering;
 use super::operands::{as_value, is_place, opaque};
 use super::parts::{Part, part};
 use super::relations::distance;
+use crate::method::Method;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
 use crate::types::{ResourceKind, Scalar, StructId, Type};
@@ -221,7 +222,7 @@ impl Lowering<'_> {
         Some(Expr {
             kind: ExprKind::Method {
                 object: Box::new(object),
-                name: "Load".to_owned(),
+                method: Method::Load { words: 1 },
                 arguments,
             },
             ty,

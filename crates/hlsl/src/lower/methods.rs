@@ -3,6 +3,8 @@
 use super::Lowering;
 use super::operands::opaque;
 use super::rays::query_method;
+use crate::intrinsic::Intrinsic;
+use crate::method::Method;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, UnaryOp};
 use crate::types::{ResourceKind as Kind, Scalar, Type};
@@ -12,15 +14,6 @@ fn uints(count: u8) -> Type {
         Type::UINT
     } else {
         Type::Vector(Scalar::Uint, count)
-    }
-}
-
-/// The number behind `Load` or `Store`: 1 if there is none.
-fn width(suffix: &[u8]) -> Option<u8> {
-    match suffix {
-        [] => Some(1),
-        [n @ b'2'..=b'4'] => Some(n - b'0'),
-        _ => None,
     }
 }
 
@@ -37,14 +30,18 @@ impl<'a> Lowering<'a> {
         if let Some((object, found)) = self.methods_of_held(&object, name) {
             return self.call_method(&found, object, arguments, span);
         }
+        let method = Method::from_name(&String::from_utf8_lossy(name));
         if let Type::Resource(kind, element) = object.ty.clone() {
             let element = element.map_or(Type::Unknown, |element| (*element).clone());
-            return self.resource_method(object, kind, &element, name, of, arguments, span);
+            return match method {
+                Some(method) => self.resource_method(object, kind, &element, method, of, arguments, span),
+                None => self.unknown_method(object, arguments, span),
+            };
         }
         self.note_write(&object);
         let mut operands = vec![object];
         operands.extend(arguments);
-        let is_counter = matches!(name, b"IncrementCounter" | b"DecrementCounter");
+        let is_counter = matches!(method, Some(Method::IncrementCounter | Method::DecrementCounter));
         let result = query_method(name).or_else(|| is_counter.then_some(Type::UINT));
         if result.is_some() {
             self.told.insert(span);
@@ -58,7 +55,7 @@ impl<'a> Lowering<'a> {
         object: Expr,
         kind: Kind,
         element: &Type,
-        name: &[u8],
+        method: Method,
         of: Option<Type>,
         arguments: Vec<Expr>,
         span: Span,
@@ -66,42 +63,25 @@ impl<'a> Lowering<'a> {
         let bytes = kind.is_by_address();
         let texture = kind.is_texture();
         // The result, the types that its arguments are converted to, and their greatest number.
-        let (ty, parameters): (Type, Vec<Type>) = match name {
-            b"GetDimensions" => (Type::Void, Vec::new()),
-            _ if bytes && name.starts_with(b"Load") => {
-                let Some(count) = width(name.get(4..).unwrap_or_default()) else {
-                    return self.unknown_method(object, arguments, span);
-                };
-                (of.unwrap_or_else(|| uints(count)), vec![Type::UINT])
-            }
-            _ if bytes && name.starts_with(b"Store") => {
-                let Some(count) = width(name.get(5..).unwrap_or_default()) else {
-                    return self.unknown_method(object, arguments, span);
-                };
-                let value = match (of, count) {
+        let (ty, parameters): (Type, Vec<Type>) = match &method {
+            Method::GetDimensions => (Type::Void, Vec::new()),
+            Method::Load { words } if bytes => (of.unwrap_or_else(|| uints(*words)), vec![Type::UINT]),
+            Method::Load { words: 1 } if texture => (element.clone(), Vec::new()),
+            Method::Load { words: 1 } => (element.clone(), vec![Type::Unknown]),
+            Method::Store { words } if bytes => {
+                let value = match (of, *words) {
                     (Some(of), _) => of,
                     (None, 1) => match arguments.get(1).map(|value| &value.ty) {
                         // `Store` is a template: it stores other values without conversion.
                         Some(Type::Scalar(Scalar::Int | Scalar::Uint | Scalar::Bool)) => Type::UINT,
                         _ => Type::Unknown,
                     },
-                    (None, count) => uints(count),
+                    (None, words) => uints(words),
                 };
                 (Type::Void, vec![Type::UINT, value])
             }
-            b"InterlockedCompareExchange" | b"InterlockedCompareStore" if bytes => {
-                (Type::Void, vec![Type::UINT, Type::UINT, Type::UINT])
-            }
-            b"InterlockedAdd"
-            | b"InterlockedAnd"
-            | b"InterlockedOr"
-            | b"InterlockedXor"
-            | b"InterlockedMin"
-            | b"InterlockedMax"
-            | b"InterlockedExchange"
-                if bytes =>
-            {
-                let is_extremum = matches!(name, b"InterlockedMin" | b"InterlockedMax");
+            Method::Atomic(intrinsic) if bytes => {
+                let is_extremum = matches!(intrinsic, Intrinsic::InterlockedMin | Intrinsic::InterlockedMax);
                 let word = match arguments.get(1) {
                     Some(value) if is_extremum => self.type_of_extremum(value),
                     _ => Some(Type::UINT),
@@ -109,30 +89,40 @@ impl<'a> Lowering<'a> {
                 let Some(word) = word else {
                     return self.unknown_method(object, arguments, span);
                 };
-                (Type::Void, vec![Type::UINT, word])
+                let mut parameters = vec![Type::UINT];
+                parameters.resize(1 + intrinsic.atomic_values(), word);
+                (Type::Void, parameters)
             }
-            b"Load" if texture => (element.clone(), Vec::new()),
-            b"Load" => (element.clone(), vec![Type::Unknown]),
-            b"IncrementCounter" | b"DecrementCounter" if kind == Kind::RwStructuredBuffer => {
+            Method::IncrementCounter | Method::DecrementCounter if kind == Kind::RwStructuredBuffer => {
                 (Type::UINT, Vec::new())
             }
-            b"Append" if kind == Kind::AppendStructuredBuffer => (Type::Void, vec![element.clone()]),
-            b"Consume" if kind == Kind::ConsumeStructuredBuffer => (element.clone(), Vec::new()),
-            _ if texture && name.starts_with(b"SampleCmp") => (Type::FLOAT, Vec::new()),
-            _ if texture && name.starts_with(b"Sample") => (element.clone(), Vec::new()),
-            _ if texture && name.starts_with(b"Gather") => (
+            Method::Append if kind == Kind::AppendStructuredBuffer => (Type::Void, vec![element.clone()]),
+            Method::Consume if kind == Kind::ConsumeStructuredBuffer => (element.clone(), Vec::new()),
+            Method::Sample { compares: true, .. } if texture => (Type::FLOAT, Vec::new()),
+            Method::Sample { compares: false, .. } if texture => (element.clone(), Vec::new()),
+            Method::Gather { .. } if texture => (
                 Type::Vector(element.scalar().unwrap_or(Scalar::Float), 4),
                 Vec::new(),
             ),
-            _ if texture && name.starts_with(b"CalculateLevelOfDetail") => (Type::FLOAT, Vec::new()),
-            _ => return self.unknown_method(object, arguments, span),
+            Method::CalculateLevelOfDetail { .. } if texture => (Type::FLOAT, Vec::new()),
+            // A resource of this kind has no such method.
+            Method::Load { .. }
+            | Method::Store { .. }
+            | Method::Atomic(_)
+            | Method::IncrementCounter
+            | Method::DecrementCounter
+            | Method::Append
+            | Method::Consume
+            | Method::Sample { .. }
+            | Method::Gather { .. }
+            | Method::CalculateLevelOfDetail { .. } => return self.unknown_method(object, arguments, span),
         };
         let mut parameters = parameters.into_iter();
         let mut converted = Vec::with_capacity(arguments.len());
         for argument in arguments {
             converted.push(match parameters.next() {
-                Some(Type::Unknown) if name == b"Load" => self.to_index(argument),
-                Some(to) if name.starts_with(b"Interlocked") => self.to_atomic(argument, &to),
+                Some(Type::Unknown) if matches!(method, Method::Load { .. }) => self.to_index(argument),
+                Some(to) if matches!(method, Method::Atomic(_)) => self.to_atomic(argument, &to),
                 Some(to) => self.convert(argument, &to),
                 None => {
                     self.note_write(&argument);
@@ -143,7 +133,7 @@ impl<'a> Lowering<'a> {
         Expr {
             kind: ExprKind::Method {
                 object: Box::new(object),
-                name: String::from_utf8_lossy(name).into_owned(),
+                method,
                 arguments: converted,
             },
             ty,

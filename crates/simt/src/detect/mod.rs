@@ -8,7 +8,7 @@ pub(crate) mod coverage;
 pub(crate) mod shuffles;
 pub(crate) mod witness;
 
-use shaderlint_hlsl::{Expr, GlobalId, LocalId, Span, Stmt};
+use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, LocalId, Span, Stmt};
 
 use crate::detect::atomics::contention::{Claims, Sites};
 use crate::detect::atomics::refinement::Served;
@@ -177,8 +177,13 @@ impl Observer for Detectors {
         machine.meet_atomic(access)
     }
 
-    fn atomic_on(machine: &mut Machine<'_, Self>, memory: GlobalId, is_on_device: bool, name: &str) {
-        machine.note_atomic(memory, is_on_device, name);
+    fn atomic_on(
+        machine: &mut Machine<'_, Self>,
+        memory: GlobalId,
+        is_on_device: bool,
+        combined: Option<&str>,
+    ) {
+        machine.note_atomic(memory, is_on_device, combined);
     }
 
     fn appended(machine: &mut Machine<'_, Self>, resource: GlobalId) {
@@ -191,13 +196,13 @@ impl Observer for Detectors {
 
     fn serve<'a>(
         machine: &mut Machine<'a, Self>,
-        name: &str,
+        intrinsic: Intrinsic,
         cell: &Cell<'_>,
         operands: &'a [Expr],
         amount: &[Column],
         expr: &Expr,
     ) -> Run<Vec<Column>> {
-        machine.serve(name, cell, operands, amount, expr)
+        machine.serve(intrinsic, cell, operands, amount, expr)
     }
 
     fn is_made_of_slots(machine: &Machine<'_, Self>, column: &Column) -> bool {

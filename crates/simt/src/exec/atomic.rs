@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Method, Scalar, Span, Type};
 
 use crate::exec::atomic_history::Made;
 use crate::exec::memory::{Action, Touch};
 use crate::exec::place::Root;
 use crate::exec::{AtomicAccess, Observer, RunMode};
 use crate::exec::{Machine, Run};
+use crate::facts::calls::Atomic;
 use crate::finding::Quantity;
 use crate::terms::Symbol;
 use crate::terms::column::Column;
@@ -77,7 +78,12 @@ impl<'a, O: Observer> Machine<'a, O> {
         })
     }
 
-    pub fn atomic(&mut self, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+    pub fn atomic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
         let Some((target, operands)) = arguments.split_first() else {
             return Self::stop("an atomic without a place", expr.span);
         };
@@ -89,14 +95,14 @@ impl<'a, O: Observer> Machine<'a, O> {
                 component: place.components.first().unwrap_or(0),
                 supposed: &supposed,
             };
-            return self.atomic_on_device(name, &cell, operands, target.span, expr);
+            return self.atomic_on_device(intrinsic, &cell, operands, target.span, expr);
         }
         let Some((array, base)) = place.in_shared() else {
             return Self::stop("an atomic on something that is not shared", expr.span);
         };
         // The member of a struct, or the component of a vector.
         let component = place.components.first().unwrap_or(0);
-        let (inputs, out) = split_operands(name, operands);
+        let (inputs, out) = split_operands(intrinsic, operands);
         let mut amount = Vec::new();
         for operand in inputs {
             amount.extend(self.eval(operand)?);
@@ -108,14 +114,15 @@ impl<'a, O: Observer> Machine<'a, O> {
                 component,
                 supposed: &supposed,
             };
-            let old = O::serve(self, name, &cell, inputs, &amount, expr)?;
+            let old = O::serve(self, intrinsic, &cell, inputs, &amount, expr)?;
             return self.store_found(out, &old);
         }
-        O::atomic_on(self, array, false, name);
+        let combined = combines(intrinsic).then_some(intrinsic.name());
+        O::atomic_on(self, array, false, combined);
         let source = O::atomic(
             self,
             &AtomicAccess {
-                name,
+                operation: Atomic::of_intrinsic(intrinsic),
                 address: std::slice::from_ref(&base),
                 amount: &amount,
                 quantity: quantity(inputs),
@@ -136,7 +143,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         let step = number.filter(|_| is_followed).map(|number| {
             let made = Made {
-                name,
+                intrinsic,
                 ty: &target.ty,
                 number,
                 base: &base,
@@ -147,7 +154,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             self.atomic_step(&made)
         });
         let operator = match (&target.ty, inputs) {
-            (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(name, *cell),
+            (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(intrinsic, *cell),
             _ => None,
         };
         let declared = self.shader.globals.get(array.0 as usize);
@@ -266,7 +273,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// An atomic on a component of a resource's element.
     pub fn atomic_on_device(
         &mut self,
-        name: &str,
+        intrinsic: Intrinsic,
         cell: &Cell<'_>,
         operands: &'a [Expr],
         place: Span,
@@ -279,23 +286,26 @@ impl<'a, O: Observer> Machine<'a, O> {
             supposed,
         } = cell;
         self.state.publishes = true;
-        let (inputs, out) = split_operands(name, operands);
+        let (inputs, out) = split_operands(intrinsic, operands);
         let mut amount = Vec::new();
         if self.mode == RunMode::LaneByLane {
             for operand in inputs {
                 amount.extend(self.eval(operand)?);
             }
-            let old = O::serve(self, name, cell, inputs, &amount, expr)?;
+            let old = O::serve(self, intrinsic, cell, inputs, &amount, expr)?;
             return self.store_found(out, &old);
         }
         for operand in inputs {
             let value = self.eval(operand)?;
             // The maximum of signed numbers is another operation than that of unsigned ones.
-            let named = match name {
-                "InterlockedMin" | "InterlockedMax" => &format!("{name} of {:?}", operand.ty),
-                name => name,
+            let name = intrinsic.name();
+            let named = match intrinsic {
+                Intrinsic::InterlockedMin | Intrinsic::InterlockedMax => {
+                    &format!("{name} of {:?}", operand.ty)
+                }
+                _ => name,
             };
-            O::atomic_on(self, resource, true, named);
+            O::atomic_on(self, resource, true, combines(intrinsic).then_some(named));
             for value in &value {
                 let value = self.named(named, value);
                 self.store_device(resource, index, component, &value);
@@ -305,7 +315,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let source = O::atomic(
             self,
             &AtomicAccess {
-                name,
+                operation: Atomic::of_intrinsic(intrinsic),
                 address: index,
                 amount: &amount,
                 quantity: quantity(inputs),
@@ -325,7 +335,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// its own.
     pub fn count_on_device(
         &mut self,
-        name: &str,
+        method: &Method,
         cell: &Cell<'_>,
         arguments: &'a [Expr],
         place: Span,
@@ -333,7 +343,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         count: usize,
     ) -> Run<Vec<Column>> {
         self.state.publishes = true;
-        if name == "Append" {
+        if *method == Method::Append {
             O::appended(self, cell.resource);
         }
         let mut all = Vec::new();
@@ -341,15 +351,15 @@ impl<'a, O: Observer> Machine<'a, O> {
             all.extend(self.eval(argument)?);
         }
         for (component, value) in (0u32..).zip(&all) {
-            let value = self.named(name, value);
+            let value = self.named(method.name(), value);
             self.store_device(cell.resource, cell.index, component, &value);
         }
-        let called = self.named(name, &Column::ZERO);
+        let called = self.named(method.name(), &Column::ZERO);
         self.store_device(cell.resource, cell.index, cell.component, &called);
         let source = O::atomic(
             self,
             &AtomicAccess {
-                name,
+                operation: Atomic::of_method(method),
                 address: cell.index,
                 amount: &[],
                 quantity: Quantity::Figures,
@@ -404,19 +414,24 @@ impl<'a, O: Observer> Machine<'a, O> {
 }
 
 /// The operator by which an atomic combines its operand with the cell; both have the type `cell`.
-pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
+pub(crate) fn combining(intrinsic: Intrinsic, cell: Scalar) -> Option<Operator> {
     if !matches!(cell, Scalar::Int | Scalar::Uint) {
         return None;
     }
-    match name {
-        "InterlockedAdd" => Some(Operator::Add),
-        "InterlockedAnd" => Some(Operator::And),
-        "InterlockedOr" => Some(Operator::Or),
-        "InterlockedXor" => Some(Operator::Xor),
-        "InterlockedMin" => fold::extremum(Intrinsic::Min, cell),
-        "InterlockedMax" => fold::extremum(Intrinsic::Max, cell),
+    match intrinsic {
+        Intrinsic::InterlockedAdd => Some(Operator::Add),
+        Intrinsic::InterlockedAnd => Some(Operator::And),
+        Intrinsic::InterlockedOr => Some(Operator::Or),
+        Intrinsic::InterlockedXor => Some(Operator::Xor),
+        Intrinsic::InterlockedMin => fold::extremum(Intrinsic::Min, cell),
+        Intrinsic::InterlockedMax => fold::extremum(Intrinsic::Max, cell),
         _ => None,
     }
+}
+
+/// Whether an atomic combines its operand with the cell.
+fn combines(intrinsic: Intrinsic) -> bool {
+    combining(intrinsic, Scalar::Uint).is_some()
 }
 
 /// How the source writes the amount of an atomic.
@@ -436,11 +451,7 @@ fn is_in(place: &Expr, variable: GlobalId) -> bool {
 }
 
 /// The operands of an atomic after its place: the inputs, and the target of the old value.
-fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
-    let inputs = if name.starts_with("InterlockedCompare") {
-        2
-    } else {
-        1
-    };
+fn split_operands(intrinsic: Intrinsic, operands: &[Expr]) -> (&[Expr], Option<&Expr>) {
+    let inputs = intrinsic.atomic_values();
     (&operands[..operands.len().min(inputs)], operands.get(inputs))
 }

@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{GlobalId, Type};
+use shaderlint_hlsl::{GlobalId, Intrinsic, Type};
 
 use crate::exec::{Machine, Observer};
 use crate::terms::column::Column;
@@ -47,7 +47,7 @@ pub(crate) struct Steps {
 
 /// An atomic that the active threads make.
 pub(crate) struct Made<'m> {
-    pub name: &'m str,
+    pub intrinsic: Intrinsic,
     /// The type of the cell.
     pub ty: &'m Type,
     /// Index into the machine's groupshared variables.
@@ -116,7 +116,9 @@ impl<O: Observer> Machine<'_, O> {
             }
             None => of.extend(shared.cells().iter().cloned()),
         }
-        let text = self.terms.symbol(&format!("{} of {:?}", made.name, made.ty));
+        let text = self
+            .terms
+            .symbol(&format!("{} of {:?}", made.intrinsic.name(), made.ty));
         let step = self.terms.apply(Op::Opaque { text, component: 0 }, &of);
         let all = Rc::make_mut(&mut self.state.atomics.steps);
         match known.and_then(|known| all.get_mut(known)) {

@@ -36,8 +36,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, FunctionId, GlobalId, ResourceKind, Scalar, Shader, Stmt, Storage, Type,
-    statements,
+    Direction, Expr, ExprKind, FunctionId, GlobalId, Method, ResourceKind, Scalar, Shader, Stmt, Storage,
+    Type, statements,
 };
 
 use crate::exec::Observer;
@@ -233,17 +233,25 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
                 }
                 ExprKind::Method {
                     object,
-                    name,
+                    method,
                     arguments,
                 } => {
-                    match (&object.kind, &**name) {
-                        (ExprKind::Global(global), "Load" | "Load2" | "Load3" | "Load4") => {
-                            note(global, LOAD);
-                        }
-                        (ExprKind::Global(global), "Store" | "Store2" | "Store3" | "Store4") => {
-                            note(global, STORE);
-                        }
-                        (ExprKind::Global(_), "GetDimensions") => {}
+                    let access = match method {
+                        Method::GetDimensions => None,
+                        Method::Load { .. } => Some(LOAD),
+                        Method::Store { .. } => Some(STORE),
+                        Method::Atomic(_)
+                        | Method::IncrementCounter
+                        | Method::DecrementCounter
+                        | Method::Append
+                        | Method::Consume
+                        | Method::Sample { .. }
+                        | Method::Gather { .. }
+                        | Method::CalculateLevelOfDetail { .. } => Some(OTHERWISE),
+                    };
+                    match (&object.kind, access) {
+                        (ExprKind::Global(_), None) => {}
+                        (ExprKind::Global(global), Some(access)) => note(global, access),
                         _ => left.push((object, OTHERWISE)),
                     }
                     left.extend(arguments.iter().map(|argument| (argument, LOAD)));
@@ -445,14 +453,15 @@ impl<'a, O: Observer> Machine<'a, O> {
         &mut self,
         resource: GlobalId,
         object: &'a Expr,
-        name: &str,
+        method: &Method,
         arguments: &'a [Expr],
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
-        let (at, value) = match (name.starts_with("Store"), arguments) {
-            _ if name == "GetDimensions" => return self.opaque(arguments, expr),
-            (true, [at, value]) => (at, Some(value)),
-            (false, [at]) => (at, None),
+        let (at, value) = match (method, arguments) {
+            (Method::GetDimensions, _) => return self.opaque(arguments, expr),
+            (Method::Store { .. }, [at, value]) => (at, Some(value)),
+            (Method::Load { .. }, [at]) => (at, None),
+            // A resource with any other method has no window.
             _ => return Self::stop("a method that is not understood", expr.span),
         };
         let is_by_address = matches!(object.ty, Type::Resource(kind, _) if kind.is_by_address());

@@ -114,9 +114,9 @@ impl<'a, O: Observer> Machine<'a, O> {
             ExprKind::Intrinsic(intrinsic, arguments) => self.intrinsic(*intrinsic, arguments, expr),
             ExprKind::Method {
                 object,
-                name,
+                method,
                 arguments,
-            } => self.method(object, name, arguments, expr),
+            } => self.method(object, method, arguments, expr),
             ExprKind::Comma(a, b) => {
                 self.eval(a)?;
                 self.eval(b)

@@ -143,7 +143,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Ok(Vec::new());
         }
         if intrinsic.is_atomic() {
-            return self.atomic(intrinsic.name(), arguments, expr);
+            return self.atomic(intrinsic, arguments, expr);
         }
         if intrinsic.is_memory_barrier() {
             Rc::make_mut(&mut self.state.barriers.passed).push(expr.span);

@@ -13,8 +13,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Stmt, StmtKind, Storage, Type,
-    statements,
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, GlobalId, LevelOfDetail, LocalId, Loop, Method, Stmt,
+    StmtKind, Storage, Type, statements,
 };
 
 use crate::exec::{Machine, Observer};
@@ -185,10 +185,10 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
                 ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_atomic() => {}
                 ExprKind::Method {
                     object,
-                    name,
+                    method,
                     arguments,
                 } => {
-                    let is_element = is_read(name) || name == "Consume";
+                    let is_element = is_read(method) || *method == Method::Consume;
                     left.extend(arguments);
                     left.extend(Some(&**object).filter(|_| is_element));
                 }
@@ -237,9 +237,24 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
                 !(intrinsic.is_wave() || intrinsic.is_atomic() || intrinsic.is_group_barrier())
             }
             // Only methods whose level of detail does not depend on neighbouring threads.
-            ExprKind::Method { object, name, .. } => {
-                let reads = ["Load", "Gather", "SampleLevel", "SampleGrad", "SampleCmpLevel"];
-                matches!(object.ty, Type::Resource(..)) && reads.iter().any(|read| name.starts_with(read))
+            ExprKind::Method { object, method, .. } => {
+                let is_alike = match method {
+                    Method::Load { .. } | Method::Gather { .. } => true,
+                    Method::Sample { compares, level, .. } => match level {
+                        LevelOfDetail::Given => true,
+                        LevelOfDetail::Gradients => !compares,
+                        LevelOfDetail::Derivatives => false,
+                    },
+                    Method::GetDimensions
+                    | Method::Store { .. }
+                    | Method::Atomic(_)
+                    | Method::IncrementCounter
+                    | Method::DecrementCounter
+                    | Method::Append
+                    | Method::Consume
+                    | Method::CalculateLevelOfDetail { .. } => false,
+                };
+                matches!(object.ty, Type::Resource(..)) && is_alike
             }
             ExprKind::Opaque(_) => false,
         })
@@ -422,9 +437,9 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
             ExprKind::Opaque(arguments) => arguments.iter().collect(),
             ExprKind::Method {
                 object,
-                name,
+                method,
                 arguments,
-            } if !is_read(name) => {
+            } if !is_read(method) => {
                 let object = Some(&**object).filter(|object| !matches!(object.ty, Type::Resource(..)));
                 object.into_iter().chain(arguments).collect()
             }

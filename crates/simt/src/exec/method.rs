@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Shader, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Method, ResourceKind, Shader, Type};
 
 use crate::exec::atomic::Cell;
 use crate::exec::{MAX_COMPONENTS, Machine, Run};
@@ -14,21 +14,21 @@ impl<'a, O: Observer> Machine<'a, O> {
     pub fn method(
         &mut self,
         object: &'a Expr,
-        name: &str,
+        method: &Method,
         arguments: &'a [Expr],
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
         let place = self.place(object)?;
         if let Some((window, _)) = place.in_shared() {
-            return self.method_of_window(window, object, name, arguments, expr);
+            return self.method_of_window(window, object, method, arguments, expr);
         }
         let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
         let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {
             return self.opaque_of(Some((object, place)), arguments, expr);
         };
         let by_address = kind.is_by_address();
-        match (name, arguments) {
-            ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
+        match (method, arguments) {
+            (Method::Load { .. }, [at]) if *kind != ResourceKind::Texture => {
                 index.extend(self.eval(at)?);
                 if by_address && !is_of_words(self.shader, &expr.ty) {
                     // Not the words at that address: another type may have other values there, in another
@@ -41,7 +41,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     .collect();
                 Ok(self.with_truths(value, &expr.ty))
             }
-            ("Load", [at]) if is_first_level(self.shader, at) => {
+            (Method::Load { .. }, [at]) if is_first_level(self.shader, at) => {
                 // The same texel as a subscript reads.
                 let mut texel = self.eval(at)?;
                 texel.pop();
@@ -52,7 +52,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     .collect();
                 Ok(self.with_truths(value, &expr.ty))
             }
-            ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
+            (Method::Store { .. }, [at, value]) if by_address => {
                 index.extend(self.eval(at)?);
                 let ty = &value.ty;
                 let mut value = self.eval(value)?;
@@ -70,7 +70,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 }
                 Ok(Vec::new())
             }
-            _ if name.starts_with("Interlocked") && by_address => {
+            (Method::Atomic(intrinsic), _) if by_address => {
                 let Some((at, operands)) = arguments.split_first() else {
                     return self.opaque_of(Some((object, place)), arguments, expr);
                 };
@@ -86,23 +86,33 @@ impl<'a, O: Observer> Machine<'a, O> {
                     component: 0,
                     supposed: &supposed,
                 };
-                self.atomic_on_device(name, &cell, operands, object.span, expr)
+                self.atomic_on_device(*intrinsic, &cell, operands, object.span, expr)
             }
-            _ => {
-                if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
-                    if self.mode == RunMode::LaneByLane {
-                        return Self::stop("a counter within an atomic", expr.span);
-                    }
-                    let cell = Cell {
-                        resource,
-                        index: &index,
-                        component: u32::MAX,
-                        supposed: &BTreeSet::new(),
-                    };
-                    return self.count_on_device(name, &cell, arguments, object.span, expr, count);
+            // The counters, and what a resource that can be written does not have in this form.
+            (
+                Method::IncrementCounter
+                | Method::DecrementCounter
+                | Method::Append
+                | Method::Consume
+                | Method::Store { .. }
+                | Method::Atomic(_)
+                | Method::Sample { .. }
+                | Method::Gather { .. }
+                | Method::CalculateLevelOfDetail { .. },
+                _,
+            ) if kind.is_writable() => {
+                if self.mode == RunMode::LaneByLane {
+                    return Self::stop("a counter within an atomic", expr.span);
                 }
-                self.opaque_of(Some((object, place)), arguments, expr)
+                let cell = Cell {
+                    resource,
+                    index: &index,
+                    component: u32::MAX,
+                    supposed: &BTreeSet::new(),
+                };
+                self.count_on_device(method, &cell, arguments, object.span, expr, count)
             }
+            _ => self.opaque_of(Some((object, place)), arguments, expr),
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, GlobalId, LocalId, Span, Stmt};
+use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, LocalId, Span, Stmt};
 
 use crate::exec::atomic::Cell;
 use crate::exec::memory::Touch;
 use crate::exec::{Machine, Run};
+use crate::facts::calls::Atomic;
 use crate::facts::effects::Effects;
 use crate::finding::Quantity;
 use crate::terms::Symbol;
@@ -16,7 +17,8 @@ use crate::terms::value::Value;
 
 /// An atomic that the active threads are about to make.
 pub(crate) struct AtomicAccess<'m> {
-    pub name: &'m str,
+    /// What it does, if it may be a claim.
+    pub operation: Option<Atomic>,
     /// What distinguishes the cell within its resource or array.
     pub address: &'m [Column],
     pub amount: &'m [Column],
@@ -113,8 +115,13 @@ pub(crate) trait Observer: Default {
 
     /// Returns the source of the value that the atomic finds.
     fn atomic(machine: &mut Machine<'_, Self>, access: &AtomicAccess<'_>) -> Source;
-    /// An atomic with this name on some memory.
-    fn atomic_on(machine: &mut Machine<'_, Self>, memory: GlobalId, is_on_device: bool, name: &str);
+    /// An atomic on some memory. `combined` is the name of its operation, if that combines its operand with the cell.
+    fn atomic_on(
+        machine: &mut Machine<'_, Self>,
+        memory: GlobalId,
+        is_on_device: bool,
+        combined: Option<&str>,
+    );
     fn appended(machine: &mut Machine<'_, Self>, resource: GlobalId);
     /// An atomic found a value from this source.
     fn found(machine: &mut Machine<'_, Self>, source: Source);
@@ -123,7 +130,7 @@ pub(crate) trait Observer: Default {
     /// [`RunMode::LaneByLane`]: crate::exec::RunMode::LaneByLane
     fn serve<'a>(
         machine: &mut Machine<'a, Self>,
-        name: &str,
+        intrinsic: Intrinsic,
         cell: &Cell<'_>,
         operands: &'a [Expr],
         amount: &[Column],

@@ -1,6 +1,6 @@
 //! Expressions that are not understood: terms of their text and operands.
 
-use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Span, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, LevelOfDetail, Method, ResourceKind, Span, Type};
 
 use crate::exec::Observer;
 use crate::exec::place::{Place, Root, is_resource};
@@ -50,7 +50,7 @@ struct Written {
 /// Whether an expression is known to only read.
 fn is_known_read(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Method { name, .. } => is_read(name),
+        ExprKind::Method { method, .. } => is_read(method),
         ExprKind::Intrinsic(intrinsic, arguments) => {
             !(0..arguments.len()).any(|index| intrinsic.may_write(index))
         }
@@ -528,12 +528,20 @@ impl<'a, O: Observer> Machine<'a, O> {
 /// Whether a texture's method chooses a level by the differences of its coordinates within a quad (HLSL
 /// specifications, shader model 6.6, "Derivatives").
 fn takes_derivatives(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Method { name, .. } => {
-            let is_sample = name.starts_with("Sample");
-            let has_own_level = ["Level", "Grad"].iter().any(|kind| name.contains(kind));
-            is_sample && !has_own_level || name.starts_with("CalculateLevelOfDetail")
-        }
-        _ => false,
+    let ExprKind::Method { method, .. } = &expr.kind else {
+        return false;
+    };
+    match method {
+        Method::Sample { level, .. } => *level == LevelOfDetail::Derivatives,
+        Method::CalculateLevelOfDetail { .. } => true,
+        Method::GetDimensions
+        | Method::Load { .. }
+        | Method::Store { .. }
+        | Method::Atomic(_)
+        | Method::IncrementCounter
+        | Method::DecrementCounter
+        | Method::Append
+        | Method::Consume
+        | Method::Gather { .. } => false,
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Shader};
+use shaderlint_hlsl::{Expr, ExprKind, Method, Shader};
 
 use crate::exec::Observer;
 use crate::exec::atomic::Cell;
@@ -160,19 +160,18 @@ impl<'a, O: Observer> Machine<'a, O> {
         let Some((object, arguments)) = operands.split_first().filter(|_| self.over_approximates()) else {
             return Ok(None);
         };
-        let Some(name) = atomic_method(self.shader, expr) else {
+        let Some(method) = atomic_method(self.shader, expr) else {
             return Ok(None);
         };
-        let by_address = name.starts_with("Interlocked");
-        let expected = match name {
-            "Append" => 1..=1,
-            _ if by_address => 2..=3,
-            _ => 0..=0,
+        let (addresses, expected) = match method {
+            Method::Atomic(_) => (1, 2..=3),
+            Method::Append => (0, 1..=1),
+            // The methods of the counter.
+            _ => (0, 0..=0),
         };
         if !expected.contains(&arguments.len()) {
             return Ok(None);
         }
-        let addresses = usize::from(by_address);
         let Some((at, operands)) = arguments.split_at_checked(addresses) else {
             return Ok(None);
         };
@@ -193,10 +192,11 @@ impl<'a, O: Observer> Machine<'a, O> {
             component: 0,
             supposed: &supposed,
         };
-        let given = if by_address {
-            self.atomic_on_device(name, &cell, operands, object.span, expr)?
-        } else {
-            self.count_on_device(name, &cell, operands, object.span, expr, 1)?
+        let given = match method {
+            Method::Atomic(intrinsic) => {
+                self.atomic_on_device(intrinsic, &cell, operands, object.span, expr)?
+            }
+            method => self.count_on_device(&method, &cell, operands, object.span, expr, 1)?,
         };
         // If the object is something else, the method may write to its arguments.
         for argument in arguments.iter().take(2) {

@@ -1,6 +1,6 @@
-//! Classifies calls by name: atomics, calls that only read, and calls of unknown code.
+//! Classifies calls: atomics, calls that only read, and calls of unknown code.
 
-use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Method, ResourceKind, Scalar, Shader, Type};
 
 use crate::facts::naming_heuristics::{is_named_as_macro, is_of_name};
 
@@ -29,20 +29,33 @@ impl Atomic {
         )
     }
 
-    /// The function or method with this name, if it may be a claim. Minima and maxima are left out: they mostly
+    /// The atomic that an intrinsic makes, if it may be a claim. Minima and maxima are left out: they mostly
     /// compute the bounds of a tile.
-    pub(crate) fn of_name(name: &str) -> Option<Atomic> {
-        Some(match name {
-            "InterlockedAdd" => Atomic::Add,
-            "InterlockedAnd" => Atomic::And,
-            "InterlockedOr" => Atomic::Or,
-            "InterlockedXor" => Atomic::Xor,
-            "IncrementCounter" => Atomic::Increment,
-            "DecrementCounter" => Atomic::Decrement,
-            "Append" => Atomic::Append,
-            "Consume" => Atomic::Consume,
+    pub(crate) fn of_intrinsic(intrinsic: Intrinsic) -> Option<Atomic> {
+        Some(match intrinsic {
+            Intrinsic::InterlockedAdd => Atomic::Add,
+            Intrinsic::InterlockedAnd => Atomic::And,
+            Intrinsic::InterlockedOr => Atomic::Or,
+            Intrinsic::InterlockedXor => Atomic::Xor,
             _ => return None,
         })
+    }
+
+    /// The atomic that a method makes, if it may be a claim.
+    pub(crate) fn of_method(method: &Method) -> Option<Atomic> {
+        match method {
+            Method::Atomic(intrinsic) => Atomic::of_intrinsic(*intrinsic),
+            Method::IncrementCounter => Some(Atomic::Increment),
+            Method::DecrementCounter => Some(Atomic::Decrement),
+            Method::Append => Some(Atomic::Append),
+            Method::Consume => Some(Atomic::Consume),
+            Method::GetDimensions
+            | Method::Load { .. }
+            | Method::Store { .. }
+            | Method::Sample { .. }
+            | Method::Gather { .. }
+            | Method::CalculateLevelOfDetail { .. } => None,
+        }
     }
 
     /// Whether every thread that makes it finds a different number.
@@ -51,15 +64,16 @@ impl Atomic {
     }
 }
 
-/// The atomic that an expression is by its text: a method of an object that is not known.
-pub(crate) fn atomic_method<'a>(shader: &'a Shader, expr: &Expr) -> Option<&'a str> {
+/// The method that may be a claim ([`Atomic::of_method`]) that an expression calls by its text, on an object that is
+/// not known.
+pub(crate) fn atomic_method(shader: &Shader, expr: &Expr) -> Option<Method> {
     let ExprKind::Opaque(operands) = &expr.kind else {
         return None;
     };
     let called = after(shader, operands.first()?, expr)?.strip_prefix(b".")?;
     let name = called.split(|byte| *byte == b'(').next()?;
-    let name = str::from_utf8(name.trim_ascii()).ok()?;
-    Atomic::of_name(name).is_some().then_some(name)
+    let method = Method::from_name(str::from_utf8(name.trim_ascii()).ok()?)?;
+    Atomic::of_method(&method).is_some().then_some(method)
 }
 
 /// The text that follows `first` in the expression that it begins.
@@ -82,9 +96,9 @@ impl Unknown {
     pub fn of(shader: &Shader, expr: &Expr) -> Option<Unknown> {
         let is_unknown = match &expr.kind {
             ExprKind::Opaque(_) => true,
-            // The methods of resources are known by name.
-            ExprKind::Method { object, name, .. } => {
-                !matches!(object.ty, Type::Resource(..)) && !is_read(name)
+            // The methods of resources are known.
+            ExprKind::Method { object, method, .. } => {
+                !matches!(object.ty, Type::Resource(..)) && !is_read(method)
             }
             _ => false,
         };
@@ -117,11 +131,19 @@ pub(crate) fn is_name(shader: &Shader, expr: &Expr) -> bool {
         && text.iter().copied().all(is_of_name)
 }
 
-/// Whether a method with this name only reads.
-pub(crate) fn is_read(name: &str) -> bool {
-    ["Load", "Sample", "Gather"]
-        .iter()
-        .any(|read| name.starts_with(read))
+/// Whether a method only reads what its object holds.
+pub(crate) fn is_read(method: &Method) -> bool {
+    match method {
+        Method::Load { .. } | Method::Sample { .. } | Method::Gather { .. } => true,
+        Method::GetDimensions
+        | Method::Store { .. }
+        | Method::Atomic(_)
+        | Method::IncrementCounter
+        | Method::DecrementCounter
+        | Method::Append
+        | Method::Consume
+        | Method::CalculateLevelOfDetail { .. } => false,
+    }
 }
 
 /// The variable in which a load or sample stores whether everything it read is resident: its last argument, "a
@@ -130,18 +152,28 @@ pub(crate) fn is_read(name: &str) -> bool {
 pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
     let ExprKind::Method {
         object,
-        name,
+        method,
         arguments,
     } = &expr.kind
     else {
         return None;
     };
-    let least = match &object.ty {
-        Type::Resource(ResourceKind::Texture, _) if name.starts_with("Load") => 3,
-        Type::Resource(..) if name.starts_with("Load") => 2,
-        Type::Resource(..) if name.starts_with("Gather") => 3,
-        Type::Resource(..) if name.starts_with("Sample") => 4,
-        _ => return None,
+    let Type::Resource(kind, _) = object.ty else {
+        return None;
+    };
+    let least = match method {
+        Method::Load { .. } if kind == ResourceKind::Texture => 3,
+        Method::Load { .. } => 2,
+        Method::Gather { .. } => 3,
+        Method::Sample { .. } => 4,
+        Method::GetDimensions
+        | Method::Store { .. }
+        | Method::Atomic(_)
+        | Method::IncrementCounter
+        | Method::DecrementCounter
+        | Method::Append
+        | Method::Consume
+        | Method::CalculateLevelOfDetail { .. } => return None,
     };
     let last = arguments.last().filter(|_| arguments.len() >= least);
     last.filter(|last| matches!(last.ty, Type::Scalar(Scalar::Uint | Scalar::Int)))

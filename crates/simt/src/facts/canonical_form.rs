@@ -426,7 +426,7 @@ impl<'s> Writer<'s> {
                 let _ = write!(self.text, "fn{number}");
             }
             ExprKind::Intrinsic(intrinsic, _) => self.typed(intrinsic.name(), &expr.ty),
-            ExprKind::Method { name, .. } => self.typed(name, &expr.ty),
+            ExprKind::Method { method, .. } => self.typed(method.name(), &expr.ty),
             ExprKind::Comma(..) => self.put(","),
             ExprKind::Opaque(_) => {
                 self.source(expr.span);

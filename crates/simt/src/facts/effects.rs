@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Scalar, Shader, Span, Stmt,
+    Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Method, Scalar, Shader, Span, Stmt,
     StmtKind, Storage, Type,
 };
 
@@ -110,7 +110,7 @@ impl Effects {
             self.cooperates |= !tells_place;
             self.combines_lanes |= !tells_place && !moves_registers(intrinsic);
         }
-        self.atomic |= Atomic::of_name(intrinsic.name()).is_some();
+        self.atomic |= Atomic::of_intrinsic(intrinsic).is_some();
         self.device_barrier |= matches!(
             intrinsic,
             Intrinsic::AllMemoryBarrierWithGroupSync
@@ -502,12 +502,13 @@ impl EffectsCache {
             }
             ExprKind::Method {
                 object,
-                name,
+                method,
                 arguments,
             } => {
-                let writes = !is_read(name);
-                effects.device_observed |= object.ty.is_writable() && !name.starts_with("Store");
-                effects.atomic |= Atomic::of_name(name).is_some();
+                let writes = !is_read(method);
+                let is_store = matches!(method, Method::Store { .. });
+                effects.device_observed |= object.ty.is_writable() && !is_store;
+                effects.atomic |= Atomic::of_method(method).is_some();
                 self.expression(shader, object, writes, effects);
                 let status = status_argument(expr);
                 for argument in arguments {

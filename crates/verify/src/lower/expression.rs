@@ -83,9 +83,9 @@ impl Body<'_, '_> {
             }
             ExprKind::Method {
                 object,
-                name,
+                method,
                 arguments,
-            } => self.method(object, name, arguments, &expr.ty, span),
+            } => self.method(object, method, arguments, &expr.ty, span),
             ExprKind::Comma(first, second) => {
                 self.effect(first)?;
                 self.deeper(span, |body| body.expr(second, wanted))

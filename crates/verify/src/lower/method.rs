@@ -1,13 +1,12 @@
 //! Methods of buffers and textures.
 
 use naga::{AtomicFunction, BinaryOperator, Expression, Statement};
-use shaderlint_hlsl::{Expr, Scalar, Span, Type};
+use shaderlint_hlsl::{Expr, Method, Scalar, Span, Type};
 
 use super::LowerError;
 use super::body::{Body, Place, Value};
 use super::convert::WORDS;
 use super::module::Buffer;
-use super::reach::atomic_method;
 use super::texture_use::{is_read_texture, is_texture};
 use super::types::naga_scalar;
 
@@ -15,7 +14,7 @@ impl Body<'_, '_> {
     pub(super) fn method(
         &mut self,
         object: &Expr,
-        name: &str,
+        method: &Method,
         arguments: &[Expr],
         ty: &Type,
         span: Span,
@@ -24,12 +23,12 @@ impl Body<'_, '_> {
             && let Ok(texture) = self.buffer(object)
             && texture.dimensions.is_some()
         {
-            match (name, arguments) {
-                ("Load", [at]) => {
+            match (method, arguments) {
+                (Method::Load { .. }, [at]) => {
                     let place = self.texel(object, &texture, at, span)?;
                     return self.load_as(&place, ty, span).map(Some);
                 }
-                ("GetDimensions", outs) => {
+                (Method::GetDimensions, outs) => {
                     self.texture_dimensions(object, outs, span)?;
                     return Ok(None);
                 }
@@ -39,70 +38,77 @@ impl Body<'_, '_> {
         if is_read_texture(&object.ty) {
             // The hash takes the texture, then the arguments.
             let read: Vec<&Expr> = std::iter::once(object).chain(arguments).collect();
-            if name == "GetDimensions" {
+            if *method == Method::GetDimensions {
                 return Err(LowerError::unsupported(
                     "the size of a texture that is sampled, or of a level of it",
                     span,
                 ));
             }
-            let is_texel = name == "Load";
-            let name = format!("{}.{name}", self.global_name(object));
-            if is_texel {
+            let name = format!("{}.{}", self.global_name(object), method.name());
+            if matches!(method, Method::Load { .. }) {
                 self.module.free.insert(name.clone());
             }
             return self.hashed(&name, &read, ty, span).map(Some);
         }
         let buffer = self.buffer(object)?;
         if buffer.bytes
-            && let Some(atomic) = atomic_method(name)
+            && let Method::Atomic(atomic) = method
             && let [address, rest @ ..] = arguments
         {
             let word = self.word_index(address)?;
             let place = self.element(object, &buffer, word)?;
-            self.atomic_on(atomic, &place, rest, span)?;
+            self.atomic_on(*atomic, &place, rest, span)?;
             return Ok(None);
         }
-        match (name, arguments) {
-            ("Load", [index]) if !buffer.bytes => {
+        match (method, arguments) {
+            (Method::Load { .. }, [index]) if !buffer.bytes => {
                 let index = self.value_as(index, &Type::UINT)?;
                 let place = self.element(object, &buffer, index)?;
                 self.load_as(&place, ty, span).map(Some)
             }
-            ("Load" | "Load2" | "Load3" | "Load4", [address]) if buffer.bytes => {
+            (Method::Load { .. }, [address]) if buffer.bytes => {
                 self.load_words(object, &buffer, address, ty, span).map(Some)
             }
-            ("Store" | "Store2" | "Store3" | "Store4", [address, value]) if buffer.bytes => {
-                let count = match name {
-                    "Store2" => Some(2),
-                    "Store3" => Some(3),
-                    "Store4" => Some(4),
-                    _ => None,
-                };
+            (Method::Store { words }, [address, value]) if buffer.bytes => {
+                // `Store` stores as many words as its value has.
+                let count = Some(usize::from(*words)).filter(|words| *words > 1);
                 self.store_words(object, &buffer, address, value, count)?;
                 Ok(None)
             }
-            ("GetDimensions", outs) => {
+            (Method::GetDimensions, outs) => {
                 self.dimensions(&buffer, outs, span)?;
                 Ok(None)
             }
-            ("IncrementCounter" | "DecrementCounter", []) => {
-                let value = self.count(&buffer, name == "IncrementCounter", span)?;
+            (Method::IncrementCounter | Method::DecrementCounter, []) => {
+                let value = self.count(&buffer, *method == Method::IncrementCounter, span)?;
                 self.convert(value, &Type::UINT, ty, span).map(Some)
             }
-            ("Append", [value]) => {
+            (Method::Append, [value]) => {
                 let slot = self.count(&buffer, true, span)?;
                 let place = self.element(object, &buffer, slot)?;
                 let value = self.value_as(value, &buffer.element)?;
                 self.store(&place, value, span)?;
                 Ok(None)
             }
-            ("Consume", []) => {
+            (Method::Consume, []) => {
                 let slot = self.count(&buffer, false, span)?;
                 let place = self.element(object, &buffer, slot)?;
                 self.load_as(&place, ty, span).map(Some)
             }
-            _ => Err(LowerError::unsupported(
-                format_args!("the method `{name}` in this form"),
+            (
+                Method::Load { .. }
+                | Method::Store { .. }
+                | Method::Atomic(_)
+                | Method::IncrementCounter
+                | Method::DecrementCounter
+                | Method::Append
+                | Method::Consume
+                | Method::Sample { .. }
+                | Method::Gather { .. }
+                | Method::CalculateLevelOfDetail { .. },
+                _,
+            ) => Err(LowerError::unsupported(
+                format_args!("the method `{}` in this form", method.name()),
                 span,
             )),
         }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, Shader, Span, Storage, Type, expressions,
+    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, Method, Shader, Span, Storage, Type,
+    expressions,
 };
 
 use super::LowerError;
@@ -236,19 +237,26 @@ impl<'a> Walk<'a> {
                     self.reach.atomics.entry(global).or_default().insert(path);
                 }
             }
-            ExprKind::Method { object, name, .. } => {
+            ExprKind::Method { object, method, .. } => {
                 if let Some(global) = instance.global_of(function, object) {
-                    if atomic_method(name).is_some() {
-                        self.reach.atomics.entry(global).or_default().insert(Vec::new());
-                    }
-                    if name == "GetDimensions" {
-                        self.reach.asked.insert(global);
-                    }
-                    if matches!(
-                        name.as_str(),
-                        "IncrementCounter" | "DecrementCounter" | "Append" | "Consume"
-                    ) {
-                        self.reach.counters.insert(global);
+                    match method {
+                        Method::Atomic(_) => {
+                            self.reach.atomics.entry(global).or_default().insert(Vec::new());
+                        }
+                        Method::GetDimensions => {
+                            self.reach.asked.insert(global);
+                        }
+                        Method::IncrementCounter
+                        | Method::DecrementCounter
+                        | Method::Append
+                        | Method::Consume => {
+                            self.reach.counters.insert(global);
+                        }
+                        Method::Load { .. }
+                        | Method::Store { .. }
+                        | Method::Sample { .. }
+                        | Method::Gather { .. }
+                        | Method::CalculateLevelOfDetail { .. } => {}
                     }
                 }
             }
@@ -276,9 +284,4 @@ fn atomic_cell(place: &Expr, instance: &Instance, function: &Function) -> Option
             _ => return None,
         }
     }
-}
-
-/// The atomic function that a method of a byte address buffer has the name of.
-pub(super) fn atomic_method(name: &str) -> Option<Intrinsic> {
-    Intrinsic::from_name(name).filter(|intrinsic| intrinsic.is_atomic())
 }

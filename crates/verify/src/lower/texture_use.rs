@@ -4,7 +4,7 @@
 //! levels as well, a hash of the place replaces each texel (`hashed.rs`), as it replaces samples: a kernel may read the same
 //! texels in either way.
 
-use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Shader, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Method, ResourceKind, Shader, Type};
 
 use super::constant;
 use super::types::simplify;
@@ -39,19 +39,29 @@ pub(super) fn use_of<'a>(shader: &Shader, expr: &'a Expr) -> Option<(&'a Expr, T
         ExprKind::Index(base, index) => (base, dimensions_of(&index.ty)),
         ExprKind::Method {
             object,
-            name,
+            method,
             arguments,
         } => {
-            let used = match (name.as_str(), arguments.as_slice()) {
-                ("Load", [at]) if is_read_texture(&object.ty) => {
+            let used = match (method, arguments.as_slice()) {
+                (Method::Load { .. }, [at]) if is_read_texture(&object.ty) => {
                     let is_first = is_first_level(shader, at);
                     dimensions_of(&at.ty).and_then(|n| is_first.then_some(n.checked_sub(1)?))
                 }
-                ("Load", [at]) => dimensions_of(&at.ty),
-                ("GetDimensions", outs) => u8::try_from(outs.len()).ok(),
+                (Method::Load { .. }, [at]) => dimensions_of(&at.ty),
+                (Method::GetDimensions, outs) => u8::try_from(outs.len()).ok(),
                 // It reads between texels.
-                (name, _) if name.starts_with("Sample") || name.starts_with("Gather") => return None,
-                _ => None,
+                (Method::Sample { .. } | Method::Gather { .. }, _) => return None,
+                (
+                    Method::Load { .. }
+                    | Method::Store { .. }
+                    | Method::Atomic(_)
+                    | Method::IncrementCounter
+                    | Method::DecrementCounter
+                    | Method::Append
+                    | Method::Consume
+                    | Method::CalculateLevelOfDetail { .. },
+                    _,
+                ) => None,
             };
             (object, used)
         }

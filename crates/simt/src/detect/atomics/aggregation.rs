@@ -28,13 +28,14 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Storage,
-    Type, expressions,
+    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, LocalId, Method, Scalar, Shader, Span, Stmt,
+    StmtKind, Storage, Type, expressions,
 };
 
 use crate::detect::coverage::{body_of, reached};
 use crate::exec::atomic::combining;
 use crate::exec::handle::is_heap;
+use crate::facts::calls::Atomic;
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::Kernel;
 use crate::finding::{Cells, Claim, Found, NotCombined, Parts};
@@ -42,7 +43,7 @@ use crate::finding::{Cells, Claim, Found, NotCombined, Parts};
 /// The parts of an atomic's call.
 #[derive(Clone, Copy)]
 struct Call<'a> {
-    name: &'a str,
+    intrinsic: Intrinsic,
     object: Option<&'a Expr>,
     /// The cell; for a method, its address.
     place: &'a Expr,
@@ -52,20 +53,20 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     fn of(expr: &'a Expr) -> Option<Call<'a>> {
-        let (name, object, arguments) = match &expr.kind {
+        let (intrinsic, object, arguments) = match &expr.kind {
             ExprKind::Intrinsic(intrinsic, arguments) if intrinsic.is_atomic() => {
-                (intrinsic.name(), None, arguments)
+                (*intrinsic, None, arguments)
             }
             ExprKind::Method {
                 object,
-                name,
+                method: Method::Atomic(intrinsic),
                 arguments,
-            } if name.starts_with("Interlocked") => (name.as_str(), Some(&**object), arguments),
+            } => (*intrinsic, Some(&**object), arguments),
             _ => return None,
         };
         let (place, operands) = arguments.split_first()?;
         Some(Call {
-            name,
+            intrinsic,
             object,
             place,
             operands,
@@ -74,12 +75,10 @@ impl<'a> Call<'a> {
 
     /// The target of the old value, if the call has one.
     fn old(&self) -> Option<&'a Expr> {
-        let before = match self.name {
-            name if name.contains("CompareStore") => return None,
-            name if name.contains("CompareExchange") => 2,
-            _ => 1,
-        };
-        self.operands.get(before)
+        match self.intrinsic {
+            Intrinsic::InterlockedCompareStore => None,
+            intrinsic => self.operands.get(intrinsic.atomic_values()),
+        }
     }
 
     /// The global that the cell belongs to.
@@ -133,7 +132,7 @@ pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombi
     if call.object.is_none() && call.place.ty != amount.ty {
         return Err(NotCombined::Type);
     }
-    let operator = combining(call.name, cell).ok_or(NotCombined::Operator)?;
+    let operator = combining(call.intrinsic, cell).ok_or(NotCombined::Operator)?;
     let given = match &amount.kind {
         // An implicit cast.
         ExprKind::Cast(inner) if inner.span == amount.span => inner,
@@ -166,12 +165,11 @@ pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombi
         let global = shader.globals.get(root.0 as usize);
         global.is_some_and(|global| global.storage == Storage::Groupshared)
     });
-    let mut atomics = ATOMICS.into_iter();
     Ok(Parts {
         statement: statement.span,
         is_alone: block_of(body, statement).is_some(),
-        name: atomics
-            .find(|name| *name == call.name)
+        name: Atomic::of_intrinsic(call.intrinsic)
+            .map(|_| call.intrinsic.name())
             .ok_or(NotCombined::Operator)?,
         operator,
         object: call.object.map(|object| object.span),
@@ -188,14 +186,6 @@ pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombi
 
 /// The maximum depth of nested calls that return a resource.
 const MAX_CALLS: u32 = 4;
-
-/// The atomics that combine an operand with the cell.
-const ATOMICS: [&str; 4] = [
-    "InterlockedAdd",
-    "InterlockedAnd",
-    "InterlockedOr",
-    "InterlockedXor",
-];
 
 /// The span of a call's argument, with the parentheses around it, which a macro may have added.
 fn in_parentheses(text: &[u8], mut span: Span) -> Span {
@@ -414,7 +404,7 @@ impl<'a> Scope<'a> {
                     && !intrinsic.is_group_barrier()
                     && !intrinsic.is_memory_barrier()
             }
-            ExprKind::Method { name, .. } => name == "Load",
+            ExprKind::Method { method, .. } => *method == Method::Load { words: 1 },
             _ => false,
         };
         own && expr.children().all(|child| self.is_steady(child))
@@ -536,7 +526,7 @@ fn told(Kernel { shader, entry }: Kernel<'_>, atomic: &Expr, call: Call<'_>) -> 
             continue;
         }
         let is_itself = std::ptr::eq(expr, atomic);
-        if !is_itself && other.name != call.name {
+        if !is_itself && other.intrinsic != call.intrinsic {
             return Some(NotCombined::OtherAtomic(expr.span));
         }
         if !is_itself && other.operands.len() != 1 {

@@ -189,7 +189,7 @@ impl Machine<'_, Detectors> {
         };
         let mark = claims.mark(key);
         let active = self.state.active;
-        let operation = Atomic::of_name(met.name);
+        let operation = met.operation;
         let mut address = met.address.iter().map(|column| column.uniform(active));
         let is_one = address.clone().all(|value| value.is_some());
         let is_at_number = address.all(|value| value.is_some_and(|value| value.known().is_some()));

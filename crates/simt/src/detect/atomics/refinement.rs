@@ -24,7 +24,9 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
+use shaderlint_hlsl::{
+    Expr, Function, FunctionId, Global, GlobalId, Intrinsic, LocalId, Shader, Stmt, Storage, Type,
+};
 
 use crate::detect::Detectors;
 use crate::detect::atomics::aggregation::{block_of, statement_at};
@@ -346,14 +348,14 @@ impl<'a> Machine<'a, Detectors> {
     /// Serves an atomic lane by lane, and returns the old value for each lane.
     pub fn serve(
         &mut self,
-        name: &str,
+        intrinsic: Intrinsic,
         on: &Cell<'_>,
         operands: &'a [Expr],
         amount: &[Column],
         expr: &Expr,
     ) -> Run<Vec<Column>> {
         let cell_type = operands.first().and_then(|operand| operand.ty.scalar());
-        let operator = cell_type.and_then(|ty| combining(name, ty));
+        let operator = cell_type.and_then(|ty| combining(intrinsic, ty));
         let (Some(operator), [amount], Some(served)) = (operator, amount, self.observer.served.as_mut())
         else {
             return Self::stop("an atomic that does not combine one amount", expr.span);

@@ -61,12 +61,12 @@ enum Served {
 }
 
 impl Served {
-    fn note(known: Option<Served>, name: &str) -> Served {
-        let combines = !name.starts_with("InterlockedExchange") && !name.starts_with("InterlockedCompare");
+    /// Adds one more atomic. `combined` is as for [`crate::exec::Observer::atomic_on`].
+    fn note(known: Option<Served>, combined: Option<&str>) -> Served {
+        let one = combined.map_or(Served::Unlike, |name| Served::Alike(name.to_owned()));
         match known {
-            Some(known) if known != Served::Alike(name.to_owned()) => Served::Unlike,
-            _ if combines => Served::Alike(name.to_owned()),
-            _ => Served::Unlike,
+            Some(known) if known != one => Served::Unlike,
+            _ => one,
         }
     }
 }
@@ -207,17 +207,17 @@ impl Machine<'_, Detectors> {
     }
 
     /// Notes an atomic on a resource or on a groupshared array.
-    pub fn note_atomic(&mut self, memory: GlobalId, is_on_device: bool, name: &str) {
+    pub fn note_atomic(&mut self, memory: GlobalId, is_on_device: bool, combined: Option<&str>) {
         let resource = self.terms.symbol(resource_name(self.shader, memory));
         let Some(claims) = &mut self.observer.claims else {
             return;
         };
         if is_on_device {
             let known = claims.order.places.entry(resource).or_default();
-            known.atomics = Some(Served::note(known.atomics.take(), name));
+            known.atomics = Some(Served::note(known.atomics.take(), combined));
         } else {
             let known = claims.order.atomics.remove(&memory);
-            claims.order.atomics.insert(memory, Served::note(known, name));
+            claims.order.atomics.insert(memory, Served::note(known, combined));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, ExprKind, Function, GlobalId, LocalId, Scalar, Span, Stmt, StmtKind, Type, expressions,
+    Direction, ExprKind, Function, GlobalId, LocalId, Method, Scalar, Span, Stmt, StmtKind, Type, expressions,
 };
 
 use crate::detect::Detectors;
@@ -327,9 +327,9 @@ impl Machine<'_, Detectors> {
                 } => (root(target), value.span),
                 ExprKind::Method {
                     object,
-                    name,
+                    method: Method::Store { words: 1 },
                     arguments,
-                } if name == "Store" => match arguments.as_slice() {
+                } => match arguments.as_slice() {
                     [_, value] => (root(object), value.span),
                     _ => continue,
                 },
