@@ -47,7 +47,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         text: if returns(place) {
             format!("thread {away} returns here, thread {here} does not")
         } else {
-            format!("thread {away} parts from thread {here} here")
+            format!("thread {away} diverges from thread {here} here")
         },
     });
     let called = words(divergence.span.slice(&context.shader.text)).next();
@@ -57,16 +57,17 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         [
             "calls it",
             "DispatchMesh is undefined behaviour unless every thread of the group calls it: it waits for them all",
-            "let every thread call it: it takes the counts of the group's first thread",
+            "call it in every thread: it uses the counts of the group's first thread",
         ]
     } else {
         [
             "waits",
-            "such a barrier is undefined behaviour: FXC rejects it unless it finds it needless, DXC compiles it",
+            "such a barrier is undefined behaviour: FXC rejects it unless it is unnecessary, DXC accepts it",
             if orders_nothing {
-                "as it is built here, the kernel uses no groupshared memory, which is all that this barrier orders: it can go"
+                "this build of the kernel uses no groupshared memory, and this barrier orders nothing else: \
+                 remove it"
             } else {
-                "let every thread reach the barrier, and put the condition around the work before and after it"
+                "let every thread reach the barrier: put the condition around the work before and after it"
             },
         ]
     };
@@ -77,7 +78,8 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     ];
     if !divergence.given.is_empty() && !orders_nothing {
         notes.push(
-            "if the host never sets such values, the test that parts the threads can go instead".to_owned(),
+            "if the host never sets such values, remove the test on which the threads diverge instead"
+                .to_owned(),
         );
     }
     Finding {

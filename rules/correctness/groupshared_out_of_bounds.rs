@@ -9,7 +9,7 @@ use crate::describe::witness;
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-out-of-bounds",
     category: Category::Correctness,
-    summary: "a thread accesses an element that a groupshared array does not have",
+    summary: "a thread accesses an element outside a groupshared array",
     aliases: &[],
     explanation: include_str!("groupshared_out_of_bounds.md"),
     check,
@@ -36,7 +36,7 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
     } else {
         (
             "reads",
-            "a read outside an array gives an undefined value, and a resource is written with it",
+            "a read outside an array gives an undefined value, and the kernel stores it in a resource",
         )
     };
     let pass = witness::pass(context, &outside.access.around);

@@ -10,7 +10,7 @@ use crate::fixes::barriers::repair;
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-race",
     category: Category::Correctness,
-    summary: "two threads touch one groupshared cell between two barriers, and one of them writes",
+    summary: "two threads access one groupshared element between the same barriers, and one writes",
     aliases: &[],
     explanation: include_str!("groupshared_race.md"),
     check,
@@ -52,7 +52,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         .filter(|ends_all| *ends_all >= first)
         .and_then(|other| findings.get(other));
     let ended = ended.map(|other| {
-        let text = format!("the barrier that ends the {} ends this one too", other.message);
+        let text = format!("the barrier that ends the {} also ends this one", other.message);
         NoFix::new("ended-by-another", text).at(other.primary.place)
     });
     // One barrier that ends all is better than one for each.
@@ -84,7 +84,7 @@ fn finding(context: &Context<'_>, group: &Group<'_>) -> Option<Finding> {
     // Most waves have 32 lanes or 64.
     let lanes = race.wave_size.unwrap_or(32);
     if race.first.thread / lanes == race.second.thread / lanes {
-        notes.push("threads of one wave are not promised to run in lock-step".to_owned());
+        notes.push("threads of a wave need not run in lock-step".to_owned());
     }
     let mut secondary = Vec::new();
     if race.first.span != race.second.span {
@@ -133,7 +133,7 @@ fn met(context: &Context<'_>, race: &Race) -> String {
         format!("; thread {thread}'s index depends on data, and other threads access every element")
     });
     let waves = race.wave_size.map_or_else(String::new, |size| {
-        format!("; these are the numbers in waves of {size} lanes")
+        format!("; these numbers are for waves of {size} lanes")
     });
     format!(
         "{}{}{led}{waves}",

@@ -8,7 +8,7 @@ use crate::describe::witness;
 pub(crate) const RULE: Rule = Rule {
     id: "uninitialised-groupshared",
     category: Category::Correctness,
-    summary: "a thread reads groupshared memory that no thread has written, and stores what it read",
+    summary: "a thread reads groupshared memory that no thread has written, and stores the value",
     aliases: &[],
     explanation: include_str!("uninitialised_groupshared.md"),
     check,
@@ -32,16 +32,16 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
     let when = when.map_or(String::new(), |when| format!(" {when}"));
     let mut secondary = vec![Label {
         place: found.used,
-        text: "what was read is stored here".to_owned(),
+        text: "the undefined value is stored here".to_owned(),
     }];
     secondary.extend(context.global(found.array).map(|array| Label {
         place: array.span,
-        text: "holds anything when a group starts".to_owned(),
+        text: "has undefined contents when a group starts".to_owned(),
     }));
     Finding {
         rule: RULE.id,
         entry: context.entry,
-        message: format!("{element} is read, and no thread has written it"),
+        message: format!("{element} is read, but no thread has written it"),
         shape: None,
         verdict: Verdict::Uninitialised,
         worth: Level::Error,
@@ -52,7 +52,8 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         secondary,
         notes: vec![
             format!("thread {thread} reads {element}{when}{pass}"),
-            "some implementations clear groupshared memory, but none has to: write every element that is read"
+            "implementations may clear groupshared memory, but need not: write every element before you \
+             read it"
                 .to_owned(),
         ],
         fix: None,

@@ -39,9 +39,9 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
             got,
         } => (
             // The author may mean either result.
-            format!("the result in {waves} is not that in {elsewhere}"),
+            format!("the result in {waves} differs from that in {elsewhere}"),
             name,
-            format!("thread {thread} writes {got} to {place}; in {elsewhere} it gets {expected}"),
+            format!("thread {thread} writes {got} to {place}; in {elsewhere} the value is {expected}"),
         ),
     };
     Finding {
@@ -62,17 +62,17 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
                 None => witness,
             },
             if dependence.is_in_part {
-                "what becomes of it in other waves was not proved: they have 4 to 128 lanes".to_owned()
+                "waves have 4 to 128 lanes; the other sizes were not proved".to_owned()
             } else if dependence.map == LaneMap::Linear {
                 // A kernel that asks for the wave size knows that it varies.
                 let all = if Unit::of(context.shader).is_expanded(context.shader, b"WaveGetLaneCount") {
-                    "make this right for all of them"
+                    "support every size"
                 } else {
-                    "ask WaveGetLaneCount()"
+                    "use WaveGetLaneCount()"
                 };
-                format!("waves have 4 to 128 lanes: {all}, or say [WaveSize(...)]")
+                format!("waves have 4 to 128 lanes: {all}, or require one with [WaveSize(...)]")
             } else {
-                "nothing is promised of which threads of a group with rows share a wave".to_owned()
+                "HLSL does not specify which threads of a group with rows share a wave".to_owned()
             },
         ],
         fix: None,

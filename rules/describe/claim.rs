@@ -51,9 +51,9 @@ pub(crate) fn is_counted(claim: &Claim) -> bool {
 pub(crate) fn proof(context: &Context<'_>, claim: &Claim) -> String {
     let lanes = claim.lanes;
     let who = if claim.is_certain {
-        format!("all {lanes} threads of the group do this atomic, whatever the inputs are")
+        format!("all {lanes} threads of the group make this atomic, for every input")
     } else {
-        format!("at most {lanes} threads of the group do this atomic")
+        format!("at most {lanes} threads of the group make this atomic")
     };
     let address = match claim.cells {
         Cells::One => "all active threads use one address".to_owned(),
@@ -62,7 +62,7 @@ pub(crate) fn proof(context: &Context<'_>, claim: &Claim) -> String {
     // Racing threads may read different values, and compute different results from them.
     let rests_on_memory = !(claim.is_certain && claim.has_known_cell);
     let is_racy = rests_on_memory && !context.analysis.races.is_empty();
-    let without_races = is_racy.then(|| "no threads of the kernel race".to_owned());
+    let without_races = is_racy.then(|| "the kernel has no data race".to_owned());
     let conditions: Vec<String> = supposed(claim).into_iter().chain(without_races).collect();
     if conditions.is_empty() {
         format!("proved: {address}; {who}")
@@ -78,10 +78,10 @@ fn supposed(claim: &Claim) -> Option<String> {
     match names.len() {
         0 => None,
         1 => Some(format!(
-            "{all}, which nothing that was read declares, is the same memory or constant for all threads"
+            "the unknown name {all} is the same memory or constant for all threads"
         )),
         _ => Some(format!(
-            "{all}, which nothing that was read declares, are the same memory or constants for all threads"
+            "the unknown names {all} are the same memory or constants for all threads"
         )),
     }
 }
@@ -99,7 +99,8 @@ pub(crate) fn measured(claim: &Claim) -> Option<String> {
         (Found::Unused, true) => "in groupshared memory: slower, 2.30 ms against 1.34 ms",
         (Found::Slot, true) => "in groupshared memory: slower, 2.98 ms against 0.83 ms",
         (Found::Unused, false) => {
-            "in buffers: no faster, 24.55 ms either way, for one cell of all groups, and slower, 1.35 ms against 1.10 ms, for one of each"
+            "in buffers: no faster, 24.55 ms either way, for one cell of all groups, and slower, 1.35 ms \
+             against 1.10 ms, for one cell per group"
         }
         (Found::Slot, false) if matches!(claim.amount, Amount::Known(_)) => {
             "in buffers: no faster, 24.57 ms either way, for one counter of all groups"

@@ -72,7 +72,7 @@ pub(crate) fn beside(context: &Context<'_>, found: &Collective) -> Option<String
     });
     let others: Vec<String> = others.collect();
     let is_any = !others.is_empty();
-    is_any.then(|| format!("the same statements leave {} as well", lines::listed(&others)))
+    is_any.then(|| format!("the same statements also compute {}", lines::listed(&others)))
 }
 
 /// The algorithm, as an id.
@@ -163,7 +163,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         (element(&scan.output, "i"), for_all)
     };
     let afresh = if scan.segment < scan.count {
-        format!(", afresh every {} elements", scan.segment)
+        format!(", restarting every {} elements", scan.segment)
     } else {
         String::new()
     };
@@ -188,11 +188,11 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     };
     let amid = scan.amid.map(|amid| match amid {
         Amid::Read(read) => format!(
-            "though the read {} may come meanwhile: no barrier is known to be between",
+            "although the read {} may run meanwhile: no barrier is known to separate them",
             witness::on_lines(context, &[read], scan.span)
         ),
         Amid::Barrier(barrier) => format!(
-            "though not all inputs are known to lead to {}",
+            "although not all inputs are known to reach {}",
             witness::barrier(context, barrier, scan.span)
         ),
     });
@@ -201,7 +201,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
             "race-free",
             " (another number of passes has a race, which is reported separately)",
         ),
-        (true, false) => ("once the race that is reported on its array is gone", ""),
+        (true, false) => ("once the reported race on its array is fixed", ""),
         (false, _) => (amid.as_deref().unwrap_or("race-free"), ""),
     };
     let given = if scan.presumes {
@@ -212,7 +212,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     // A write out of bounds may change anything in groupshared memory.
     let mut outside = context.analysis.out_of_bounds.iter();
     let within = if outside.any(|found| found.access.is_write) {
-        ", once the write out of bounds that is reported is gone"
+        ", once the reported out-of-bounds write is fixed"
     } else {
         ""
     };
@@ -266,7 +266,7 @@ pub(crate) fn alone(context: &Context<'_>, found: &Collective) -> Option<String>
     let names: Vec<&str> = names.map(|resource| &*resource.name).collect();
     (!names.is_empty()).then(|| {
         let names = names.join(" and ");
-        format!("holds of a group whose elements of {names} no other group writes meanwhile")
+        format!("holds if no other group writes these elements of {names} meanwhile")
     })
 }
 
@@ -358,6 +358,6 @@ pub(crate) fn of_macro(context: &Context<'_>, found: &Collective) -> Option<Stri
     };
     let name = String::from_utf8_lossy(name);
     Some(format!(
-        "it comes out of the macro {name}, defined on line {line}{of_file}"
+        "expanded from the macro {name}, defined on line {line}{of_file}"
     ))
 }

@@ -36,7 +36,7 @@ impl Group<'_> {
         let on = if names.is_empty() {
             String::new()
         } else {
-            format!(", on {} too", lines::listed(&names))
+            format!(", some on {}", lines::listed(&names))
         };
         let told = of_first.first()?;
         let lines_of =
@@ -45,11 +45,11 @@ impl Group<'_> {
         let mut all = of_first.iter().chain(&self.others);
         Some(
             match all.find(|race| lines_of(race).iter().any(|line| !own.contains(line))) {
-                None => format!("more pairs of accesses race here{on}"),
+                None => format!("other pairs of accesses also race here{on}"),
                 Some(other) => {
                     let places = [other.first.span, other.second.span];
                     let at = witness::on_lines(context, &places, told.second.span);
-                    format!("more pairs of accesses race here{on}, such as that {at}")
+                    format!("other pairs of accesses also race here{on}, such as the one {at}")
                 }
             },
         )
@@ -139,7 +139,7 @@ pub(crate) fn further(context: &Context<'_>, lines: &[Vec<&Race>]) -> Option<Str
         }
     };
     let which = lines::lines_in_words(&numbers);
-    (!numbers.is_empty()).then(|| format!("{which} {what} as well, with no barrier between"))
+    (!numbers.is_empty()).then(|| format!("{which} also {what}, with no barrier between"))
 }
 
 /// The memory barriers between the accesses of these races, which look as if threads waited there.

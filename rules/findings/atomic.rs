@@ -23,7 +23,7 @@ pub(crate) fn finding(
     let has_fix = claim.cells == Cells::One && context.wants_fixes;
     let fix = has_fix.then(|| one_cell::fix(context, claim));
     let mut no_fix = (claim.cells != Cells::One).then(|| {
-        let text = "which form is faster depends on how many threads of a wave meet";
+        let text = "which form is faster depends on how many threads of a wave use the same address";
         NoFix::new("few-addresses", text)
     });
     let fix = match fix.transpose() {
@@ -52,8 +52,8 @@ pub(crate) fn finding(
         primary: Label {
             place: claim.span,
             text: match claim.cells {
-                Cells::One => "the threads of a wave may take turns at one address".to_owned(),
-                Cells::Few(bins) => format!("the threads of a wave may take turns at {bins} addresses"),
+                Cells::One => "the threads of a wave may contend for one address".to_owned(),
+                Cells::Few(bins) => format!("the threads of a wave may contend for {bins} addresses"),
             },
         },
         secondary: Vec::new(),

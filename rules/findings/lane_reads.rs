@@ -39,13 +39,15 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
     let mut notes = vec![proof(context, ladder), advice(ladder)];
     if ladder.needs_both_arms {
         notes.push(
-            "from HLSL 2021 on only the lanes that select an arm of `?:` evaluate it: the others are then not active, \
-             and reading them is undefined"
+            "from HLSL 2021 on, only the lanes that select an arm of `?:` evaluate it: the other lanes are \
+             inactive, and reading them is undefined"
                 .to_owned(),
         );
     }
     if !ladder.operator.is_exact() {
-        notes.push("floats are combined in another order: results differ in their last bits".to_owned());
+        notes.push(
+            "wave intrinsics combine floats in another order: results differ in their last bits".to_owned(),
+        );
     }
     Finding {
         rule,
@@ -65,14 +67,14 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
         worth: Level::Info,
         primary: Label {
             place: ladder.span,
-            text: format!("{reads} of other lanes one after the other"),
+            text: format!("{reads} of other lanes, one after the other"),
         },
         secondary: Vec::new(),
         notes,
         fix: None,
         no_fix: Some(NoFix::new(
             "lane-reads",
-            "none is written for ladders of lane reads",
+            "shaderlint writes no fix for ladders of lane reads",
         )),
     }
 }
@@ -141,12 +143,16 @@ fn advice(ladder: &WaveLadder) -> String {
     match (ladder.kind, ladder.reversed) {
         (Kind::Reduction, _) => {
             let waves = ShaderModel::WAVES;
-            format!("WaveActive{function} leaves it with every active lane; it needs shader model {waves}")
+            format!("WaveActive{function} gives every active lane the result; it needs shader model {waves}")
         }
         (Kind::InclusiveScan, false) => {
-            format!("{prefix} {sign} the lane's own element is the same; it needs shader model {needed}")
+            format!(
+                "{prefix} {sign} the lane's own element gives the same result; it needs shader model {needed}"
+            )
         }
-        (Kind::ExclusiveScan, false) => format!("{prefix} is the same; it needs shader model {needed}"),
+        (Kind::ExclusiveScan, false) => {
+            format!("{prefix} gives the same result; it needs shader model {needed}")
+        }
         (_, true) if has_inverse => {
             let own = if ladder.kind == Kind::ExclusiveScan {
                 " and the lane's own element"
@@ -154,12 +160,12 @@ fn advice(ladder: &WaveLadder) -> String {
                 ""
             };
             format!(
-                "WaveActive{function} is what the scan has in total; without {prefix}{own} it is the same; that needs \
-                 shader model {needed}"
+                "WaveActive{function} gives the total; removing {prefix}{own} from it gives the same \
+                 result; this needs shader model {needed}"
             )
         }
         (_, true) => format!(
-            "WaveActive{function} is what the scan has in total; {prefix} scans from the first lane on and needs shader \
+            "WaveActive{function} gives the total; {prefix} scans from the first lane on and needs shader \
              model {needed}"
         ),
     }

@@ -45,8 +45,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     let mut notes = vec![collective::proof(context, scan)];
     notes.push(if !collective::has_prefix_intrinsic(scan.operator) {
         format!(
-            "within a wave the same ladder can read its neighbours by WaveReadLaneAt, without a barrier; it needs shader \
-             model {needed}"
+            "within a wave, the same ladder can read its neighbours with WaveReadLaneAt, without a barrier; \
+             this needs shader model {needed}"
         )
     } else if let Some(proved) = &proved {
         wording::needs(scan, proved, needed)
@@ -54,7 +54,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         let in_one_row = if context.has_rows() {
             let lanes: u32 = context.analysis.group_size.iter().product();
             format!(
-                ": make the group {lanes}\u{d7}1\u{d7}1 and work out its coordinates from SV_GroupIndex"
+                ": make the group {lanes}\u{d7}1\u{d7}1 and compute its coordinates from SV_GroupIndex"
             )
         } else {
             String::new()
@@ -69,8 +69,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     let is_slower = context.has_rows() && scan.count >= forms::SLOWER_BY_ONE_WAVE;
     if is_slower {
         notes.push(
-            "a scan by one wave, which needs nothing of that, took longer than the ladder on an NVIDIA H200: 0.8 times as \
-             fast at 1024 elements"
+            "a scan by one wave needs none of that, but was slower than the ladder on an NVIDIA H200: 0.8 \
+             times as fast at 1024 elements"
                 .to_owned(),
         );
     }
@@ -82,7 +82,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         Refusal::NoForm(_) if !collective::has_prefix_intrinsic(scan.operator) => {
             let operator = collective::name(scan.operator);
             let text = format!(
-                "no wave form is written for scans by {operator}: there is no prefix intrinsic for {operator}"
+                "shaderlint writes no wave form for scans by {operator}: HLSL has no prefix intrinsic for \
+                 {operator}"
             );
             NoFix::new("no-prefix-intrinsic", text)
         }

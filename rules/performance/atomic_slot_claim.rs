@@ -9,7 +9,7 @@ use crate::findings::atomic;
 pub(crate) const RULE: Rule = Rule {
     id: "atomic-slot-claim",
     category: Category::Perf,
-    summary: "every thread claims its slot from one counter by an atomic of its own",
+    summary: "every thread claims its slot from one counter with its own atomic",
     aliases: &["wave-prefix-sum-vs-scan-with-atomics"],
     explanation: include_str!("atomic_slot_claim.md"),
     check,
@@ -20,7 +20,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let slots = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Slot);
     findings.extend(slots.filter_map(|slot| {
         let message = format!(
-            "{} claim slots from {} one by one",
+            "{} each claim a slot from {} with an atomic",
             claim::threads(slot),
             claim::counter(context, slot)
         );
@@ -41,12 +41,13 @@ fn advice(slot: &Claim) -> String {
         (", times what each claims,", ", times the same,")
     };
     let form = format!(
-        "from shader model 6.0 on one lane can claim for its whole wave: {all}{times} says how much, WaveReadLaneFirst hands out \
-         where it starts, {own}{as_often} gives each lane its part"
+        "from shader model 6.0 on, one lane can claim for its whole wave: {all}{times} is the number of \
+         slots, WaveReadLaneFirst broadcasts the first slot, and {own}{as_often} is the offset of each \
+         lane"
     );
     match slot.operation {
         Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume => {
-            format!("{form}; a hidden counter moves by one only, so the count needs a buffer of its own")
+            format!("{form}; a hidden counter only moves by one, so the count needs a buffer of its own")
         }
         _ => form,
     }

@@ -9,7 +9,7 @@ use crate::findings::atomic;
 pub(crate) const RULE: Rule = Rule {
     id: "single-cell-atomic",
     category: Category::Perf,
-    summary: "every thread adds to one cell by an atomic of its own",
+    summary: "every thread adds to one cell with its own atomic",
     aliases: &["groupshared-atomic-replaceable-by-wave"],
     explanation: include_str!("single_cell_atomic.md"),
     check,
@@ -23,7 +23,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let sums = claims.filter(is_sum);
     findings.extend(sums.filter_map(|sum| {
         let message = format!(
-            "{} {} {} one by one",
+            "{} each {} {} with an atomic",
             claim::threads(sum),
             claim::verb(sum),
             claim::counter(context, sum)
@@ -40,12 +40,11 @@ fn advice(sum: &Claim) -> String {
         _ if claim::is_counted(sum) => "WaveActiveCountBits",
         _ => "WaveActiveSum",
     };
-    let form = format!(
-        "from shader model 6.0 on {intrinsic} combines a whole wave; one lane then makes a single atomic"
-    );
+    let form =
+        format!("from shader model 6.0 on, {intrinsic} combines a whole wave, and one lane makes one atomic");
     match sum.operation {
         Atomic::Increment | Atomic::Decrement => {
-            format!("{form}: a hidden counter moves by one only, so the count needs a buffer of its own")
+            format!("{form}; a hidden counter only moves by one, so the count needs a buffer of its own")
         }
         _ => form,
     }

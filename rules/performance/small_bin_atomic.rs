@@ -11,7 +11,7 @@ use crate::fixes::atomics::few_cells;
 pub(crate) const RULE: Rule = Rule {
     id: "small-bin-atomic",
     category: Category::Perf,
-    summary: "every thread adds to one of a few cells by an atomic of its own",
+    summary: "every thread adds to one of a few cells with its own atomic",
     aliases: &["interlocked-bin-without-wave-prereduce"],
     explanation: include_str!("small_bin_atomic.md"),
     check,
@@ -21,7 +21,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     findings.extend(context.analysis.claims.iter().filter_map(|few| {
         let Cells::Few(bins) = few.cells else { return None };
         let message = format!(
-            "{} add to {bins} cells of {} one by one",
+            "{} each add to one of {bins} cells of {} with an atomic",
             claim::threads(few),
             claim::counters(context, few)
         );
@@ -40,14 +40,14 @@ fn of_one_call(context: &Context<'_>, few: &Claim) -> Option<String> {
         .count();
     let name = &context.function(few.function)?.name;
     (count > 1)
-        .then(|| format!("told of one of {count} calls of {name}: in others the threads may use other cells"))
+        .then(|| format!("this describes one of {count} calls of {name}: other calls may use other cells"))
 }
 
 fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
     if let Some((code, model)) = few_cells::code(context, few) {
         let indented = code.replace('\n', "\n    ");
         return format!(
-            "help: one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
+            "help: make one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
         );
     }
     let (all, own) = if claim::is_counted(few) {
@@ -58,20 +58,18 @@ fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
     // Each lane gets its part of the atomic's old value by its place among the lanes of its cell.
     let handed_out = |prefix: &str| {
         let is_unused = few.parts.as_ref().is_ok_and(|parts| parts.old.is_none());
-        let part = format!(
-            "; where its old value is used, {prefix}{own} gives each lane its part of what it returns"
-        );
+        let part = format!("; if the old value is used, {prefix}{own} gives each lane its offset from it");
         if is_unused { String::new() } else { part }
     };
     if context.shader_model >= ShaderModel::MULTI_PREFIX {
         format!(
-            "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all{}",
+            "WaveMatch finds the lanes of a wave with the same cell; one of them can make one atomic for all{}",
             handed_out("WaveMultiPrefix")
         )
     } else {
         format!(
-            "a loop over the {bins} cells with {all} needs one atomic a cell and wave{}; from shader model 6.5 on WaveMatch \
-             finds the lanes with the same cell",
+            "a loop over the {bins} cells with {all} needs one atomic per cell and wave{}; from shader \
+             model 6.5 on, WaveMatch finds the lanes with the same cell",
             handed_out("WavePrefix")
         )
     }

@@ -13,12 +13,10 @@ use crate::source::unit::{Choice, Unit};
 use crate::source::words::words;
 
 /// A note on a fix that may not hold in another configuration.
-pub(crate) const AS_CONFIGURED: &str =
-    "the fix is proved for the macros as they are; #if or -D may change them";
+pub(crate) const AS_CONFIGURED: &str = "the fix is proved for the current macros; #if or -D may change them";
 
 /// The same for a fix that was tried out and is not proved.
-pub(crate) const AS_TRIED: &str =
-    "the fix was tried out with the macros as they are; #if or -D may change them";
+pub(crate) const AS_TRIED: &str = "the fix was tested with the current macros; #if or -D may change them";
 
 /// Text that takes the place of other text.
 pub(crate) struct Replacement<'a> {

@@ -7,7 +7,7 @@ use shaderlint_linter::{Category, Rule};
 pub const RULE: Rule = Rule {
     id: "unused-suppression",
     category: Category::Suppression,
-    summary: "a comment allows what is not found",
+    summary: "a comment allows a rule that finds nothing",
     aliases: &[],
     explanation: include_str!("unused_suppression.md"),
     check: |_, _| {},

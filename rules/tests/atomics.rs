@@ -526,7 +526,7 @@ fn a_name_with_another_meaning_is_told_with_its_place() {
         .unwrap()
         + 1;
     let of = |line: usize| {
-        format!("no automatic fix: the fix says `uint`, a name that line {line} may give another meaning")
+        format!("no automatic fix: the fix uses `uint`, a name to which line {line} may give another meaning")
     };
     assert_eq!(
         reason("/* a\nb */ #if WIDE\n#define LONG \\\n  1\n#endif\nusing uint = min16uint;"),
@@ -593,21 +593,24 @@ fn threads_are_counted_by_the_passes_they_come_to() {
             .collect::<Vec<String>>()
     };
     let claim = "uint s; InterlockedAdd(n0[0], 1, s); Out[s] = gi;";
-    let claimed = "up to 128 threads claim slots from n0[0] one by one";
+    let claimed = "up to 128 threads each claim a slot from n0[0] with an atomic";
     let set = |cell: u32| format!("InterlockedOr(n0[{cell}], 1u << (i & 31));");
     let cases = format!(
         "switch (i / 32)\n{{\ncase 0: {} break;\ncase 1: {} break;\n}}",
         set(1),
         set(2)
     );
-    let of_case = |cell: u32| format!("up to 32 threads set bits of n0[{cell}] one by one");
+    let of_case = |cell: u32| format!("up to 32 threads each set bits of n0[{cell}] with an atomic");
     assert_eq!(
         counted(&format!("{claim}\n{cases}")),
         [claimed.to_owned(), of_case(1), of_case(2)]
     );
     // A loop whose passes are not counted: those that its first test keeps out come to none.
     let left = format!("if (L[gi] > 1) break; {}", set(1));
-    assert_eq!(counted(&left), ["up to 128 threads set bits of n0[1] one by one"]);
+    assert_eq!(
+        counted(&left),
+        ["up to 128 threads each set bits of n0[1] with an atomic"]
+    );
 }
 
 /// A lane that adds for others is not behind what they stored themselves: where a loop is not followed, neither is what the
@@ -716,7 +719,10 @@ fn threads_that_add_nothing_are_counted() {
     let body = "if (gi == 0) g_Sum = 0;\nGroupMemoryBarrierWithGroupSync();\nfor (uint i = 0; i < 3; ++i)\n    if (gi > i + 3)\n        \
                 InterlockedAdd(g_Sum, i);\nGroupMemoryBarrierWithGroupSync();\nif (gi == 0) Out[0] = g_Sum;";
     let findings = lint(kernel("", body).as_bytes());
-    assert_eq!(findings[0].message, "up to 60 threads add to g_Sum one by one");
+    assert_eq!(
+        findings[0].message,
+        "up to 60 threads each add to g_Sum with an atomic"
+    );
 }
 
 /// Wave intrinsics take an enumeration for a float, and no number is assigned to one.

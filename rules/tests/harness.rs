@@ -727,7 +727,7 @@ fn no_safe_fix_where_a_build_has_another_last_step() {
     let scalar = scalar.replace("groupshared", "groupshared uint total; groupshared");
     let why = lint(scalar.as_bytes()).into_iter().find_map(|found| found.no_fix);
     let why = why.as_ref().map(shaderlint_linter::NoFix::text);
-    let text = "no wave form is written that leaves its result in `total`, which is no array";
+    let text = "shaderlint writes no wave form that leaves its result in `total`, which is not an array";
     assert_eq!(why, Some(text));
 }
 

@@ -94,9 +94,9 @@ fn sizes_of_waves_are_all_named_or_not_all() {
     );
     assert_eq!(
         said(&lint(text.as_bytes())),
-        "wave-size-assumption: data race on d[1] in waves of 4, 8, 16 and 32 lanes, for instance\n  in waves of 4, thread \
-         33 reads d[1] while thread 1 writes it, both after the barrier on line 5\n  what becomes of it in other waves was not \
-         proved: they have 4 to 128 lanes"
+        "wave-size-assumption: data race on d[1] in waves of 4, 8, 16 and 32 lanes, for instance\n  in \
+         waves of 4, thread 33 reads d[1] while thread 1 writes it, both after the barrier on line 5\n  \
+         waves have 4 to 128 lanes; the other sizes were not proved"
     );
 }
 
@@ -110,7 +110,7 @@ fn numbers_that_hold_in_some_waves_are_told_of_these() {
     let said = said(&lint(text.as_bytes()));
     assert!(
         said.contains("groupshared-race: data race on g\n  thread 1 reads g[0] in pass 1 of the loop on line 7 (left = 15) while thread 0 writes it, with no \
-             barrier between them; these are the numbers in waves of 4 lanes\n"),
+             barrier between them; these numbers are for waves of 4 lanes\n"),
         "{said}"
     );
 }
@@ -141,7 +141,7 @@ fn a_race_that_another_ones_barrier_ends_says_so() {
     let findings = lint(text.as_bytes());
     let notes = findings.iter();
     let notes = notes.map(|finding| finding.all_notes().collect::<Vec<_>>().join("\n"));
-    let ended = "no automatic fix: the barrier that ends the data race on r[32] ends this one too";
+    let ended = "no automatic fix: the barrier that ends the data race on r[32] also ends this one";
     let has_fix = findings.iter().map(|finding| finding.fix.is_some());
     assert_eq!(has_fix.collect::<Vec<_>>(), [true, false]);
     assert_eq!(
@@ -155,7 +155,8 @@ fn a_race_that_another_ones_barrier_ends_says_so() {
 fn a_hidden_counter_moves_by_one() {
     let text = "AppendStructuredBuffer<uint> Out; [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { Out.Append(gi); }";
     let said = said(&lint(text.as_bytes()));
-    let reason = "no automatic fix: a hidden counter moves by one for each call: a counter of its own could move by more";
+    let reason = "no automatic fix: a hidden counter moves by one for each call: only a counter in a buffer \
+         can move by more";
     assert!(said.contains(reason), "{said}");
 }
 
@@ -195,18 +196,17 @@ fn what_is_supposed_of_names_is_said() {
     };
     assert_eq!(
         said("InterlockedAdd(g_Dead[0], 1, s)"),
-        "atomic-slot-claim: 64 threads claim slots from g_Dead[0] one by one\n  \
-         proved, if `g_Dead`, which nothing that was read declares, is the same memory or constant for all threads: all active threads use \
-         one address; all 64 threads of the group do this atomic, whatever the inputs are\n  \
-         from shader model 6.0 on one lane can claim for its whole wave: WaveActiveCountBits says how much, WaveReadLaneFirst hands out where it \
-         starts, WavePrefixCountBits gives each lane its part\n  \
+        "atomic-slot-claim: 64 threads each claim a slot from g_Dead[0] with an atomic\n  \
+         proved, if the unknown name `g_Dead` is the same memory or constant for all threads: all active threads use \
+         one address; all 64 threads of the group make this atomic, for every input\n  \
+         from shader model 6.0 on, one lane can claim for its whole wave: WaveActiveCountBits is the number of slots, WaveReadLaneFirst broadcasts the first slot, and WavePrefixCountBits is the offset of each lane\n  \
          measured over 64 passes in buffers: no faster, 24.57 ms either way, for one counter of all groups, on an NVIDIA H200, whose driver combines \
          such atomics by itself; other hardware was not measured\n  \
-         no automatic fix: nothing that was read declares `g_Dead`"
+         no automatic fix: unknown name `g_Dead`: pass -D or -I"
     );
     let of_two = said("InterlockedAdd(g_Args[ALIVE], 1, s)");
     assert!(
-        of_two.contains("proved, if `ALIVE` and `g_Args`, which nothing that was read declares, are the same memory or constants for all threads: all"),
+        of_two.contains("proved, if the unknown names `ALIVE` and `g_Args` are the same memory or constants for all threads: all"),
         "{of_two}"
     );
 }
@@ -223,8 +223,11 @@ fn what_a_missing_header_declares_may_be_constants_or_stored_to() {
         told.collect::<Vec<String>>()
     };
     let claims = |body: &str| said(&format!("{body} Count.InterlockedAdd(0, 1, s); g_Index[s] = id;"));
-    let up_to = ["up to 64 threads claim slots from Count one by one"];
-    assert_eq!(claims(""), ["64 threads claim slots from Count one by one"]);
+    let up_to = ["up to 64 threads each claim a slot from Count with an atomic"];
+    assert_eq!(
+        claims(""),
+        ["64 threads each claim a slot from Count with an atomic"]
+    );
     assert_eq!(claims("if (id >= constants.Counts.x) return;"), up_to);
     assert_eq!(claims("if (id >= constants.Counts[2].x) return;"), up_to);
     // It may be the lane's number, or a macro.
@@ -253,7 +256,7 @@ fn a_race_for_another_bound_is_not_one_for_this() {
                 uint a = g[0];\n    SUM(In[t + 64])\n    Out[t] = g[0] + a;\n}\n";
     let said = said_of(text);
     assert!(
-        said.contains("g[63], once the race that is reported on its array is gone\n"),
+        said.contains("g[63], once the reported race on its array is fixed\n"),
         "{said}"
     );
 }
@@ -301,7 +304,8 @@ fn without_a_fix_the_reason_is_said() {
         "proved: g[0] ends as the sum of g[0] \u{2026} g[31], race-free, up to rounding",
         "a wave form needs shader model 6.0\n",
         "a wave form combines floats in another order, so results may round differently",
-        "no automatic fix: no wave form is written for the sum of 32 floats in a group of 8\u{d7}8\u{d7}1",
+        "no automatic fix: shaderlint writes no wave form for the sum of 32 floats in a group of \
+         8\u{d7}8\u{d7}1",
     ] {
         assert!(floats.contains(said), "{floats}");
     }
@@ -317,17 +321,19 @@ fn without_a_fix_the_reason_is_said() {
     for (of, said) in [
         (
             &sums,
-            "a wave form needs shader model 6.0; one in which each thread scans its own element also needs waves that hold \
-             consecutive threads, as every known implementation packs 1-D groups: make the group 64\u{d7}1\u{d7}1 and work out \
-             its coordinates from SV_GroupIndex\n",
+            "a wave form needs shader model 6.0; one in which each thread scans its own element also needs \
+             waves that hold consecutive threads, as every known implementation packs 1-D groups: make the \
+             group 64\u{d7}1\u{d7}1 and compute its coordinates from SV_GroupIndex\n",
         ),
         (
             &sums,
-            "no automatic fix: no wave form is written for such a scan of 64 elements in a group of 8\u{d7}8\u{d7}1",
+            "no automatic fix: shaderlint writes no wave form for such a scan of 64 elements in a group of \
+             8\u{d7}8\u{d7}1",
         ),
         (
             &least,
-            "no automatic fix: no wave form is written for scans by min: there is no prefix intrinsic for min",
+            "no automatic fix: shaderlint writes no wave form for scans by min: HLSL has no prefix \
+             intrinsic for min",
         ),
     ] {
         assert!(of.contains(said), "{of}");
@@ -336,14 +342,14 @@ fn without_a_fix_the_reason_is_said() {
         "",
         "if (Src[gi] > 0)\n{\nuint s;\nInterlockedAdd(Counters[Src[0]], 1, s);\nOut[s] = 1;\n}\nelse\n{\nInterlockedAdd(Counters[1], 1);\n}",
     );
-    let used = "no automatic fix: another atomic on Counters gives its old value on line 7";
+    let used = "no automatic fix: another atomic on Counters returns its old value on line 7";
     assert!(counted.contains(used), "{counted}");
     let fenced = of_eight(
         "",
         "InterlockedAdd(Counters[1], 1);\nDeviceMemoryBarrier();\nOut[gi] = 1;",
     );
     let barrier =
-        "no automatic fix: the memory barrier on line 5 may let a thread see when its atomic is made";
+        "no automatic fix: the memory barrier on line 5 may let a thread observe when its atomic is made";
     assert!(fenced.contains(barrier), "{fenced}");
 }
 
@@ -384,7 +390,7 @@ fn floats_among_several_results_are_floats() {
         (
             safety,
             found.verdict,
-            [said("results may round differently"), said("make of NaNs")],
+            [said("results may round differently"), said("return for NaNs")],
         )
     };
     let arrays = "groupshared uint a[64]; groupshared float b[64];";
@@ -427,14 +433,12 @@ fn what_hangs_on_rounding_is_told() {
             None => found.no_fix.as_ref().map_or("", |why| why.note()).to_owned(),
         }
     };
-    let beyond = "proved of the fix: the kernel writes the same, up to rounding, on which more than the value of a float may \
-                  hang, at wave sizes 4 to 128 (lane map: linear)";
+    let beyond = "the fix is proved: the kernel writes the same values, up to rounding, which may change \
+         more than the value of a float, at wave sizes 4 to 128 (lane map: linear)";
     assert_eq!(proof("Out[0] = (uint)g[0];"), beyond);
     assert_eq!(proof("if (g[0] > 3) Out[0] = 1;"), beyond);
     assert_eq!(proof("Out[(uint)g[0]] = 1;"), beyond);
-    assert!(
-        proof("{ precise float total = g[0]; Out[0] = (uint)total; }").contains("where `precise` is written")
-    );
+    assert!(proof("{ precise float total = g[0]; Out[0] = (uint)total; }").contains("despite `precise`"));
 }
 
 /// Each as it is: another array, type or size would have a form.
@@ -450,11 +454,12 @@ fn what_no_form_is_written_for_is_named() {
         said(&lint(text.as_bytes()))
     };
     let why = of("groupshared float g[2][64];", "64", "g[1]");
-    let reason = "no automatic fix: no wave form is written for elements in `g`, an array of arrays";
+    let reason = "no automatic fix: shaderlint writes no wave form for elements in `g`, an array of arrays";
     assert!(why.contains(reason), "{why}");
     // The loop's variable is another one.
     let why = of("groupshared float g[64];\nstatic const uint i = 64;", "i", "g");
-    let reason = "no automatic fix: a wave form needs the group's size, whose name may mean something else here, or nothing";
+    let reason = "no automatic fix: a wave form needs the group's size, whose name may have another meaning \
+         here, or none";
     assert!(why.contains(reason), "{why}");
 }
 
@@ -469,7 +474,7 @@ fn a_macro_that_holds_the_ladder_is_named() {
     let findings = lint(text.as_bytes());
     let said = said(&findings);
     assert!(
-        said.contains("it comes out of the macro SCAN, defined on line 2"),
+        said.contains("expanded from the macro SCAN, defined on line 2"),
         "{said}"
     );
     assert!(
@@ -655,15 +660,15 @@ fn what_leaves_a_construct_unordered_is_named() {
                    for (uint d = 32; d > 0; d >>= 1) { SYNC if (t < d) { v += g[t + d]; g[t] = v; } }\nSYNC\n\
                    if (t == 0) Out[0] = g[0];",
     );
-    let proved = "though the read on line 5 may come meanwhile: no barrier is known to be between";
+    let proved = "although the read on line 5 may run meanwhile: no barrier is known to separate them";
     let reason =
-        "the read on line 5 may come while its elements are stored: no barrier is known to be between";
+        "the read on line 5 may run while its elements are stored: no barrier is known to separate them";
     assert!(text.contains(proved) && text.contains(reason), "{text}");
     let text = of(
         "g[t] = In[t]; SYNC\nfor (uint d = 32; d > 0; d >>= 1) { if (t < d) g[t] += g[t + d]; SYNC }\n\
                    Out[t] = g[0];\nif (Count == 0) SYNC\ng[t] = 0;",
     );
-    let barrier = "not all inputs are known to lead to the barrier on line 7";
+    let barrier = "not all inputs are known to reach the barrier on line 7";
     assert!(text.contains(&format!("though {barrier}")), "{text}");
 }
 

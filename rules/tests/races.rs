@@ -228,19 +228,19 @@ const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi
 
 #[test]
 fn races_between_the_same_barriers_are_one_finding() {
-    let pairs = "more pairs of accesses race here";
+    let pairs = "other pairs of accesses also race here";
     let advice = |into: &str| {
         format!(
-            "threads of one wave are not promised to run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() before \
-             each of lines 11 to 13; on {into}, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write; \
-             close the condition on line 9 before each barrier, and test it again after it (tried out: this race is gone then, \
-             and nothing else comes up)"
+            "threads of a wave need not run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() \
+             before each of lines 11 to 13; on {into}, read into a variable, wait at a \
+             GroupMemoryBarrierWithGroupSync(), then write; close the condition on line 9 before each \
+             barrier, and test it again after it (tested: this race is gone, and no other defect appears)"
         )
     };
     let why =
-        "no automatic fix: barriers alone do not end it: conditions around them have to be closed as well";
+        "no automatic fix: barriers alone do not end the race: the conditions around them must be closed too";
     let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
-    let both = "lines 12 and 13 read what other threads write as well, with no barrier between";
+    let both = "lines 12 and 13 also read what other threads write, with no barrier between";
     assert_eq!(
         said(&kernel("", TAIL)),
         [format!(
@@ -251,15 +251,15 @@ fn races_between_the_same_barriers_are_one_finding() {
 
     // A comment is about its own line.
     let comment = " // shaderlint: allow(groupshared-race): one line";
-    let one = "line 13 reads what other threads write as well, with no barrier between";
+    let one = "line 13 also reads what other threads write, with no barrier between";
     let allowed = kernel("", &TAIL.replace("/**/", comment));
     let of_others = advice("lines 11 and 13")
         .replace("each of lines 11 to 13", "each of lines 11 and 12")
         .replace(
             "; close",
-            "; another race shows then: put a GroupMemoryBarrierWithGroupSync() before line 13; close",
+            "; another race then appears: put a GroupMemoryBarrierWithGroupSync() before line 13; close",
         )
-        .replace(", and nothing else comes up", "");
+        .replace(", and no other defect appears", "");
     assert_eq!(
         said(&allowed),
         [format!("{head}\n{one}\n{pairs}\n{of_others}\n{why}")]
@@ -334,7 +334,8 @@ fn no_barrier_for_the_first_group_alone() {
     assert_eq!(no_fix.reason, "first-group");
     assert_eq!(
         no_fix.note(),
-        "no automatic fix: it was found in the first group, whose SV_GroupID is 0, and a barrier has to be proved for all"
+        "no automatic fix: the race was found in the first group, whose SV_GroupID is 0, but a barrier must \
+         be proved for all groups"
     );
 }
 
@@ -409,7 +410,7 @@ fn a_race_that_no_barrier_ends_is_told_to_stand_beside_others() {
     let body = "g[gi & 31] = gi;";
     assert_eq!(why(body).as_deref(), Some(alone));
     let beside = format!("h[gi] = Src[gi];\nOut[gi] = h[63 - gi];\n{body}");
-    let expected = format!("{alone} while the kernel's other races are there");
+    let expected = format!("{alone} while the kernel has other races");
     assert_eq!(why(&beside), Some(expected));
 }
 
@@ -688,7 +689,7 @@ fn places_on_a_line_are_told_apart() {
         &format!("{stored}\nOut[gi+64*i] = g[(gi+1) & 63];\ng[gi] = i; }}"),
     );
     let barrier = &BARRIER[..33];
-    let tried = "(tried out: this race is gone then, and nothing else comes up)";
+    let tried = "(tested: this race is gone, and no other defect appears)";
     let line = "`Out[gi+64*i] = g[(gi+1) & 63];` on line 8 and before `g[gi] = i;` on line 8";
     let help = format!("help: put a {barrier} before {line} {tried}");
     assert!(of_one_line.concat().contains(&help), "{of_one_line:#?}");
@@ -697,7 +698,8 @@ fn places_on_a_line_are_told_apart() {
     let fixes = lint(on_two_lines.as_bytes())
         .into_iter()
         .filter_map(|finding| finding.fix?.proof);
-    let found = "found of the fix: with this barrier, which every thread reaches, the race between lines 7 and 9 is gone";
+    let found = "the fix was tested: with this barrier, which every thread reaches, the race between lines \
+         7 and 9 is gone";
     assert_eq!(fixes.collect::<Vec<_>>(), [found]);
 }
 
@@ -709,8 +711,8 @@ fn advice_is_tried_out() {
         let help = said.lines().find(|line| line.starts_with("help: "));
         help.unwrap_or_default().to_owned()
     };
-    let separately = " before the barrier, and test it again after it; declare before the condition what both parts use (tried \
-                      out: this race is gone then, and nothing else comes up)";
+    let separately = " before the barrier, and test it again after it; before the condition, declare what \
+         both parts use (tested: this race is gone, and no other defect appears)";
     assert_eq!(
         help(&format!(
             "g[gi] = Src[gi];\n{BARRIER}\nif (gi < 32)\n{{\nuint v = g[gi + 1];\ng[gi] = v;\n}}"
@@ -826,7 +828,7 @@ fn a_barrier_in_a_helper_is_one_for_all_who_call_it() {
         fix_of(&text).0
     };
     let of_step = |around: &str, behind: &str| step(around, behind).expect("a fix").notes;
-    let as_configured = ["the fix is proved for the macros as they are; #if or -D may change them"];
+    let as_configured = ["the fix is proved for the current macros; #if or -D may change them"];
     assert_eq!(of_step("", ""), [""; 0]);
     let other = "#ifdef X\n[numthreads(64, 1, 1)] void Two(uint gi : SV_GroupIndex) { if (gi == 8) Step(gi); }\n#endif\n";
     assert_eq!(of_step("", other), as_configured);
@@ -835,7 +837,7 @@ fn a_barrier_in_a_helper_is_one_for_all_who_call_it() {
         as_configured
     );
     assert!(step("#ifdef X\nif (gi > 3)\n#endif\n", "").is_none());
-    let moves = ["the fix moves the lines behind it: `__LINE__` is another number there"];
+    let moves = ["the fix moves the lines after it and changes `__LINE__` there"];
     let counting = "static const uint Line = __LINE__;\n";
     assert_eq!(of_step("", counting), moves);
 }

@@ -177,7 +177,8 @@ fn check_analyses(
 /// Notes on a file that Unity compiles by FXC how to get wave intrinsics there, and withdraws the fix: until then
 /// they do not compile.
 fn ask_for_dxc(finding: &mut Finding) {
-    let text = "for Direct3D, Unity compiles this file by FXC, which has no wave intrinsics, unless `#pragma use_dxc`, a `#pragma require` or the project asks for DXC";
+    let text = "for Direct3D, Unity compiles this file with FXC, which has no wave intrinsics, unless \
+         `#pragma use_dxc`, a `#pragma require` or the project asks for DXC";
     finding.worth = finding.worth.min(Level::Info);
     if finding.fix.take().is_some() {
         finding.no_fix = Some(NoFix::new("needs-dxc", text));

@@ -16,14 +16,14 @@ pub(crate) fn diagnostic(
 ) -> Option<Diagnostic> {
     let fix = finding.fix.as_ref().and_then(|fix| place_fix(shader, fix));
     if fix.as_ref().is_some_and(|fix| stands_twice(shader, fix)) {
-        let text = "the file includes itself, and these lines more than once";
+        let text = "the file includes itself and repeats these lines";
         finding.withdraw(NoFix::new("includes-itself", text));
     }
     let fix = fix.filter(|_| finding.fix.is_some());
     let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
     let reason = edits.find_map(|edit| not_edited(shader, edit));
     if fix.is_none() {
-        let text = "what it would change is not written like that in the file";
+        let text = "the file does not contain the text that it would change";
         finding.withdraw(reason.unwrap_or_else(|| NoFix::new("not-as-written", text)));
     } else if reason.is_some() {
         finding.no_fix = reason;

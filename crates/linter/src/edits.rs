@@ -64,7 +64,7 @@ pub(crate) fn not_edited(shader: &Shader, edit: &Edit) -> Option<NoFix> {
             Some(NoFix::new("in-macro", "the text comes from a macro").at(span))
         }
         None => {
-            let text = "a directive stands in the text, or a part of it in another file";
+            let text = "the text contains a directive, or part of it is in another file";
             Some(NoFix::new("directive", text).at(span))
         }
         Some(place) if place.file == MAIN_FILE => None,

@@ -49,20 +49,20 @@ pub(crate) fn keep_fixes_all_entries_agree_on(
         if let Some(name) = hidden {
             let why = NoFix::new(
                 "hidden-intrinsic",
-                format!("the fix calls `{name}`, which is the name of a variable here"),
+                format!("the fix calls `{name}`, which names a variable here"),
             );
             finding.withdraw(why.named(name));
         } else if holders.iter().any(is_instance) {
-            let text = "this is a template, which may be used with other types";
+            let text = "this is a template that may be used with other types";
             finding.withdraw(NoFix::new("template", text));
         } else if holders.iter().any(|holder| has(&of_unseen, *holder)) {
-            let text = "text that is not understood names this function, or one that calls it";
+            let text = "code that shaderlint does not understand names this function, or one that calls it";
             finding.withdraw(NoFix::new("unknown-user", text));
         } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
-            let text = "this is also used by a function that no kernel calls";
+            let text = "a function that no kernel calls also uses this";
             finding.withdraw(NoFix::new("uncalled-user", text));
         } else if holders.iter().any(|holder| has(&of_exported, *holder)) {
-            let text = "an exported function uses this, which other libraries may call";
+            let text = "an exported function, which other libraries may call, uses this";
             finding.withdraw(NoFix::new("uncalled-user", text));
         }
     }

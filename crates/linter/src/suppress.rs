@@ -82,7 +82,7 @@ pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
             Some(Err((place, message))) => problems.push(problem(place, message)),
             Some(Ok(directive)) if directive.is_for_file && !comment.is_alone => problems.push(problem(
                 comment.place,
-                "`allow-file` stands on a line of its own".to_owned(),
+                "`allow-file` must be on a line of its own".to_owned(),
             )),
             Some(Ok(directive)) => {
                 let reach = match spoken_for {
@@ -171,7 +171,7 @@ impl Comment {
         let before = memchr::memmem::find(said, MARK)?;
         let start = self.content.start + before;
         if self.goes_on {
-            let message = "what is said to the linter ends with its line".to_owned();
+            let message = "a comment to shaderlint ends with its line".to_owned();
             return Some(Err((self.place.clone(), message)));
         }
         let parsed = self.parsed(text, start);
@@ -205,11 +205,11 @@ impl Comment {
                 } else {
                     word
                 };
-                return Err((place, format!("`{other}` is not something to ask for: {FORM}")));
+                return Err((place, format!("unknown directive `{other}`: {FORM}")));
             }
         };
         let blanket = |place| {
-            let message = format!("an allow names the rules that it is about: {FORM}");
+            let message = format!("an allow names its rules: {FORM}");
             Err((place, message))
         };
         let open = skip_blank(word.end);

@@ -43,7 +43,7 @@ pub fn unused_suppressions(
                 is_of_first: false,
                 category: rule.category,
                 level,
-                message: format!("`{id}` is allowed here but not found"),
+                message: format!("`{id}` is allowed here but finds nothing"),
                 shape: None,
                 verdict: Verdict::Unused,
                 primary: Label {
@@ -51,7 +51,7 @@ pub fn unused_suppressions(
                     text: String::new(),
                 },
                 secondary: Vec::new(),
-                notes: vec!["left here it would silence what comes later, unseen".to_owned()],
+                notes: vec!["if it stays, it silently suppresses later findings".to_owned()],
                 fix: Some(Fix {
                     title,
                     safety: Safety::Safe,

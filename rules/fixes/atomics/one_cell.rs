@@ -43,7 +43,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
         .first()
         .filter(|_| !claim.operation.is_of_hidden_counter())
     {
-        let text = format!("nothing that was read declares `{name}`");
+        let text = format!("unknown name `{name}`: pass -D or -I");
         return Err(NoFix::new("undeclared", text).named(name));
     }
     let races = &context.analysis.races;
@@ -53,7 +53,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
             let counters = claim::counters(context, claim);
             NoFix::new("race", format!("other accesses to {counters} race")).named(counters)
         } else {
-            NoFix::new("race", "threads of the kernel race, which is reported")
+            NoFix::new("race", "the kernel has a data race, which is reported")
         });
     }
     let parts = claim
@@ -110,7 +110,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
         other_form: None,
     };
     let not_proved = |what: String| {
-        let text = format!("the wave form could not be proved to do the same: {what}");
+        let text = format!("could not prove that the wave form does the same: {what}");
         NoFix::new("not-proved", text)
     };
     let subject = Subject::of(shader, claim, parts, &expanded);
@@ -136,27 +136,32 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
             NoFix::new("race", text).named(counters).at(place)
         }
         (Meanwhile::Plain(None), _) => {
-            let text = format!("accesses to {counters} in statements that are not followed may race with it");
+            let text = format!(
+                "accesses to {counters} in statements that shaderlint cannot follow may race \
+                 with it"
+            );
             NoFix::new("race", text).named(counters)
         }
         (Meanwhile::Unknown, Some(stop)) => {
             let at = witness::on_lines(context, &[stop.span], claim.span);
             let text = format!(
-                "the kernel is not followed from what is {at} on: whether other accesses to {counters} race with it is not known"
+                "shaderlint cannot follow the kernel past the code {at}: other accesses to {counters} may \
+                 race with it"
             );
             NoFix::new("unfollowed", text).named(counters).at(stop.span)
         }
         (Meanwhile::Unreached(barrier), _) => {
             let barrier_at = witness::barrier(context, barrier, claim.span);
             let text = format!(
-                "it is not known whether all threads reach {barrier_at}, nor so whether other accesses to {counters} race with it"
+                "not all threads are known to reach {barrier_at}: other accesses to {counters} may race \
+                 with it"
             );
             NoFix::new("unfollowed", text).named(counters).at(barrier)
         }
         _ => {
             let text = format!(
-                "the kernel is not followed far enough to tell which barriers come before and after it, nor whether other accesses \
-                 to {counters} race with it"
+                "shaderlint cannot tell which barriers come before and after it: other accesses to \
+                 {counters} may race with it"
             );
             NoFix::new("unfollowed", text).named(counters)
         }
@@ -166,11 +171,11 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
 /// Why one lane cannot make the atomic for its wave.
 fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix {
     if claim.operation.is_of_hidden_counter() {
-        let text = "a hidden counter moves by one for each call: a counter of its own could move by more";
+        let text = "a hidden counter moves by one for each call: only a counter in a buffer can move by more";
         return NoFix::new("hidden-counter", text);
     }
     let of_old_value = || {
-        let text = "its old value decides something, or is used in a way that is not followed";
+        let text = "its old value decides something, or shaderlint cannot follow how it is used";
         NoFix::new("old-value", text)
     };
     if claim.found == Found::Otherwise {
@@ -179,50 +184,54 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
     let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
     match why {
         NotCombined::Unfollowed => {
-            let text = "not every run that makes this atomic was followed to its end with a known address";
+            let text = "shaderlint could not follow every run with this atomic to its end and with a known \
+                 address";
             NoFix::new("unfollowed", text)
         }
         NotCombined::NotAStatement => {
-            NoFix::new("not-a-statement", "the call is no statement of its own").at(claim.span)
+            NoFix::new("not-a-statement", "the call is not a statement of its own").at(claim.span)
         }
         NotCombined::Type => {
-            let text = "wave forms are written for counters and amounts that are both int or both uint";
+            let text = "shaderlint writes wave forms only for counters and amounts that are both int or \
+                 both uint";
             NoFix::new("type", text)
         }
-        NotCombined::Operator => NoFix::new("no-form", "no wave form is written for this operation"),
+        NotCombined::Operator => NoFix::new("no-form", "shaderlint writes no wave form for this operation"),
         NotCombined::OldValue => of_old_value(),
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);
-            let text = format!("what names it, {counter}, is not followed from one pass or call to the next");
+            let text = format!(
+                "shaderlint cannot follow {counter}, which names it, from one pass or call \
+                 to the next"
+            );
             NoFix::new("counter", text).named(counter).at(claim.place)
         }
         NotCombined::Alias => {
             let counters = claim::counters(context, claim);
             let text = format!(
-                "{counters} is a variable here: what else uses the buffer that it stands for, and when, is not followed"
+                "{counters} is a variable here, and shaderlint cannot follow what else uses its buffer"
             );
             NoFix::new("alias", text).named(counters).at(claim.place)
         }
         NotCombined::MemoryBarrier(place) => {
             let at = lines(place);
-            let text = format!("the memory barrier {at} may let a thread see when its atomic is made");
+            let text = format!("the memory barrier {at} may let a thread observe when its atomic is made");
             NoFix::new("memory-barrier", text).at(place)
         }
         NotCombined::OtherAtomic(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
-            let text = format!("another kind of atomic is made on {counters} {at}");
+            let text = format!("another kind of atomic changes {counters} {at}");
             NoFix::new("other-atomic", text).named(counters).at(place)
         }
         NotCombined::OtherResult(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
-            let text = format!("another atomic on {counters} gives its old value {at}");
+            let text = format!("another atomic on {counters} returns its old value {at}");
             NoFix::new("other-result", text).named(counters).at(place)
         }
         NotCombined::OtherUse(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
-            let text = format!(
-                "{counters} is also used {at}, and it is not proved that no thread can tell which comes first"
-            );
+            let text =
+                format!("{counters} is also used {at}, and a thread may be able to tell which comes first");
             NoFix::new("other-use", text).named(counters).at(place)
         }
     }
@@ -230,11 +239,11 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
 
 /// Why there is no fix for a call that a macro spells.
 fn of_macro_text() -> NoFix {
-    NoFix::new("in-macro", "a part of the call comes from a macro")
+    NoFix::new("in-macro", "part of the call comes from a macro")
 }
 
 fn not_plain() -> NoFix {
-    let text = "a part of the call holds a comment, or stands in another file";
+    let text = "part of the call is a comment, or is in another file";
     NoFix::new("not-as-written", text)
 }
 
@@ -242,10 +251,10 @@ fn not_plain() -> NoFix {
 fn proof(claim: &Claim) -> &'static str {
     match claim.found {
         Found::Slot => {
-            "proved of the wave form: whichever lanes are active, each gets a slot that the atomics could have given it, \
-             none is left out, and the counter ends the same"
+            "the wave form is proved: whichever lanes are active, each gets a slot that the atomics could \
+             have given it, no slot is left out, and the counter ends the same"
         }
-        _ => "proved of the wave form: whichever lanes are active, the cell ends the same",
+        _ => "the wave form is proved: whichever lanes are active, the cell ends the same",
     }
 }
 

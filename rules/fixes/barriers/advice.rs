@@ -111,7 +111,7 @@ pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
     let place = race.second.span;
     let (first, second) = (&race.first, &race.second);
     if first.is_write && second.is_write && first.span == second.span {
-        return "which thread's value stays is undefined".to_owned();
+        return "it is undefined which thread's value remains".to_owned();
     }
     let common = in_common(&first.around, &second.around);
     let at = |access: &Access| {
@@ -128,16 +128,16 @@ pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
         )
     };
     let undefined = match (first.is_write, second.is_write) {
-        (true, true) => "which of the two values stays is undefined",
-        _ => "whether the old value is read or the new one is undefined",
+        (true, true) => "it is undefined which of the two values remains",
+        _ => "it is undefined whether the old value is read or the new one",
     };
     let or = if first.is_write && second.is_write {
-        ", or they have to write to other elements"
+        ", or they must write different elements"
     } else {
         ""
     };
     format!(
-        "{undefined}: of {} and {}, one has to be over in all threads before the other begins{or}",
+        "{undefined}: of {} and {}, all threads must finish one before any begins the other{or}",
         at(first),
         at(second),
     )
@@ -357,11 +357,11 @@ impl Advice {
         for is_into in [false, true] {
             let spans = statements(is_into, true);
             let shows = if spans.len() > 1 {
-                "other races show"
+                "other races then appear"
             } else {
-                "another race shows"
+                "another race then appears"
             };
-            parts.extend((!spans.is_empty()).then(|| format!("{shows} then: {}", put(&spans, is_into))));
+            parts.extend((!spans.is_empty()).then(|| format!("{shows}: {}", put(&spans, is_into))));
         }
         if let Some(first) = conditions.first() {
             let (count, _) = in_words(&conditions);
@@ -377,14 +377,14 @@ impl Advice {
                 "close the condition{plural} {at} before {barrier}, and test {it} again after it"
             ));
             if self.places.iter().any(|place| place.declares) {
-                parts.push("declare before the condition what both parts use".to_owned());
+                parts.push("before the condition, declare what both parts use".to_owned());
             }
         }
         format!(
-            "help: {} (tried out: this race is gone then{})",
+            "help: {} (tested: this race is gone{})",
             parts.join("; "),
             if self.leaves_none {
-                ", and nothing else comes up"
+                ", and no other defect appears"
             } else {
                 ""
             }

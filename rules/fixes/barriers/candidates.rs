@@ -73,7 +73,7 @@ pub(crate) fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             name: THIS_BARRIER,
             is_passed_by_all: false,
             title: format!(
-                "wait at the memory barrier {}: make it {instead}()",
+                "replace the memory barrier {} with {instead}(), which waits",
                 witness::on_lines(context, &[at], at)
             ),
         })

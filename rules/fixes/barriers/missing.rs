@@ -50,7 +50,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
             &[stop.span],
             told.map_or(stop.span, |race| race.second.span),
         );
-        let text = format!("the kernel is not followed from what is {at} on");
+        let text = format!("shaderlint cannot follow the kernel past the code {at}");
         return Err(NoBarrier::Because(NoFix::new("unfollowed", text).at(stop.span)));
     }
     let places_of = |races: &Vec<&Race>| {
@@ -169,15 +169,15 @@ pub(crate) fn tried(
     let ends_all = matches!(ended, Ended::Proved | Ended::Found { is_all: true });
     let proof = match ended {
         Ended::Proved => {
-            format!("proved of the fix: with {name}, no two threads of the group race on groupshared memory")
+            format!("the fix is proved: with {name}, no two threads of the group race on groupshared memory")
         }
         Ended::Found { is_all } if is_passed_by_all => {
             let others = if is_all {
-                " and no other defect comes up"
+                " and no other defect appears"
             } else {
                 ""
             };
-            format!("found of the fix: with {name}, which every thread reaches, {are} gone{others}")
+            format!("the fix was tested: with {name}, which every thread reaches, {are} gone{others}")
         }
         Ended::Found { .. } | Ended::Unsettled => return Some(Tried::IsUnproved),
     };
@@ -206,7 +206,7 @@ pub(crate) fn tried(
         .filter_map(|edit| unit.counting(context.shader, holder(edit)?));
     let moves = counting
         .any(|word| word == "__LINE__")
-        .then(|| "the fix moves the lines behind it: `__LINE__` is another number there".to_owned());
+        .then(|| "the fix moves the lines after it and changes `__LINE__` there".to_owned());
     let as_configured = if is_proved { AS_CONFIGURED } else { AS_TRIED };
     let as_configured = (!holds_in_all).then(|| as_configured.to_owned());
     let fix = Fix {

@@ -71,22 +71,26 @@ impl NoBarrier {
             NoBarrier::Left(place) => {
                 let at = witness::on_lines(context, &[place], place);
                 let text = format!(
-                    "threads may leave by what is {at}, and no barrier behind it is proved to end the race"
+                    "threads may leave through the code {at}, and no barrier after it is proved to end the \
+                     race"
                 );
                 NoFix::new("leaves", text).at(place)
             }
             NoBarrier::Unsure {
                 lacks_includes: false,
             } => {
-                let text = "that the barrier ends the race was tried out, and is not proved for every run";
+                let text = "the barrier ended the race in the tested runs, but is not proved to end it in \
+                     every run";
                 NoFix::new("some-inputs", text)
             }
             NoBarrier::Unsure { lacks_includes: true } => {
-                let text = "an `#include` was not found: that the barrier ends the race was tried out, and is not proved";
+                let text = "an `#include` was not found: the barrier ended the race in the tested runs, but \
+                     is not proved to end it";
                 NoFix::new("missing-include", text)
             }
             NoBarrier::FirstGroup => {
-                let text = "it was found in the first group, whose SV_GroupID is 0, and a barrier has to be proved for all";
+                let text = "the race was found in the first group, whose SV_GroupID is 0, but a barrier \
+                     must be proved for all groups";
                 NoFix::new("first-group", text)
             }
             NoBarrier::NoPlace {
@@ -99,7 +103,7 @@ impl NoBarrier {
                     ("the later access", "the race")
                 };
                 let beside = if is_beside_others {
-                    " while the kernel's other races are there"
+                    " while the kernel has other races"
                 } else {
                     ""
                 };
@@ -109,12 +113,14 @@ impl NoBarrier {
                 NoFix::new("no-single-barrier", text)
             }
             NoBarrier::NeedsMore => {
-                let text = "barriers alone do not end it: conditions around them have to be closed as well";
+                let text = "barriers alone do not end the race: the conditions around them must be closed \
+                     too";
                 NoFix::new("conditions", text)
             }
-            NoBarrier::TooLong => {
-                NoFix::new("too-long", "proving that a barrier ends it would take too long")
-            }
+            NoBarrier::TooLong => NoFix::new(
+                "too-long",
+                "proving that a barrier ends the race would take too long",
+            ),
             NoBarrier::Because(why) => why,
         }
     }

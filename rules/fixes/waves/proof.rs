@@ -146,11 +146,12 @@ fn proof_by(
                 };
                 let text = match outcome {
                     Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => {
-                        "the wave form could not be proved equal, though no inputs were found for which it differs"
+                        "could not prove the wave form equal, although no inputs were found for which it \
+                         differs"
                             .to_owned()
                     }
                     outcome => format!(
-                        "the wave form could not be proved equal (waves of {}{packed}): {}",
+                        "could not prove the wave form equal (waves of {}{packed}): {}",
                         run.wave_size,
                         outcome.reason()
                     ),
@@ -189,7 +190,7 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
     } else {
         ""
     };
-    format!("proved of the fix: the kernel writes the same{up_to} at {sizes} ({names}){given}")
+    format!("the fix is proved: the kernel writes the same values{up_to} at {sizes} ({names}){given}")
 }
 
 /// The differences that the proof allows.
@@ -200,10 +201,10 @@ fn up_to(runs: &[WaveRun]) -> String {
     });
     let what = match beyond {
         Some(Doubt::Order) => "rounding",
-        Some(Doubt::Flush) => "denormals that are flushed",
-        Some(Doubt::Pick) => "which of two equal floats `min` or `max` gives",
+        Some(Doubt::Flush) => "flushed denormals",
+        Some(Doubt::Pick) => "which of two equal floats `min` or `max` returns",
         None if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) => return String::new(),
         None => return ", up to rounding,".to_owned(),
     };
-    format!(", up to {what}, on which more than the value of a float may hang,")
+    format!(", up to {what}, which may change more than the value of a float,")
 }

@@ -28,10 +28,7 @@ impl Refusal {
     pub fn no_fix(self) -> NoFix {
         match self {
             Refusal::NoForm(why) | Refusal::NotProved(why) => why,
-            Refusal::HasOtherUses => NoFix::new(
-                "other-uses",
-                "what comes after it depends on more than its result",
-            ),
+            Refusal::HasOtherUses => NoFix::new("other-uses", "later code depends on more than its result"),
         }
     }
 }
@@ -49,7 +46,7 @@ pub(crate) const SLOWER: &str = "slower";
 
 /// There is no place to declare the array of the waves' totals.
 pub(crate) fn no_place() -> Refusal {
-    let text = "there is no place in this file to declare an array for the per-wave totals";
+    let text = "this file has no place to declare an array for the per-wave totals";
     Refusal::because("no-place", text)
 }
 
@@ -57,7 +54,7 @@ pub(crate) fn no_place() -> Refusal {
 pub(crate) fn not_read() -> Refusal {
     Refusal::because(
         "not-read",
-        "the text with the wave form in it is not read as the same kernel",
+        "with the wave form in it, the file no longer parses as the same kernel",
     )
 }
 
@@ -66,11 +63,11 @@ pub(crate) fn no_index() -> Refusal {
     Refusal::because("no-thread-index", NO_INDEX)
 }
 
-const NO_INDEX: &str = "no variable here holds the thread's number in its group";
+const NO_INDEX: &str = "no variable in scope holds the thread's index in its group";
 
 /// The form would leave out other results of the construct.
 pub(crate) fn other_results() -> Refusal {
-    let text = "the same statements make other results, which the wave form of one would leave out";
+    let text = "the same statements compute other results, which the wave form of one would drop";
     Refusal::because("other-results", text)
 }
 
@@ -93,19 +90,19 @@ pub(crate) fn no_form(
         _ => false,
     };
     let why = if places.clone().any(is_component) {
-        let text = "no wave form is written for components of vectors or structs";
+        let text = "shaderlint writes no wave form for components of vectors or structs";
         NoFix::new("components", text)
     } else if let Some(why) = places.find_map(|place| no_form_of_place(context.shader, found, place)) {
         why
     } else if element_name(context.shader, found).is_none() {
-        let text = format!("no wave form is written for {}s", found.element_name());
+        let text = format!("shaderlint writes no wave form for {}s", found.element_name());
         NoFix::new("element-type", text)
     } else if !has_literal_size(context) {
         no_form_of_name(context, found, rewrite, is_by_atomic)
     } else {
         NoFix::new(
             NO_FORM,
-            "no wave form is written for elements and arrays like these",
+            "shaderlint writes no wave form for elements and arrays like these",
         )
     };
     Refusal::NoForm(why)
@@ -123,15 +120,18 @@ fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Op
     let of_what = match &array.ty {
         _ if found.kind != Kind::Reduction && row_of_elements(shader, found, place).is_some() => return None,
         Type::Array(element, _) if matches!(**element, Type::Array(..)) => "an array of arrays",
-        _ if is_spread => "where others are between them",
+        _ if is_spread => "where other elements lie between them",
         _ if array_of_elements(shader, found, global).is_none() => "an array of another type",
         _ => return None,
     };
     let text = match array.ty {
         Type::Array(..) | Type::Resource(..) => {
-            format!("no wave form is written for elements in `{name}`, {of_what}")
+            format!("shaderlint writes no wave form for elements in `{name}`, {of_what}")
         }
-        _ => format!("no wave form is written that leaves its result in `{name}`, which is no array"),
+        _ => format!(
+            "shaderlint writes no wave form that leaves its result in `{name}`, which is not an \
+             array"
+        ),
     };
     Some(NoFix::new("array", text).named(name))
 }
@@ -159,13 +159,13 @@ fn no_form_of_name(
     }
     NoFix::new(
         "named-size",
-        "the group's size has a name, for which no form of such a ladder is written",
+        "the group's size has a name, and shaderlint writes no form of such a ladder with it",
     )
 }
 
 /// Why a form that names the group's size is not offered.
 pub(crate) fn no_size_by_name() -> NoFix {
-    let text = "a wave form needs the group's size, whose name may mean something else here, or nothing";
+    let text = "a wave form needs the group's size, whose name may have another meaning here, or none";
     NoFix::new("named-size", text)
 }
 
@@ -185,14 +185,14 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
         ([], _) if is_of_no_form(obstacle) => of_obstacle(context.shader, found, obstacle),
         ([], Some(amid)) => of_amid(context, found, amid),
         ([], None) if !groups.is_empty() => {
-            let text = "it is proved of the first group only, whose SV_GroupID is 0";
+            let text = "it is proved only for the first group, whose SV_GroupID is 0";
             NoFix::new("first-group", text)
         }
         ([], None) => match lives_on(context.shader, found) {
             Some(local) => {
                 let text = format!(
-                    "after the loop, `{}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
-                     `hlsl` in shaderlint.toml",
+                    "after the loop, `{}` is the loop's variable before HLSL 2021 and another variable from \
+                     then on: pass -HV, or set `hlsl` in shaderlint.toml",
                     local.name
                 );
                 NoFix::new("language-version", text)
@@ -202,12 +202,12 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
             None => of_obstacle(context.shader, found, obstacle),
         },
         ([bound], _) => {
-            let text = format!("the loop's bound {bound} is known at run time only");
+            let text = format!("the loop's bound {bound} is known only at run time");
             NoFix::new("unknown-bound", text).named(*bound)
         }
         (bounds, _) => {
             let bounds = bounds.join(" and ");
-            let text = format!("the loops' bounds {bounds} are known at run time only");
+            let text = format!("the loops' bounds {bounds} are known only at run time");
             NoFix::new("unknown-bound", text).named(bounds)
         }
     })
@@ -225,14 +225,14 @@ fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
     let (text, place) = match amid {
         Amid::Read(read) => (
             format!(
-                "the read {} may come while its elements are stored: no barrier is known to be between",
+                "the read {} may run while its elements are stored: no barrier is known to separate them",
                 witness::on_lines(context, &[read], found.span)
             ),
             read,
         ),
         Amid::Barrier(barrier) => (
             format!(
-                "not all inputs are known to lead to {}",
+                "not all inputs are known to reach {}",
                 witness::barrier(context, barrier, found.span)
             ),
             barrier,
@@ -254,33 +254,36 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
     };
     match obstacle {
         Obstacle::Segmented(length) => {
-            let text = format!("no wave form is written for scans that start anew every {length} elements");
+            let text = format!(
+                "shaderlint writes no wave form for scans that restart every {length} \
+                 elements"
+            );
             NoFix::new("segmented", text)
         }
-        Obstacle::Halves => NoFix::new("halves", "no wave form is written for sums in halves of words"),
+        Obstacle::Halves => NoFix::new(
+            "halves",
+            "shaderlint writes no wave form for sums in halves of words",
+        ),
         Obstacle::Companions => {
-            let text = "no wave form is written where other values, such as an index, are chosen with it";
+            let text = "shaderlint writes no wave form that also selects other values, such as an index";
             NoFix::new("companions", text)
         }
         Obstacle::ElementsPerThread => {
-            let text = "wave forms of a scan are written for one or two elements a thread only";
+            let text = "shaderlint writes wave forms of scans only for one or two elements per thread";
             NoFix::new("elements-per-thread", text)
         }
         Obstacle::Declares(id) => of_local(id, "declares", &|name| {
-            format!("{name}, which these statements declare, is used after them")
+            format!("later code uses {name}, which these statements declare")
         }),
         Obstacle::NoPlace => {
-            let text =
-                "its result is a part of an expression, which a wave form would have to be written into";
+            let text = "its result is part of an expression, and no wave form fits into one";
             NoFix::new("result-in-expression", text)
         }
         Obstacle::Leaves(id) => of_local(id, "leaves", &|name| {
-            format!(
-                "{name}, which these statements leave, is used after them, and not one number in all threads"
-            )
+            format!("later code uses {name}, which these statements set, and its value is not uniform")
         }),
         Obstacle::NoIndex => NoFix::new("no-thread-index", NO_INDEX),
-        Obstacle::MayLeave => NoFix::new("may-return", "threads may return from among these statements"),
+        Obstacle::MayLeave => NoFix::new("may-return", "threads may return inside these statements"),
         Obstacle::Writes(id) => match shader.globals.get(id.0 as usize) {
             Some(written) => {
                 let text = format!("these statements also write `{}`", written.name);
@@ -289,15 +292,15 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
             None => NoFix::new("writes", "these statements also write a variable"),
         },
         Obstacle::WritesHandle => {
-            let text = "these statements also write a resource that a variable or parameter stands for";
+            let text = "these statements also write a resource through a variable or parameter";
             NoFix::new("writes", text)
         }
         Obstacle::SharesMemory => {
-            let text = "these statements also make an atomic, or read a resource that can be written";
+            let text = "these statements also make an atomic, or read a writable resource";
             NoFix::new("shared-memory", text)
         }
-        Obstacle::Unfollowed => NoFix::new("unfollowed", "one of these statements is not followed"),
-        Obstacle::SomeRuns => NoFix::new("some-runs", "it is proved of some of the kernel's runs only"),
+        Obstacle::Unfollowed => NoFix::new("unfollowed", "shaderlint cannot follow one of these statements"),
+        Obstacle::SomeRuns => NoFix::new("some-runs", "it is proved only for some runs of the kernel"),
     }
 }
 

@@ -125,7 +125,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     }
     // A form that leaves the total in an element does not show whether other code reads that element.
     if why_not == Refusal::HasOtherUses && rewrite.last_step.is_some() {
-        let text = "its last step, or what comes after it, reads more than the total";
+        let text = "its last step, or code after it, reads more than the total";
         return Err(Refusal::because("other-uses", text));
     }
     // The proofs above come first: even one that fails may show other uses of the result, and one of the statements
@@ -172,9 +172,7 @@ fn with_index(
 /// No proof can show that a fix keeps results that are unknown in the kernel itself.
 fn results_are_known(context: &Context<'_>, needs: Needs) -> Result<(), Refusal> {
     proved_of_itself(needs.floats(), (context.shader, context.entry)).map_err(|reason| {
-        let text = format!(
-            "no fix can be proved, as the results of the kernel itself are not fully known: {reason}"
-        );
+        let text = format!("shaderlint could not follow the original kernel to its end: {reason}");
         Refusal::because("unknown-results", text)
     })
 }
@@ -269,7 +267,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     let has_floats = found.element == Scalar::Float || found.operators().any(Operator::is_on_floats);
     let is_exact = proof.is_exact && found.needs == Needs::default() && !has_floats;
     let fix = Fix {
-        title: "replace the ladder by wave intrinsics".to_owned(),
+        title: "replace the ladder with wave intrinsics".to_owned(),
         safety: if is_exact && doubt.is_none() {
             Safety::Safe
         } else {
@@ -337,10 +335,10 @@ fn last_step(context: &Context<'_>, found: &Collective) -> Vec<Edit> {
 }
 
 /// A note on a fix that holds if the group does not diverge.
-const AS_ONE: &str = "the fix is proved of a group whose threads all reach every barrier";
+const AS_ONE: &str = "the fix is proved for groups whose threads all reach every barrier";
 
 /// A note on a fix of a kernel that races.
-const ENDS_RACES: &str = "the kernel races as it stands; with the fix no race is found any more";
+const ENDS_RACES: &str = "the original kernel has a data race; with the fix, none is found";
 
 /// The most steps that the proofs of an entry point's fixes may take, counted by those of its first run.
 const MAX_STEPS: u64 = 4_000_000;
@@ -363,11 +361,11 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
             .filter_map(|array| shader.globals.get(array.0 as usize));
         let mut names = functions.into_iter().chain(arrays.map(|array| &*array.name));
         if let Some(name) = names.find(|name| name.contains("::")) {
-            let text = format!("no form is written for what is in a namespace, as `{name}` is");
+            let text = format!("shaderlint writes no form for names in a namespace, such as `{name}`");
             return Some(NoFix::new("namespaces", text).named(name));
         }
         if unit.may_name(b"using") {
-            let text = "no form is written where `using` may bring names of a namespace in";
+            let text = "shaderlint writes no form where `using` may bring in names of a namespace";
             return Some(NoFix::new("namespaces", text));
         }
     }

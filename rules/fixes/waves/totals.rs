@@ -150,7 +150,8 @@ pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> Result<
         };
         let kib = words / KIB;
         return Err(format!(
-            "with the per-wave totals the file's groupshared arrays together exceed {kib} KiB, the groupshared memory{of_mesh}"
+            "with the per-wave totals, the file's groupshared arrays exceed the {kib} KiB of groupshared \
+             memory{of_mesh}"
         ));
     }
     Ok(())

@@ -37,12 +37,12 @@ pub(crate) const LINEAR: &str =
 pub(crate) const ANY: &str = "nothing else: any threads may share a wave";
 
 /// What the other forms of a scan assume.
-const ANY_BY_ONE_WAVE: &str = "nothing of which threads share a wave: that of thread 0 scans all elements";
+const ANY_BY_ONE_WAVE: &str = "nothing else: the wave of thread 0 scans all elements";
 
 /// How wave forms treat floats otherwise than the ladder.
 pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
     let rounds = "a wave form combines floats in another order, so results may round differently";
-    let of_extrema = "wave intrinsics do not say what they make of NaNs, nor of which zero is less";
+    let of_extrema = "HLSL does not specify what wave intrinsics return for NaNs, or which zero is smaller";
     let picks_floats = |operator: Operator| operator.is_extremum() && operator.is_on_floats();
     let said = [
         (!found.is_exact(), rounds),
@@ -55,6 +55,6 @@ pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
 /// Why there is no fix for such a group.
 pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> NoFix {
     let [x, y, z] = context.analysis.group_size;
-    let text = format!("no wave form is written for {what} in a group of {x}\u{d7}{y}\u{d7}{z}");
+    let text = format!("shaderlint writes no wave form for {what} in a group of {x}\u{d7}{y}\u{d7}{z}");
     NoFix::new("rows", text)
 }

@@ -75,7 +75,7 @@ impl Unit {
         let words: Vec<&[u8]> = of_fix.collect();
         if let Some(word) = words.iter().find(|word| is_variable(word)) {
             let word = String::from_utf8_lossy(word);
-            let text = format!("the fix says `{word}`, the name of a variable here");
+            let text = format!("the fix uses `{word}`, which names a variable here");
             return Some(NoFix::new("redefined-name", text).named(word));
         }
         let of_word = |word| {
@@ -86,7 +86,7 @@ impl Unit {
         let (word, meaning) = words.into_iter().find_map(of_word)?;
         let word = String::from_utf8_lossy(word);
         let what = meaning.in_words(shader);
-        let text = format!("the fix says `{word}`, a name that {what} may give another meaning");
+        let text = format!("the fix uses `{word}`, a name to which {what} may give another meaning");
         Some(NoFix::new("redefined-name", text).named(word))
     }
 
@@ -236,7 +236,7 @@ impl Unit {
 
     fn may_count_lines(&self, shader: &Shader, function: FunctionId) -> Option<NoFix> {
         let word = self.counting(shader, function)?;
-        let text = format!("`{word}` is another number behind a fix");
+        let text = format!("a fix may change the value of `{word}`");
         Some(NoFix::new("counts-lines", text).named(word))
     }
 

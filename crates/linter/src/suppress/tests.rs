@@ -91,8 +91,7 @@ fn complains(text: &str, expected: &[(&str, &str)]) {
 
 #[test]
 fn blanket_forms_are_refused() {
-    let blanket = "an allow names the rules that it is about: \
-                   write `allow(rule-id): reason` or `allow-file(rule-id): reason`";
+    let blanket = "an allow names its rules: write `allow(rule-id): reason` or `allow-file(rule-id): reason`";
     complains("// shaderlint: allow", &[("allow", blanket)]);
     complains("// shaderlint: allow: all of it", &[("allow", blanket)]);
     complains("// shaderlint: allow()", &[("allow()", blanket)]);
@@ -109,16 +108,16 @@ fn blanket_forms_are_refused() {
 #[test]
 fn what_is_not_understood_is_told() {
     let form = "write `allow(rule-id): reason` or `allow-file(rule-id): reason`";
-    let unknown = format!("`disable` is not something to ask for: {form}");
+    let unknown = format!("unknown directive `disable`: {form}");
     complains("// shaderlint: disable(a)", &[("disable", &unknown)]);
-    let file = "`allow-file` stands on a line of its own";
+    let file = "`allow-file` must be on a line of its own";
     complains(
         "x; // shaderlint: allow-file(a)",
         &[("// shaderlint: allow-file(a)", file)],
     );
     complains("// as shaderlint: disable says", &[]);
     // Taking out its first line would leave the rest as code.
-    let goes_on = "what is said to the linter ends with its line";
+    let goes_on = "a comment to shaderlint ends with its line";
     complains(
         "/* shaderlint: allow(a)\n and so on */",
         &[("/* shaderlint: allow(a)", goes_on)],
