@@ -202,11 +202,11 @@ fn a_static_member_given_outside_its_struct() {
         ("{ static uint v; }; }", &[][..]),
         (
             "{ static uint v; }; float B::v = 2; }",
-            &["this declaration is not understood"],
+            &["unsupported declaration"],
         ),
         (
             "{ static uint v; }; uint C::v = 2; }",
-            &["this declaration is not understood"],
+            &["unsupported declaration"],
         ),
     ] {
         let (init, problems) = value(unknown.0);
@@ -215,7 +215,7 @@ fn a_static_member_given_outside_its_struct() {
     }
     let (init, problems) = value("{ static uint v; }; uint B::v = 2; uint B::v = 3; }");
     assert!(matches!(init, Some(ExprKind::Literal(2))));
-    assert_eq!(problems, ["this declaration is not understood"]);
+    assert_eq!(problems, ["unsupported declaration"]);
 }
 
 /// A compiler takes what HLSL gives a name where the file gives it none: types and intrinsics alike.
@@ -518,12 +518,12 @@ fn names_that_are_not_followed_are_told_with_the_reason() {
     for (body, message) in [
         (
             "{ uint x = x; y = x; }",
-            "the initialiser names the variable that it is for, which has no value yet",
+            "the initialiser reads its own variable, which has no value yet",
         ),
         ("{ enum Z { x = 4 }; } y = x;", OF_FUNCTION),
         (
             "for (uint x = 0; x < 4; x++) {} x = 3; y = x;",
-            "a name here is a loop's variable before HLSL 2021 and another one since: pass -HV",
+            "a name here is a loop's variable before HLSL 2021 and another variable from then on: pass -HV",
         ),
     ] {
         let text = format!("void Main(uint x, float y) {{ {body} }}\n");
@@ -537,7 +537,7 @@ fn names_that_are_not_followed_are_told_with_the_reason() {
 #[test]
 fn groupshared_parameters_are_not_understood() {
     let (_, problems) = shader("uint First(groupshared uint a[64]) { return a[0]; }", "x");
-    assert_eq!(problems[0], "the parameters of this function are not understood");
+    assert_eq!(problems[0], "unsupported parameters of this function");
 }
 
 /// What is no function cannot be called, though there is one of its name outside.
@@ -547,7 +547,7 @@ fn a_variable_hides_a_function() {
         "uint F(uint x) { return x; } uint G(uint F) { return F(1); }",
         "x",
     );
-    assert_eq!(problems, ["this expression is not understood"]);
+    assert_eq!(problems, ["unsupported expression"]);
     let of_g = shader.functions.iter().find(|function| function.name == "G");
     let body = of_g.and_then(|g| g.body.as_deref()).unwrap_or_default();
     assert!(!expressions(body).any(|expr| matches!(expr.kind, ExprKind::Call(..))));

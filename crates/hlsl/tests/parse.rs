@@ -327,7 +327,7 @@ void f(uint i, float x, int2 at, uint3 v)
   (? items (?))
   (= i (as uint (? (as ? (? (as ? (? image)) 0)) (as int2 at)))))
 ! unknown name `of`: of
-! this expression is not understood: image.mips
+! unsupported expression: image.mips
 ",
     );
 }
@@ -430,7 +430,7 @@ void main() { float a = Far(2.0, camera); Camera copy = camera; float b = Wide(c
   (let a float (Far 2.0f (new Camera (.near camera) (.size camera))))
   (let copy Camera (new Camera (.near camera) (.size camera)))
   (let b float (?float camera)))
-! this expression is not understood: Wide(camera)
+! unsupported expression: Wide(camera)
 ",
     );
 }
@@ -461,7 +461,7 @@ void main() { float a = camera.Eye(1.0), b = several[1].Far(), c = camera[0], d 
   (let b float (Base::Far (.Base (new Camera (.Base (at several 1)) (.near (at several 1))))))
   (let c float (Camera::operator[] (new Camera (.Base camera) (.near camera)) 0u))
   (let d float (as float (? camera))))
-! this expression is not understood: camera.Near()
+! unsupported expression: camera.Near()
 ",
     );
 }

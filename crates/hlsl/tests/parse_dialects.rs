@@ -73,7 +73,7 @@ struct Bits : Base
   (return (>> v 2u)))
 (fn Bits::own uint (this Bits)
   (return (+ (.held this) (Bits::key (.held this)))))
-! this expression is not understood: own()
+! unsupported expression: own()
 ",
     );
 }
@@ -284,13 +284,13 @@ uint h(Mixed m) { return m.y() + m.get<uint>(1); }
   (return (.x this)))
 (fn h uint (m Mixed)
   (return (+ (Mixed::y m) (as uint (? m 1)))))
-! this declaration could not be read: template <typename T> struct Held<T[2]> { T first; T second; };
-! `same` is declared, and not understood here: same
-! `zero` is declared, and not understood here: zero
-! `again` is declared, and not understood here: again
-! `inner::twice` is declared, and not understood here: inner::twice
+! could not parse this declaration: template <typename T> struct Held<T[2]> { T first; T second; };
+! unsupported use of `same`: same
+! unsupported use of `zero`: zero
+! unsupported use of `again`: again
+! unsupported use of `inner::twice`: inner::twice
 ! unknown name `Held`: Held<uint>
-! this expression is not understood: m.get<uint>(1)
+! unsupported expression: m.get<uint>(1)
 ",
     );
 }
@@ -502,9 +502,9 @@ void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
   (return a))
 (fn mixed uint (a uint) (b uint) (x float2)
   (return b))
-! `first` is declared, and not understood here: first
-! `count_of` is declared, and not understood here: count_of
-! `which` is declared, and not understood here: which
+! unsupported use of `first`: first
+! unsupported use of `count_of`: count_of
+! unsupported use of `which`: which
 ",
     );
 }
@@ -566,7 +566,7 @@ cbuffer Known { PACKED_VALUES f; }
 ! unknown macro: EXPORTED
 ! unknown macro: GLOBAL_CBUFFER_START(Params)
 ! unknown macro: CBUFFER_END
-! this is no declaration: DECLARE(x);
+! expected a declaration: DECLARE(x);
 ! unknown name `PRIVATE_UINT`: PRIVATE_UINT
 ! unknown name `Elsewhere`: Elsewhere
 ! unknown name `PACKED_VALUES`: PACKED_VALUES
@@ -620,8 +620,8 @@ void use(T t, S s)
 ! unknown macro: FIELDS
 ! unknown name `Missing`: Missing
 ! unknown name `VEC4`: VEC4
-! this expression is not understood: { 1, 2, 3 }
-! this expression is not understood: { q, 2 }
+! unsupported expression: { 1, 2, 3 }
+! unsupported expression: { q, 2 }
 ",
     );
 }
@@ -651,7 +651,7 @@ odd(3) uint f;
 ! unknown macro: ROOT
 ! unknown macro: FIRST
 ! unknown macro: SECOND
-! this declaration could not be read: odd(3) uint f;
+! could not parse this declaration: odd(3) uint f;
 ",
     );
 }

@@ -216,8 +216,8 @@ uint shadows(uint a) { return min(a, 1) + max(a, 1); }
   (return 0u))
 (fn shadows uint (a uint)
   (return (+ (?uint a 1) (max a 1u))))
-! this expression is not understood: pick(i)
-! this expression is not understood: min(a, 1)
+! unsupported expression: pick(i)
+! unsupported expression: min(a, 1)
 ",
     );
 }
@@ -391,7 +391,7 @@ void f(uint i, inout uint old)
   (InterlockedOr (at counts i) (<< 1u i) old)
   (InterlockedCompareStore (at bins 0) 0u i)
   (?void (at bins 0)))
-! this expression is not understood: InterlockedAdd(bins[0])
+! unsupported expression: InterlockedAdd(bins[0])
 ",
     );
 }
@@ -441,14 +441,14 @@ void f(uint u, float x)
   (= u (as uint (?float 2.3f 100.0f)))
   (= u (as uint (* 2.3f 100.0f)))
   (= u (as uint (* 2.5f 100.0f))))
-! this expression is not understood: (1 << 31) >> 31
-! this expression is not understood: 0xFFFFFFFF + 1
-! this expression is not understood: 0xFFFFFFFF + 1
-! this expression is not understood: 0xFFFFFFFF + 1
-! this expression is not understood: 1 << 40
-! this expression is not understood: 2147483648 * 2
-! this expression is not understood: 0.1 + 0.2 == 0.3
-! this expression is not understood: 2.3 * 100
+! unsupported expression: (1 << 31) >> 31
+! unsupported expression: 0xFFFFFFFF + 1
+! unsupported expression: 0xFFFFFFFF + 1
+! unsupported expression: 0xFFFFFFFF + 1
+! unsupported expression: 1 << 40
+! unsupported expression: 2147483648 * 2
+! unsupported expression: 0.1 + 0.2 == 0.3
+! unsupported expression: 2.3 * 100
 ",
     );
 }

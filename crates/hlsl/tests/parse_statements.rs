@@ -98,7 +98,7 @@ void f(uint n)
   (let p float (.x v))
   ???
   (discard))
-! this statement could not be read: if (n) uint inner = 3;
+! could not parse this statement: if (n) uint inner = 3;
 ",
     );
 }

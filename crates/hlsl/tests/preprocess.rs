@@ -126,7 +126,7 @@ fn directives_among_arguments() {
         "#define F(x) <x>\nF(1\n#include \"a\"\n)",
         &[("a", b"in a")],
         "<1>",
-        &["`#include` among the arguments of a macro call is not followed @ \"a\""],
+        &["shaderlint does not follow an `#include` among the arguments of a macro call @ \"a\""],
     );
 }
 
@@ -239,7 +239,7 @@ fn conditions() {
 fn conditions_that_cannot_be_read() {
     let cases = [
         ("", "condition without an expression @ #if"),
-        ("1 +", "condition ends in the middle @ 1 +"),
+        ("1 +", "unexpected end of the condition @ 1 +"),
         ("(1", "`(` without `)` in a condition @ (1"),
         ("1 2", "unexpected `2` in a condition @ 1 2"),
         ("1 / 0", "division by zero in a condition @ 1 / 0"),
@@ -389,7 +389,7 @@ fn include_cycles_and_bombs_end() {
         shown(&unit, &problems),
         [
             "`64` is included too deeply @ \"64\"",
-            "more than 2000 includes: none is followed from here on @ \"62\""
+            "more than 2000 includes: shaderlint skips the rest @ \"62\""
         ]
     );
 }
@@ -457,7 +457,7 @@ fn what_is_amiss_is_told_with_its_place() {
             "#define without a name @ #define",
             "a macro's name must be an identifier @ 1",
             "malformed list of macro parameters @ (",
-            "two macro parameters of one name @ a",
+            "two macro parameters have the same name @ a",
         ],
     );
     check_problems(
@@ -600,7 +600,7 @@ fn hostile_input_ends() {
     assert_eq!(unit.text, b"A59 end");
     assert_eq!(
         shown(&unit, &problems),
-        ["macro `A59` expands to too much; the call is left as it is @ A59"]
+        ["macro `A59` expands to too much text; the call is left as it is @ A59"]
     );
     let (unit, _) = read((laughs + &"A59\n".repeat(many) + "end").as_bytes());
     assert!(unit.text.ends_with(b"A59\nend"));

@@ -137,7 +137,7 @@ fn elements_that_wgsl_puts_further_apart_are_refused() {
 
 #[test]
 fn places_are_those_of_the_text() {
-    let unknown = "`halves` is not known here; there are n";
+    let unknown = "unknown name `halves`; there are n";
     for (written, place) in [
         (r#""""n / halves""""#, "halves"),
         ("\"\"\"\nn /\n halves\"\"\"", "halves"),
@@ -174,10 +174,7 @@ fn a_pipeline_takes_no_more_memory_than_it_may() {
         let one = |at| format!("B{at} = {{ length = \"1\" }}\n");
         format!("[buffers]\n{}", (0..count).map(one).collect::<String>())
     };
-    assert_eq!(
-        wrong("[buffers]\n", &buffers(257)),
-        "B256: these are more than 256 buffers"
-    );
+    assert_eq!(wrong("[buffers]\n", &buffers(257)), "B256: more than 256 buffers");
     assert_eq!(
         wrong("[buffers]\n", &buffers(254)),
         "2: with these 2 there are more than 256 buffers"
@@ -193,7 +190,7 @@ fn a_pipeline_takes_no_more_memory_than_it_may() {
     let names: String = (0..64).map(name).collect();
     assert_eq!(
         wrong("half = \"n / 2\"", &format!("{names}half = \"n / 2\"")),
-        "half: these are more than 64 names"
+        "half: more than 64 names"
     );
     let pass =
         "[[pass]]\nentry = \"Main\"\ngroups = \"1\"\nbind = { Out = \"Out[0]\" }\nset = { Count = \"1\" }\n";
@@ -251,7 +248,7 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "output = \"Out[0]\"",
             "output = \"Out\"",
-            "\"Out\": `Out` are several buffers: say which, as in `Out[0]`",
+            "\"Out\": `Out` is several buffers: choose one, as in `Out[0]`",
         ),
         (
             "output = \"Out[0]\"",
@@ -268,11 +265,11 @@ fn what_is_wrong_is_told_at_its_place() {
             "input = \"In[0]\"",
             "\"In[0]\": `In` is one buffer: it takes no index",
         ),
-        ("half = ", "n = ", "n: `n` has a meaning already"),
+        ("half = ", "n = ", "n: `n` is already in use"),
         (
             "\"n / 2\"",
             "\"n / halves\"",
-            "halves: `halves` is not known here; there are n",
+            "halves: unknown name `halves`; there are n",
         ),
         (
             "length = \"n\"",
@@ -287,7 +284,7 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "name = \"i\"",
             "name = \"half\"",
-            "\"half\": `half` has a meaning already",
+            "\"half\": `half` is already in use",
         ),
         (
             "next = \"i + 1\"",
@@ -297,7 +294,7 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "next = \"i + 1\"",
             "next = \"i - 1\"",
-            "i - 1: 0 - 1 is no number from 0 to 2^64 - 1",
+            "i - 1: 0 - 1 is not a number from 0 to 2^64 - 1",
         ),
         (
             "groups = \"ceil_div(n, 64)\"",
@@ -312,12 +309,12 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "bind = { Out = \"Out[i]\" }",
             "",
-            "\"Main\": `Main` uses `Out`: say which of those it is in `bind`",
+            "\"Main\": `Main` uses `Out`: name one of those in `bind`",
         ),
         (
             "bind = { Out",
             "bind = { Outt",
-            "\"Main\": `Main` uses `Out`: say which of those it is in `bind`",
+            "\"Main\": `Main` uses `Out`: name one of those in `bind`",
         ),
         (
             "bind = { Out = \"Out[i]\"",
@@ -332,7 +329,7 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "set = { Count",
             "set = { Counts",
-            "\"Main\": `Main` uses `Count`: say what it is in `set`",
+            "\"Main\": `Main` uses `Count`: give its value in `set`",
         ),
         (
             "Count = \"half\"",
@@ -352,12 +349,12 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "groups = \"ceil_div(n, 64)\"",
             "groups = \"row\"",
-            "row: `row` is not known here; there are n, half, i",
+            "row: unknown name `row`; there are n, half, i",
         ),
         (
             "kernels = \"double.hlsl\"\n",
             "",
-            "\"Main\": which file is this entry point in? say `kernels = \"….hlsl\"` here, or once above",
+            "\"Main\": this entry point has no file: write `kernels = \"….hlsl\"` here, or once above",
         ),
         (
             "[let]",
@@ -377,12 +374,12 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "[let]",
             "at-most = \"n\"\n[let]",
-            "n: `n` is not known here; no name is",
+            "n: unknown name `n`; there are none",
         ),
         (
             "[let]",
             "defect = \" \"\n[let]",
-            "\" \": say what goes wrong; without a defect leave this out",
+            "\" \": describe the defect; if there is none, leave this out",
         ),
         (
             "\"n + index\"",
@@ -416,6 +413,6 @@ fn a_pipeline_has_a_buffer_and_a_pass() {
     let none = with_kernel(pass, KERNEL).unwrap_err();
     assert_eq!(
         (none.message.as_str(), none.place),
-        ("nothing would be run: there is no `[[pass]]`", 0..0)
+        ("nothing to run: there is no `[[pass]]`", 0..0)
     );
 }

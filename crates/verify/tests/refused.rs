@@ -26,7 +26,7 @@ fn kernel(declarations: &str, body: &str) -> String {
 /// By rows or by columns: nothing in the type tells.
 #[test]
 fn matrices_as_bytes_are_refused() {
-    let message = "a matrix as bytes, whose order in memory is not known";
+    let message = "a matrix as bytes, whose order in memory is unknown";
     let declarations = "RWByteAddressBuffer Bytes; struct S { uint n; float2x2 m[2]; };";
     for (body, at) in [
         ("S s = (S)0; Bytes.Store<S>(0, s);", "s"),
@@ -278,7 +278,7 @@ fn loops_that_may_be_cut_are_refused() {
         let refused = try_lower(&source).err();
         assert!(refused.is_none(), "{head}: {refused:?}");
     }
-    let message = "a loop that may have more passes than its `[unroll]` names";
+    let message = "a loop that may run longer than its `[unroll]` count";
     for text in [
         "[unroll(2)] for (uint i = 0; i < 4; ++i) Out[gi] += i;",
         "[unroll(3)] for (uint i = 0; i <= 3; i++) Out[gi] += i;",

@@ -182,7 +182,7 @@ impl<'a> Lowering<'a> {
             return opaque(as_values(arguments), ty, span);
         }
         if UNMODELLED.contains(&name) {
-            self.problem(&format!("what `{text}` does is not followed"), span);
+            self.problem(&format!("shaderlint does not follow `{text}`"), span);
         } else {
             self.unknown_name(name, name_span);
         }

@@ -42,7 +42,7 @@ impl<'a> Lowering<'a> {
             "expression_statement" if node.named_child_count() == 0 => {}
             _ => {
                 let span = self.span(node);
-                self.problem("this is no declaration", span);
+                self.problem("expected a declaration", span);
             }
         }
         None
@@ -235,7 +235,7 @@ impl<'a> Lowering<'a> {
         for declarator in declarators {
             let Some(mut declared) = self.declarator(declarator, base.clone()) else {
                 if !self.member_outside(declarator, &base) {
-                    self.problem("this declaration is not understood", span);
+                    self.problem("unsupported declaration", span);
                 }
                 continue;
             };

@@ -79,7 +79,7 @@ impl<'a> Lowering<'a> {
         let declarator = part(node, Part::Declarator)?;
         if declarator.kind() != "function_declarator" {
             let span = self.span(node);
-            self.problem("this function is not understood", span);
+            self.problem("unsupported function", span);
             return None;
         }
         let name_node = part(declarator, Part::Declarator)?;
@@ -222,7 +222,7 @@ impl<'a> Lowering<'a> {
         }
         if !understood {
             let span = self.span(declarator);
-            self.problem("the parameters of this function are not understood", span);
+            self.problem("unsupported parameters of this function", span);
         }
         understood
     }

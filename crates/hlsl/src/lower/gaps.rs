@@ -21,7 +21,7 @@ impl<'a> Lowering<'a> {
             self.functions.contains_key(name) || self.depth_of(&self.templates.functions, name).is_some();
         let name = String::from_utf8_lossy(name).into_owned();
         let (message, cause) = if is_declared {
-            let message = format!("`{name}` is declared, and not understood here");
+            let message = format!("unsupported use of `{name}`");
             (message, Cause::Text)
         } else {
             (format!("unknown name `{name}`"), Cause::Name(name))
@@ -62,7 +62,7 @@ impl<'a> Lowering<'a> {
         let Gaps { places, words, .. } = gaps;
         for span in places {
             if self.told.insert(span) {
-                self.problem("this expression is not understood", span);
+                self.problem("unsupported expression", span);
             }
         }
         for own in words {

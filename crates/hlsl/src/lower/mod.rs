@@ -301,9 +301,9 @@ impl<'a> Lowering<'a> {
         self.namespace = self.namespace_of(item);
         let message = match (item.too_deep, root, item.kind) {
             (true, ..) => "nested too deeply",
-            (_, None, _) => "too long or too ambiguous to be read",
-            (.., ItemKind::Function { .. }) => "the body of this function could not be read",
-            _ => "this declaration could not be read",
+            (_, None, _) => "too long or too ambiguous to parse",
+            (.., ItemKind::Function { .. }) => "could not parse the body of this function",
+            _ => "could not parse this declaration",
         };
         let ItemKind::Function { body } = item.kind else {
             if item.kind != ItemKind::Skipped || item.too_deep {

@@ -266,7 +266,7 @@ impl<'a> Lowering<'a> {
             known = true;
         }
         if !known {
-            self.problem("this `using` is not understood", span);
+            self.problem("unsupported `using`", span);
         }
     }
 
@@ -288,7 +288,7 @@ impl<'a> Lowering<'a> {
             Some(full) if self.used.len() < MAX_USED => {
                 self.used.push((self.namespace.clone(), Cow::Owned(full)));
             }
-            _ => self.problem("this `using` is not understood", span),
+            _ => self.problem("unsupported `using`", span),
         }
     }
 }

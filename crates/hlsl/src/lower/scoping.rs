@@ -23,9 +23,9 @@ use crate::types::Type;
 use crate::walk::expressions;
 
 pub(super) const A_LOOPS: &str =
-    "a name here is a loop's variable before HLSL 2021 and another one since: pass -HV";
+    "a name here is a loop's variable before HLSL 2021 and another variable from then on: pass -HV";
 
-pub(super) const ITS_OWN: &str = "the initialiser names the variable that it is for, which has no value yet";
+pub(super) const ITS_OWN: &str = "the initialiser reads its own variable, which has no value yet";
 
 /// The name of the global for the version, which the host sets. No text can spell this name.
 const FLAG: &str = "[HLSL 2021]";

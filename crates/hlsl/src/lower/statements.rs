@@ -104,7 +104,7 @@ impl Lowering<'_> {
 
     fn statement_kind(&mut self, node: Node, span: Span, out: &mut Vec<Stmt>) {
         if node.is_error() || node.is_missing() || node.has_error() && !can_look_inside(node) {
-            let statement = self.opaque_statement("this statement could not be read", span);
+            let statement = self.opaque_statement("could not parse this statement", span);
             out.push(statement);
             return;
         }
@@ -183,7 +183,7 @@ impl Lowering<'_> {
             }
             "comment" | "static_assert_declaration" | ";" => return,
             _ => {
-                let statement = self.opaque_statement("this statement is not understood", span);
+                let statement = self.opaque_statement("unsupported statement", span);
                 out.push(statement);
                 return;
             }
@@ -257,7 +257,7 @@ impl Lowering<'_> {
                 Some(inner) if !alternative.has_error() || inner.has_error() => self.single(inner),
                 _ => {
                     let span = self.span(alternative);
-                    self.opaque_statement("this `else` could not be read", span)
+                    self.opaque_statement("could not parse this `else`", span)
                 }
             })
         });
@@ -389,7 +389,7 @@ impl Lowering<'_> {
         for child in body.named_children(&mut cursor) {
             if child.kind() != "case_statement" || child.is_error() {
                 let span = self.span(child);
-                self.problem("this `switch` could not be read", span);
+                self.problem("could not parse this `switch`", span);
                 self.close_scope(mark);
                 return StmtKind::Opaque;
             }
@@ -421,7 +421,7 @@ impl Lowering<'_> {
         if !self.declarators(node, span, out) {
             out.truncate(before);
             self.close_scope(locals);
-            let statement = self.opaque_statement("this declaration is not understood", span);
+            let statement = self.opaque_statement("unsupported declaration", span);
             out.push(statement);
         }
     }

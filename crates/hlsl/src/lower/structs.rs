@@ -293,7 +293,7 @@ impl<'a> Lowering<'a> {
         }
         let span = self.span(node);
         let ty = if !understood {
-            self.problem("this struct could not be read", span);
+            self.problem("could not parse this struct", span);
             Type::Unknown
         } else if depth > MAX_STRUCT_DEPTH || visits > MAX_STRUCT_FIELDS {
             self.problem("this struct is too large", span);
@@ -329,7 +329,7 @@ impl<'a> Lowering<'a> {
             if part(*method, Part::Declarator).is_some_and(|part| !part.has_error()) {
                 self.prototype(item, *method, id);
             } else {
-                self.problem("this method could not be read", item.span);
+                self.problem("could not parse this method", item.span);
             }
         }
         // The surroundings of the struct have names of their own: another struct has methods, and a function has

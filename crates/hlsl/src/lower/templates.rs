@@ -77,7 +77,7 @@ impl<'a> Lowering<'a> {
         }
         if !matches!(name.kind(), "identifier" | "type_identifier") {
             // A method outside of its struct.
-            self.problem("this template is not understood", item.span);
+            self.problem("unsupported template", item.span);
             return;
         }
         let full = self.full_name(self.node_source(name));
@@ -111,7 +111,7 @@ impl<'a> Lowering<'a> {
             self.templates.special.push(((of.span.start, bindings), item));
         } else {
             self.templates.untold.extend(of.iter().map(|of| of.span.start));
-            self.problem("this specialisation is not understood", item.span);
+            self.problem("unsupported specialisation", item.span);
         }
     }
 

@@ -69,7 +69,7 @@ impl Unit<'_> {
                 Some(place),
             );
             if self.expansion.is_spent() {
-                let message = "the unit's macros expand to too much: none is expanded from here on";
+                let message = "the macros expand to too much text: shaderlint expands none from here on";
                 self.unread(message.to_owned(), Some(place));
             }
             let to = if self.expansion.saw_directive {

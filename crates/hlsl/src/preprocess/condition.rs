@@ -222,7 +222,7 @@ impl Parser<'_> {
 
     fn primary(&mut self) -> Result<Value> {
         let Some(&token) = self.peek() else {
-            return Err("condition ends in the middle".to_owned());
+            return Err("unexpected end of the condition".to_owned());
         };
         self.next += 1;
         let unexpected = || Err(format!("unexpected `{}` in a condition", self.spelled(token)));

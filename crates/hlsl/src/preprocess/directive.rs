@@ -409,7 +409,7 @@ impl Unit<'_> {
             (path, angled, place)
         };
         if in_call {
-            let message = "`#include` among the arguments of a macro call is not followed";
+            let message = "shaderlint does not follow an `#include` among the arguments of a macro call";
             self.unread(message.to_owned(), Some(place));
             return;
         }
@@ -471,7 +471,7 @@ impl Unit<'_> {
         self.inclusions += 1;
         if self.inclusions >= MAX_INCLUSIONS {
             if self.inclusions == MAX_INCLUSIONS {
-                let message = format!("more than {MAX_INCLUSIONS} includes: none is followed from here on");
+                let message = format!("more than {MAX_INCLUSIONS} includes: shaderlint skips the rest");
                 self.unread(message, Some(place));
             }
             self.leave_gap(directive);

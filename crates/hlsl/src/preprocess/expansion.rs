@@ -88,7 +88,7 @@ impl Expansion {
         self.call_work += tokens;
         self.unit_work += tokens;
         if self.call_work > MAX_CALL_WORK || self.unit_work > MAX_UNIT_WORK {
-            self.aborted.get_or_insert("expands to too much");
+            self.aborted.get_or_insert("expands to too much text");
         }
     }
 

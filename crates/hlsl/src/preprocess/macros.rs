@@ -76,7 +76,7 @@ pub(super) fn definition(
         return Err(("a macro's name must be an identifier", Some(*name)));
     }
     if matches!(name.symbol, Symbol::DEFINED | Symbol::VA_ARGS) {
-        return Err(("this name cannot be a macro's", Some(*name)));
+        return Err(("a macro cannot have this name", Some(*name)));
     }
     let (parameters, variadic, rest) = match rest.split_first() {
         Some((open, rest)) if open.symbol == Symbol::OPEN && !open.white => {
@@ -121,7 +121,7 @@ fn parameters(open: Token, line: &[Token]) -> Result<(Vec<Symbol>, bool, &[Token
             names.push(Symbol::VA_ARGS);
         } else if token.kind == Kind::Ident {
             if names.contains(&token.symbol) {
-                return Err(("two macro parameters of one name", Some(*token)));
+                return Err(("two macro parameters have the same name", Some(*token)));
             }
             names.push(token.symbol);
             if let Some((ellipsis, after)) = rest.split_first()

@@ -130,7 +130,7 @@ impl Outcome {
 }
 
 /// The reason if all that is known is that the terms differ.
-pub const NOT_SEEN_TO_DIFFER: &str = "the two write different terms that were not seen to differ";
+pub const NOT_SEEN_TO_DIFFER: &str = "the two write different terms, but no inputs tell them apart";
 
 /// Compares two kernels under each of `maps`, at every wave size that both allow. The iterator makes each run
 /// on demand. Without a common wave size, every run is "not proved". The result holds for inputs whose floats
@@ -157,7 +157,7 @@ pub fn compare_with<'a>(
         if have_common {
             return compare_at(floats, first, second, packing);
         }
-        let why = "the two have no wave size in common".to_owned();
+        let why = "the two kernels have no wave size in common".to_owned();
         WaveRun::new(packing, Outcome::NotProved(why), false)
     })
 }
@@ -189,7 +189,7 @@ pub fn proved_of_itself<'a>(floats: Floats, kernel: impl Into<Kernel<'a>>) -> Re
     if first.writes.len() == second.writes.len() && writes.all(|(a, b)| same(a, b)) {
         Ok(())
     } else {
-        Err("something in it is not understood".to_owned())
+        Err("it contains code that shaderlint does not understand".to_owned())
     }
 }
 
@@ -220,7 +220,7 @@ fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Pa
     let expected = match trace(first, &mut terms, packing) {
         Ok(trace) => trace,
         Err(outcome) => {
-            let why = format!("the first kernel itself: {}", outcome.reason());
+            let why = format!("in the first kernel: {}", outcome.reason());
             return WaveRun {
                 is_first_wrong: matches!(outcome, Outcome::Races { .. } | Outcome::OutOfBounds { .. }),
                 ..run(Outcome::NotProved(why), false)
@@ -235,7 +235,7 @@ fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Pa
     // We assume that the first kernel ends. Then a loop of the second ends too if it is entered in the same way
     // with the same values.
     if !got.unended.is_subset(&expected.unended) {
-        let why = "a loop that was not seen to end".to_owned();
+        let why = "a loop that is not proved to end".to_owned();
         return run(Outcome::NotProved(why), presumes);
     }
     let outcome = compare_traces(&mut terms, [first.shader, second.shader], [&expected, &got], &[]);
@@ -260,17 +260,17 @@ fn as_written<'v>(
         Outcome::Reassociates | Outcome::RoundsBeyond(_)
             if is_precise && terms.doubted(Doubt::Order).is_some() =>
         {
-            "floats are combined in another order, where `precise` is written"
+            "floats are combined in another order despite `precise`"
         }
         // Elsewhere, the compiler may fuse two operations.
         Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)
             if words.precise != other_words.precise
                 && (!matches!(outcome, Outcome::Equal) || combines_floats()) =>
         {
-            "floats are combined, and `precise` is not written of the same"
+            "floats are combined, and `precise` marks different values"
         }
         Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
-            "what `unorm` or `snorm` makes of numbers is not compared"
+            "shaderlint does not compare conversions to `unorm` or `snorm`"
         }
         outcome => return outcome,
     };
@@ -319,10 +319,10 @@ impl Words {
 }
 
 fn trace(kernel: Kernel<'_>, terms: &mut Terms, packing: Packing) -> Result<Trace, Outcome> {
-    let unfit = || Outcome::NotProved("its thread group is not one that can be run".to_owned());
+    let unfit = || Outcome::NotProved("its thread group has an unsupported size".to_owned());
     let group = kernel.group().ok_or_else(unfit)?;
     if has_results(kernel) {
-        let why = "what its parameters hand on to later stages is not compared".to_owned();
+        let why = "shaderlint does not compare what its parameters pass to later stages".to_owned();
         return Err(Outcome::NotProved(why));
     }
     let machine = Machine::<Detectors>::new(kernel, terms, packing.of(group), BUDGET);
@@ -363,13 +363,12 @@ pub(crate) fn finished(
     }
     if let Some(name) = machine.report.open_name {
         let name = String::from_utf8_lossy(name.slice(&shader.text));
-        let why = format!("what `{}` stands for is not known", name.trim());
+        let why = format!("the meaning of `{}` is unknown", name.trim());
         return Err(Outcome::NotProved(why));
     }
     if machine.report.unproved {
         return Err(Outcome::NotProved(
-            "not all accesses to groupshared memory are followed far enough to say that none of them race"
-                .to_owned(),
+            "shaderlint cannot follow all accesses to groupshared memory, so some may race".to_owned(),
         ));
     }
     // A thread at a barrier that others never reach may wait forever or not: HLSL leaves it undefined.
@@ -559,14 +558,14 @@ pub(crate) fn compare_traces(
     left: &[Value],
 ) -> Outcome {
     if (shaders.iter().zip(traces)).any(|(shader, trace)| parts_texels(shader, terms, &trace.writes)) {
-        let why = "a component of a texel is stored, which writes all of it, and other threads may write to that texel";
+        let why = "a store to one component writes the whole texel, and other threads may write to it";
         return Outcome::NotProved(why.to_owned());
     }
     let [expected, got] = traces;
     let why = if !expected.waits_for_others.is_subset(&got.waits_for_others) {
         Some("a loop that may wait for other groups is missing")
     } else if got.has_unmarked_index && !expected.has_unmarked_index {
-        Some("which resource is used differs between threads, and `NonUniformResourceIndex` does not say so")
+        Some("the resource index differs between threads, but lacks `NonUniformResourceIndex`")
     } else if got.presumes && !expected.presumes {
         Some("a barrier that not all threads may reach")
     } else {
@@ -602,7 +601,7 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left:
         }
         let values = got.iter().flat_map(Write::values).chain(&entered).chain(left);
         if !are_served_alike(terms, steps, values) {
-            let why = "other atomics are made meanwhile on what an atomic's result was found in";
+            let why = "other atomics may change the memory of an atomic whose result is used";
             return Outcome::NotProved(why.to_owned());
         }
         return rounded(terms, shader, &got, left);

@@ -133,16 +133,16 @@ impl Pair<'_> {
         let expected = self.run(0, &mut terms, packing)?;
         let got = self.run(1, &mut terms, packing)?;
         if expected.waits && !got.waits || expected.orders_device != got.orders_device {
-            return Err("the two do not order memory alike".to_owned());
+            return Err("the two order memory differently".to_owned());
         }
         if !got.trace.unended.is_subset(&expected.trace.unended) {
-            return Err("a loop that was not seen to end".to_owned());
+            return Err("a loop that is not proved to end".to_owned());
         }
         if expected.active != got.active {
-            return Err("other threads go on".to_owned());
+            return Err("other threads continue".to_owned());
         }
         if expected.statics != got.statics {
-            return Err("a `static` was not seen to be left with the same value".to_owned());
+            return Err("a `static` may end with another value".to_owned());
         }
         let mut left = Vec::new();
         self.compare_variables(&expected, &got, &mut left)?;
@@ -182,7 +182,7 @@ impl Pair<'_> {
             if a != b {
                 let name = function.and_then(|function| function.locals.get(was.0 as usize));
                 let name = name.map_or("", |local| &*local.name);
-                return Err(format!("`{name}` was not seen to be left with the same value"));
+                return Err(format!("`{name}` may end with another value"));
             }
             left.extend(a.into_iter().flatten().flat_map(values));
         }
@@ -202,7 +202,7 @@ impl Pair<'_> {
             };
             let is_covered = is.touches_no_more(*is_in, was, *was_in);
             if !is_covered || self.is_mutual && !was.touches_no_more(*was_in, is, *is_in) {
-                return Err(format!("behind its last barrier other threads touch `{name}`"));
+                return Err(format!("after the last barrier, other threads access `{name}`"));
             }
             let pairs = (0u32..).zip(was.cells().iter().zip(is.cells()));
             let dead: BTreeSet<u32> = pairs.filter(|(_, (a, b))| a != b).map(|(cell, _)| cell).collect();
@@ -217,7 +217,7 @@ impl Pair<'_> {
                 let are_read = |read: &BTreeSet<u32>| !read.is_disjoint(&dead);
                 if !dead.is_empty() && read.is_none_or(|read| read.as_ref().is_none_or(are_read)) {
                     return Err(format!(
-                        "what is left in `{name}` is not the same, and may be read afterwards"
+                        "`{name}` ends with other values, which later code may read"
                     ));
                 }
             }
@@ -256,7 +256,7 @@ impl<'a> Pair<'a> {
     fn run(&self, number: usize, terms: &mut Terms, packing: Packing) -> Result<Left, String> {
         let side = &self.sides[number];
         let Kernel { shader, .. } = side.kernel;
-        let unfit = || "its thread group is not one that can be run".to_owned();
+        let unfit = || "its thread group has an unsupported size".to_owned();
         let entry = side.kernel.function().ok_or_else(unfit)?;
         let group = side.kernel.group().ok_or_else(unfit)?;
         let machine = Machine::<Detectors>::new(side.kernel, terms, packing.of(group), BUDGET);
@@ -284,7 +284,7 @@ impl<'a> Pair<'a> {
             let condition = machine.condition(condition).map_err(reason_of)?;
             let (holds, _, unknown) = machine.split(&condition);
             if !unknown.is_empty() {
-                return Err("a condition in the statements that differ is not known".to_owned());
+                return Err("a condition in the statements that differ is unknown".to_owned());
             }
             machine.state.active = holds;
             for statement in statements {
@@ -328,7 +328,7 @@ impl<'a> Pair<'a> {
             trace: finished(shader, &mut machine, None).map_err(|outcome| outcome.reason())?,
         };
         if left.trace.presumes {
-            return Err("it is not known whether every thread reaches a barrier".to_owned());
+            return Err("not every thread is known to reach a barrier".to_owned());
         }
         Ok(left)
     }
@@ -394,14 +394,14 @@ impl<'a> Pair<'a> {
             room = room.checked_sub(count)?;
             Some(count)
         };
-        let too_many = || "its variables are too many to follow".to_owned();
+        let too_many = || "it has too many variables to follow".to_owned();
         for (number, local) in locals.iter().enumerate().take(self.before) {
             let id = LocalId(number as u32);
             if !touched.contains(&id) || stable.contains(&id) {
                 continue;
             }
             if matches!(local.ty, Type::Resource(..)) || !shader.is_known(&local.ty) {
-                return Err(format!("what `{}` stands for is not known", local.name));
+                return Err(format!("the meaning of `{}` is unknown", local.name));
             }
             let count = take(shader.components(&local.ty)).ok_or_else(too_many)?;
             let value = machine
@@ -443,7 +443,7 @@ impl<'a> Pair<'a> {
 impl Side<'_> {
     /// Enters the functions by which the entry point reaches the stretch.
     fn come_to_stretch(&self, machine: &mut Machine<'_, Detectors>) -> Result<(), String> {
-        let unknown = || "how the kernel comes to the statements that differ is not followed".to_owned();
+        let unknown = || "shaderlint cannot follow the kernel to the statements that differ".to_owned();
         let (shader, lanes) = (machine.shader, machine.lanes);
         let mut effects = EffectsCache::default();
         for (depth, (caller, call)) in (1u32..).zip(&self.way) {
@@ -517,7 +517,7 @@ fn declare<'a>(machine: &mut Machine<'a, Detectors>, stable: &Stable<'a>) -> Res
     for declaration in &stable.declarations {
         machine
             .statement(declaration)
-            .map_err(|_| "a variable is given what is not followed".to_owned())?;
+            .map_err(|_| "a variable gets a value that shaderlint cannot follow".to_owned())?;
     }
     Ok(())
 }

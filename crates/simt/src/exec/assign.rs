@@ -62,7 +62,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         match self.assign_part(target, operator, value)? {
             Some(()) => Ok(self.not_known(1)),
             None if self.store_undeclared(target, value)? => Ok(self.not_known(1)),
-            None => Self::stop("an assignment to something that is no place", target.span),
+            None => Self::stop("an assignment to something that is not an lvalue", target.span),
         }
     }
 }

@@ -85,7 +85,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
         let Some((target, operands)) = arguments.split_first() else {
-            return Self::stop("an atomic without a place", expr.span);
+            return Self::stop("an atomic without a destination", expr.span);
         };
         let (place, supposed) = self.cell(target)?;
         if let Some((resource, index)) = place.on_device() {
@@ -98,7 +98,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return self.atomic_on_device(intrinsic, &cell, operands, target.span, expr);
         }
         let Some((array, base)) = place.in_shared() else {
-            return Self::stop("an atomic on something that is not shared", expr.span);
+            return Self::stop("an atomic on memory that is not shared", expr.span);
         };
         // The member of a struct, or the component of a vector.
         let component = place.components.first().unwrap_or(0);

@@ -462,16 +462,16 @@ impl<'a, O: Observer> Machine<'a, O> {
             (Method::Store { .. }, [at, value]) => (at, Some(value)),
             (Method::Load { .. }, [at]) => (at, None),
             // A resource with any other method has no window.
-            _ => return Self::stop("a method that is not understood", expr.span),
+            _ => return Self::stop("an unsupported method", expr.span),
         };
         let is_by_address = matches!(object.ty, Type::Resource(kind, _) if kind.is_by_address());
         let ty = value.map_or(&expr.ty, |value| &value.ty);
         let count = self.shader.components(ty) as u32;
         if count == 0 || (is_by_address && !ty.scalar().is_some_and(Scalar::is_word)) {
-            return Self::stop("a method that is not understood", expr.span);
+            return Self::stop("an unsupported method", expr.span);
         }
         let Some(index) = self.eval(at)?.into_iter().next() else {
-            return Self::stop("an index that is not understood", expr.span);
+            return Self::stop("an unsupported index", expr.span);
         };
         let values = match value {
             Some(value) => Some(self.eval(value)?),

@@ -12,7 +12,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.spend(expr.span)?;
         let shader = self.shader;
         let Some(function) = shader.functions.get(id.0 as usize) else {
-            return Self::stop("a call that is not understood", expr.span);
+            return Self::stop("an unsupported call", expr.span);
         };
         let Some(body) = &function.body else {
             return Self::stop("a call of a function without a body", expr.span);
@@ -31,7 +31,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 .map(|local| &local.ty);
             if let Some(ty @ Type::Resource(..)) = ty {
                 let Some(handle) = self.handle(argument, ty)? else {
-                    return Self::stop("a resource argument that is not understood", argument.span);
+                    return Self::stop("an unsupported resource argument", argument.span);
                 };
                 frame.aliases.insert(parameter.local, handle);
                 if let (ExprKind::Local(local), true) = (&argument.kind, parameter.direction != Direction::In)

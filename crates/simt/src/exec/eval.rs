@@ -38,7 +38,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         | ExprKind::Assign { .. } = expr.kind
             && self.effects.hangs_on_order(self.shader, expr)
         {
-            return Self::stop("parts of a statement that depend on which comes first", expr.span);
+            return Self::stop("a statement whose result depends on evaluation order", expr.span);
         }
         match &expr.kind {
             ExprKind::Literal(word) => {
@@ -285,10 +285,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// short-circuit.
     fn pass_operand(&mut self, operand: &'a Expr) -> Run<()> {
         if !self.over_approximates() && self.effects.calls_unknown(self.shader, operand) {
-            return Self::stop(
-                "a call of something unknown that may be made or not",
-                operand.span,
-            );
+            return Self::stop("a conditional call of an unknown function", operand.span);
         }
         Ok(())
     }

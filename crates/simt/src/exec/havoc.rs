@@ -65,15 +65,15 @@ impl<O: Observer> Machine<'_, O> {
             return self.pass_unfollowed(&effects, span);
         }
         if effects.opaque {
-            return Self::stop("a loop or switch that is not understood", span);
+            return Self::stop("an unsupported loop or switch", span);
         }
         if effects.barrier
             && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none())
         {
-            return Self::stop("it is not known whether every thread reaches a barrier", span);
+            return Self::stop("not every thread is known to reach a barrier", span);
         }
         if effects.touches_shared() && self.may_hold_supposed(statements, span) {
-            return Self::stop("a supposed barrier in a loop that is not followed", span);
+            return Self::stop("an assumed barrier in an unsupported loop", span);
         }
         let (text, meaning) = self.meaning(statements, span);
         self.state.events += 1;

@@ -77,7 +77,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let (at, supposed) =
                     self.supposing(None, std::slice::from_ref(at), |machine| machine.eval(at))?;
                 if at.is_empty() {
-                    return Self::stop("an address that is not understood", expr.span);
+                    return Self::stop("an unsupported address", expr.span);
                 }
                 index.extend(at);
                 let cell = Cell {

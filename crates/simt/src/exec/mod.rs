@@ -478,10 +478,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     ..stop
                 })
             }
-            Err(Halt::LeaveLoop) => Some(Stop::new(
-                "a jump out of a loop that is not followed",
-                function.span,
-            )),
+            Err(Halt::LeaveLoop) => Some(Stop::new("a jump out of an unsupported loop", function.span)),
         }
     }
 

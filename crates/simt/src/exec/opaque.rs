@@ -218,10 +218,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Ok(());
         }
         if matches!(operand.ty, Type::Array(..)) && place.in_shared().is_some() {
-            return Self::stop(
-                "a groupshared array passed to something that is not understood",
-                operand.span,
-            );
+            return Self::stop("a groupshared array passed to an unsupported call", operand.span);
         }
         let is_heap = self.is_heap(operand);
         let value = if index_is_marked == Some(false) && (is_heap || self.is_index_of_heap(operand)) {

@@ -152,7 +152,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     pub fn pass_unfollowed(&mut self, effects: &Effects, span: Span) -> Run<()> {
         O::uses_in(self, effects);
         if effects.opaque {
-            return Self::stop("a loop or switch that is not understood", span);
+            return Self::stop("an unsupported loop or switch", span);
         }
         self.forget(effects, |machine, _| machine.unknown());
         self.state.barriers.interval += u32::from(effects.barrier);

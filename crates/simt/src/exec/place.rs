@@ -139,7 +139,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             // A whole variable is cut to this size, since its parts can still be followed. A larger part cannot
             // be followed.
             if matches!(expr.kind, ExprKind::Index(..) | ExprKind::Field(..)) {
-                return Self::stop("a part too large to be followed", expr.span);
+                return Self::stop("a value too large to follow", expr.span);
             }
             // A constant array keeps its declared length.
             if !matches!(place.root, Root::Value(_)) {
@@ -242,7 +242,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         };
         let index_value = self.eval(index)?;
         if index_value.is_empty() && self.over_approximates() {
-            return Self::stop("an index that is not understood", expr.span);
+            return Self::stop("an unsupported index", expr.span);
         }
         if matches!(&base.ty, Type::Array(..)) && self.shader.holds_resource(&base.ty) {
             let is_marked = is_marked(self.shader, index);
@@ -257,7 +257,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Ok(place);
         }
         let Some(index) = index_value.into_iter().next() else {
-            return Self::stop("an index that is not understood", expr.span);
+            return Self::stop("an unsupported index", expr.span);
         };
         if let (Root::Shared(window), Type::Resource(..)) = (&place.root, &base.ty) {
             return Ok(self.place_in_window(*window, &index, Size::element(count)));
@@ -267,7 +267,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             Type::Vector(_, length) => (1, u32::from(*length)),
             Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
             _ => {
-                return Self::stop("an index into something that is not understood", expr.span);
+                return Self::stop("an index into an unsupported expression", expr.span);
             }
         };
         if let Root::Device { .. } = &place.root
@@ -361,7 +361,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             ty => ty,
         };
         let Type::Struct(id) = of else {
-            return Self::stop("a field of something that is not understood", expr.span);
+            return Self::stop("a field of an unsupported expression", expr.span);
         };
         let fields = &self.shader.structs[id.0 as usize].fields;
         let skip: usize = fields

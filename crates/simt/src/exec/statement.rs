@@ -112,7 +112,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 Ok(())
             }
             StmtKind::Break | StmtKind::Continue => self.leave_pass(statement),
-            StmtKind::Opaque => Self::stop("a statement that is not understood", statement.span),
+            StmtKind::Opaque => Self::stop("an unsupported statement", statement.span),
         }
     }
 
@@ -344,7 +344,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 self.state.barriers.since = Some(Rc::new(self.point(span)));
                 return Ok(());
             }
-            return Self::stop("it is not known whether every thread reaches a barrier", span);
+            return Self::stop("not every thread is known to reach a barrier", span);
         };
         self.report.guarded_barrier |= guard != Value::TRUE;
         self.pass_barrier(orders_device, &guard);

@@ -417,7 +417,7 @@ impl<O: Observer> Machine<'_, O> {
     pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
         let missing = place.components.len().saturating_sub(values.len());
         if missing > MAX_MISSING && !matches!(place.base, Column::Uniform(_)) {
-            return Self::stop("a value with more parts than are followed", span);
+            return Self::stop("a value with too many parts to follow", span);
         }
         if missing > 0 {
             let mut all = values.to_vec();
@@ -476,7 +476,7 @@ impl<O: Observer> Machine<'_, O> {
                 Ok(())
             }
             Root::Value(_) | Root::Uniform(_) | Root::Unknown => {
-                Self::stop("an assignment to something that is no place", span)
+                Self::stop("an assignment to something that is not an lvalue", span)
             }
         }
     }

@@ -79,12 +79,13 @@ impl Doubt {
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
-            Doubt::Order => "the order of float operations may show in more than the value of a float",
+            Doubt::Order => "the order of float operations may change more than the value of a float",
             Doubt::Flush => {
-                "whether 0 is added to a float, or 1 multiplies it, in both is not followed; that flushes denormals, which may show in more than the value of a float"
+                "one kernel alone may add 0 to a float or multiply it by 1; this flushes denormals, which \
+                 may change more than the value of a float"
             }
             Doubt::Pick => {
-                "which of two floats that compare equal `min` or `max` gives may show in more than the value of a float"
+                "which of two equal floats `min` or `max` returns may change more than the value of a float"
             }
         }
     }
@@ -94,10 +95,10 @@ impl Doubt {
     pub fn left_open(self) -> Option<&'static str> {
         match self {
             Doubt::Order => None,
-            Doubt::Flush => Some("D3D leaves open which bits a float has after 0 is added or 1 multiplied"),
-            Doubt::Pick => {
-                Some("D3D leaves open which of two floats that compare equal `min` or `max` gives")
+            Doubt::Flush => {
+                Some("D3D does not specify the bits of a float after adding 0 or multiplying by 1")
             }
+            Doubt::Pick => Some("D3D does not specify which of two equal floats `min` or `max` returns"),
         }
     }
 

@@ -296,7 +296,7 @@ impl Compiler<'_> {
                 }
             }
             StmtKind::Discard => return Err("discard".into()),
-            StmtKind::Opaque => return Err("a statement that is not understood".into()),
+            StmtKind::Opaque => return Err("an unsupported statement".into()),
         }
         self.mark(statement.span, true);
         Ok(())
@@ -555,7 +555,7 @@ impl Compiler<'_> {
             return Ok(Vec::new());
         }
         if intrinsic.is_atomic() {
-            let (target, operands) = arguments.split_first().ok_or("an atomic without a place")?;
+            let (target, operands) = arguments.split_first().ok_or("an atomic without a destination")?;
             let place = self.place(target)?;
             let count = if intrinsic.name().starts_with("InterlockedCompare") {
                 2

@@ -38,7 +38,7 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Result<(), LowerError> {
         let Some((cell, rest)) = arguments.split_first() else {
-            return Err(LowerError::unsupported("an atomic without a place", span));
+            return Err(LowerError::unsupported("an atomic without a destination", span));
         };
         let place = self.place(cell)?;
         self.atomic_on(intrinsic, &place, rest, span)

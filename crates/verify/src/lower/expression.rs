@@ -103,7 +103,10 @@ impl Body<'_, '_> {
                 let operands: Vec<&Expr> = operands.iter().collect();
                 self.hashed(&name, &operands, &expr.ty, span).map(Some)
             }
-            ExprKind::Opaque(_) => Err(LowerError::unsupported("code that could not be understood", span)),
+            ExprKind::Opaque(_) => Err(LowerError::unsupported(
+                "code that shaderlint does not understand",
+                span,
+            )),
         }
     }
 
@@ -491,7 +494,7 @@ impl Body<'_, '_> {
             // Copying it out as a whole would undo what other threads wrote to other parts meanwhile.
             if matches!(local.ty, Type::Array(..) | Type::Struct(_)) && self.is_groupshared(argument) {
                 return Err(LowerError::unsupported(
-                    "groupshared memory that a function or method is given to change",
+                    "groupshared memory passed to a function or method that changes it",
                     span,
                 ));
             }

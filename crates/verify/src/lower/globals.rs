@@ -32,7 +32,7 @@ impl ModuleBuilder<'_> {
                 (Storage::Const, _) => self.constant(global)?,
                 (Storage::Unknown, _) => {
                     return Err(LowerError::unsupported(
-                        format_args!("`{}`, behind a macro that is not known", global.name),
+                        format_args!("`{}`, after an unknown macro", global.name),
                         global.name_span,
                     ));
                 }

@@ -187,7 +187,7 @@ impl Body<'_, '_> {
     fn check_order(&self, ty: &Type, span: Span) -> Result<(), LowerError> {
         match ty {
             Type::Matrix(..) => Err(LowerError::unsupported(
-                "a matrix as bytes, whose order in memory is not known",
+                "a matrix as bytes, whose order in memory is unknown",
                 span,
             )),
             Type::Array(element, _) => self.check_order(element, span),

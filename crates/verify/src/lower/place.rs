@@ -260,7 +260,7 @@ impl Body<'_, '_> {
         }
         let Some(components) = components.filter(|_| self.names_memory(at)) else {
             return Err(LowerError::unsupported(
-                "a write to something that is not a place",
+                "a write to something that is not an lvalue",
                 expr.span,
             ));
         };

@@ -220,7 +220,10 @@ impl<'a> Walk<'a> {
                 }
                 if intrinsic.is_atomic() {
                     let Some(place) = arguments.first() else {
-                        return Err(LowerError::unsupported("an atomic without a place", expr.span));
+                        return Err(LowerError::unsupported(
+                            "an atomic without a destination",
+                            expr.span,
+                        ));
                     };
                     let Some((global, path)) = atomic_cell(place, instance, function) else {
                         let what = match &place.kind {

@@ -49,7 +49,7 @@ impl Body<'_, '_> {
         let span = statement.span;
         let shader = self.module.shader;
         if let Some(expr) = { statement.expressions() }.find(|expr| hangs_on_order(shader, expr)) {
-            let what = "a statement that depends on which of its parts comes first";
+            let what = "a statement whose result depends on evaluation order";
             return Err(LowerError::unsupported(what, expr.span));
         }
         if let Some(expr) = { statement.expressions() }.find(|expr| hangs_on_version(shader, expr)) {
@@ -112,7 +112,10 @@ impl Body<'_, '_> {
                 Ok(())
             }
             StmtKind::Discard => Err(LowerError::unsupported("`discard` in a compute kernel", span)),
-            StmtKind::Opaque => Err(LowerError::unsupported("code that could not be understood", span)),
+            StmtKind::Opaque => Err(LowerError::unsupported(
+                "code that shaderlint does not understand",
+                span,
+            )),
         }
     }
 
@@ -123,7 +126,7 @@ impl Body<'_, '_> {
     fn loop_statement(&mut self, a_loop: &Loop) -> Result<(), LowerError> {
         let may_be_cut = |passes| !constant::ends_within(self.module.shader, a_loop, passes);
         if a_loop.limit.is_some_and(may_be_cut) {
-            let what = "a loop that may have more passes than its `[unroll]` names, after which some compilers end it";
+            let what = "a loop that may run longer than its `[unroll]` count, at which some compilers end it";
             return Err(LowerError::unsupported(what, a_loop.body.span));
         }
         self.statements(&a_loop.init)?;
@@ -238,7 +241,7 @@ impl Body<'_, '_> {
     fn repeat(&mut self, statements: &[Stmt], passes: u32, span: Span) -> Result<(), LowerError> {
         if let Some(place) = leaving(statements) {
             return Err(LowerError::unsupported(
-                "repeating statements of which one leaves by `break` or `continue`",
+                "repeating statements that leave by `break` or `continue`",
                 place,
             ));
         }

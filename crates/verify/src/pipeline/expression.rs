@@ -130,10 +130,10 @@ impl Expression {
             Kind::Name(name) if known.contains(&name.as_str()) => Ok(()),
             Kind::Name(name) => {
                 let known = match known {
-                    [] => "no name is".to_owned(),
+                    [] => "there are none".to_owned(),
                     known => format!("there are {}", known.join(", ")),
                 };
-                let message = format!("`{name}` is not known here; {known}");
+                let message = format!("unknown name `{name}`; {known}");
                 Err(PipelineError::new(message, self.place.clone()))
             }
             Kind::Binary(_, left, right) => left.check(known).and_then(|()| right.check(known)),
@@ -168,7 +168,7 @@ impl Expression {
             Kind::Number(number) => Ok(*number),
             Kind::Name(name) => scope
                 .get(name)
-                .ok_or_else(|| error(format!("`{name}` is not known here"))),
+                .ok_or_else(|| error(format!("unknown name `{name}`"))),
             Kind::Binary(operator, left, right) => {
                 let (left, right) = (left.value(scope)?, right.value(scope)?);
                 let (sign, value) = match operator {
@@ -181,7 +181,11 @@ impl Expression {
                     Operator::Greater => (">", Some(u64::from(left > right))),
                     Operator::AtLeast => (">=", Some(u64::from(left >= right))),
                 };
-                value.ok_or_else(|| error(format!("{left} {sign} {right} is no number from 0 to 2^64 - 1")))
+                value.ok_or_else(|| {
+                    error(format!(
+                        "{left} {sign} {right} is not a number from 0 to 2^64 - 1"
+                    ))
+                })
             }
             Kind::Call(function, arguments) => {
                 let mut values = Vec::new();
@@ -193,7 +197,7 @@ impl Expression {
                 call(*function, first, second).ok_or_else(|| {
                     let values: Vec<String> = values.iter().map(u64::to_string).collect();
                     error(format!(
-                        "{}({}) is no number from 0 to 2^64 - 1",
+                        "{}({}) is not a number from 0 to 2^64 - 1",
                         function.name(),
                         values.join(", ")
                     ))
@@ -287,7 +291,7 @@ impl Reader<'_> {
     fn comparison(&mut self) -> Result<Expression, PipelineError> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.error("this is nested too deeply"));
+            return Err(self.error("this expression is nested too deeply"));
         }
         let mut left = self.sum()?;
         for (sign, operator) in [
@@ -372,7 +376,7 @@ impl Reader<'_> {
                         kind: Kind::Number(number),
                         place,
                     }),
-                    Err(_) => Err(PipelineError::new(format!("`{word}` is no number"), place)),
+                    Err(_) => Err(PipelineError::new(format!("`{word}` is not a number"), place)),
                 }
             }
             Some(c) if c.is_ascii_alphabetic() || c == '_' => {
@@ -393,7 +397,10 @@ impl Reader<'_> {
     fn call(&mut self, name: &str, place: Range<usize>) -> Result<Expression, PipelineError> {
         let Some((_, function, count)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
-            let message = format!("`{name}` is no function; there are {}", known.join(", "));
+            let message = format!(
+                "`{name}` is not a function; the functions are {}",
+                known.join(", ")
+            );
             return Err(PipelineError::new(message, place));
         };
         let mut arguments = vec![self.comparison()?];

@@ -89,7 +89,7 @@ impl<'p> Check<'p> {
                 )));
             }
             if !self.pass.set.iter().any(|(set, _)| set.name == *name) {
-                return Err(self.error(format!("`{entry}` uses `{name}`: say what it is in `set`")));
+                return Err(self.error(format!("`{entry}` uses `{name}`: give its value in `set`")));
             }
         }
         Ok(())
@@ -119,12 +119,10 @@ impl<'p> Check<'p> {
             });
         }
         match self.buffers.iter().find(|buffer| buffer.name == *name) {
-            None => Err(self.error(format!(
-                "`{entry}` uses `{name}`: say which buffer that is in `bind`"
-            ))),
-            Some(buffer) if buffer.count.is_some() => Err(self.error(format!(
-                "`{entry}` uses `{name}`: say which of those it is in `bind`"
-            ))),
+            None => Err(self.error(format!("`{entry}` uses `{name}`: name its buffer in `bind`"))),
+            Some(buffer) if buffer.count.is_some() => {
+                Err(self.error(format!("`{entry}` uses `{name}`: name one of those in `bind`")))
+            }
             Some(buffer) => Ok(Bound {
                 binding,
                 buffer: &buffer.name,

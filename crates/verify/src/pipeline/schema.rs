@@ -136,7 +136,7 @@ impl Reading<'_> {
     fn pipeline(&self, file: File) -> Result<Pipeline, PipelineError> {
         let of_file = in_order(file.lets);
         if let Some((Name { place, .. }, _)) = of_file.get(LETS) {
-            let message = format!("these are more than {LETS} names");
+            let message = format!("more than {LETS} names");
             return Err(PipelineError::new(message, place.clone()));
         }
         let mut known = vec![N.to_owned()];
@@ -150,13 +150,13 @@ impl Reading<'_> {
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         let buffers = self.buffers(file.buffers, &names)?;
         if file.passes.is_empty() {
-            let message = "nothing would be run: there is no `[[pass]]`";
+            let message = "nothing to run: there is no `[[pass]]`";
             return Err(PipelineError::new(message, 0..0));
         }
         if let Some(defect) = &file.defect
             && defect.get_ref().trim().is_empty()
         {
-            let message = "say what goes wrong; without a defect leave this out";
+            let message = "describe the defect; if there is none, leave this out";
             return Err(PipelineError::new(message, defect.span()));
         }
         let mut kernels: Vec<KernelName> = Vec::new();
@@ -187,7 +187,7 @@ impl Reading<'_> {
         let mut buffers = Vec::new();
         for (name, table) in in_order(tables) {
             if buffers.len() == BUFFERS {
-                let message = format!("these are more than {BUFFERS} buffers");
+                let message = format!("more than {BUFFERS} buffers");
                 return Err(PipelineError::new(message, name.place));
             }
             let mut of_length = names.to_vec();
@@ -215,7 +215,7 @@ impl Reading<'_> {
         let place = pass.get_ref().entry.span();
         let pass = pass.into_inner();
         let Some(written) = pass.kernels.as_ref().or(default_file) else {
-            let message = "which file is this entry point in? say `kernels = \"….hlsl\"` here, or once above";
+            let message = "this entry point has no file: write `kernels = \"….hlsl\"` here, or once above";
             return Err(PipelineError::new(message, place));
         };
         let (entry, file) = (pass.entry.into_inner(), written.get_ref().as_str());
@@ -332,7 +332,7 @@ impl Reading<'_> {
             (Some(_), false) => return Err(error(format!("`{name}` is one buffer: it takes no index"))),
             (None, true) => {
                 return Err(error(format!(
-                    "`{name}` are several buffers: say which, as in `{name}[0]`"
+                    "`{name}` is several buffers: choose one, as in `{name}[0]`"
                 )));
             }
             (None, false) => None,
@@ -351,7 +351,7 @@ fn is_free(name: &Name, known: &[String]) -> Result<(), PipelineError> {
     let Name { name, place } = name;
     if RESERVED.contains(&name.as_str()) || known.contains(name) {
         return Err(PipelineError::new(
-            format!("`{name}` has a meaning already"),
+            format!("`{name}` is already in use"),
             place.clone(),
         ));
     }

@@ -60,10 +60,10 @@ pub enum RunError {
     #[error("the device was lost: {0}")]
     Lost(String),
     /// The device is still executing the dispatch.
-    #[error("a dispatch was not done after {0} s, and was given up")]
+    #[error("a dispatch did not finish within {0} s")]
     Timeout(u64),
     /// Neither a dispatch nor any other step ended in time.
-    #[error("the driver was silent for {0} s, and was given up")]
+    #[error("the driver did not respond within {0} s")]
     Silent(u64),
     /// Beyond a limit of the adapter.
     #[error("too large for the adapter: {0}")]

@@ -75,7 +75,7 @@ struct Step {
 /// # Errors
 /// The reason why that is not proved.
 pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(), String> {
-    let unlike = || "the function is not the same but for the statement".to_owned();
+    let unlike = || "the function also differs outside the statement".to_owned();
     let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
     let (function, new) = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
     let sides = [
@@ -126,7 +126,7 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
             let got = lane_by_lane(&sides[1], &scope, &mut terms, &wave);
             let (expected, got) = (expected?, got?);
             if expected.served.steps.len() != 1 {
-                return Err("which cell the atomic is on is not followed".to_owned());
+                return Err("shaderlint cannot follow the address of the atomic".to_owned());
             }
             let are_active = if lanes == 1 { "lane" } else { "lanes" };
             compare(&expected, &got, &left)
@@ -247,7 +247,7 @@ struct Left {
 
 fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Waves) -> Result<Left, String> {
     let shader = side.function.shader;
-    let unfit = || "its variables are too many to follow".to_owned();
+    let unfit = || "it has too many variables to follow".to_owned();
     let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
     let of_wave = Machine::<Detectors>::of_wave(side.function, &side.named, terms, wave.clone());
     let mut machine = of_wave.ok_or_else(unfit)?;
@@ -320,13 +320,13 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
                 .all(|(a, b)| a == b || (0..128).all(|lane| a.at(lane) == b.at(lane)))
     };
     if !expected.is_plain || !got.is_plain {
-        return Err("control does not go on as before");
+        return Err("control flow continues differently");
     }
     if expected.served.steps != got.served.steps {
-        return Err("the atomic was not seen to be on the same cell");
+        return Err("the atomic may use another cell");
     }
     if expected.served.cell != got.served.cell {
-        return Err("the cell was not seen to be left with the same value");
+        return Err("the cell may end with another value");
     }
     let are_same = variables.iter().all(
         |local| match (of_lanes(expected, *local), of_lanes(got, *local)) {
@@ -336,10 +336,10 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
     );
     let mut statics = expected.statics.iter().zip(&got.statics);
     if !are_same || !statics.all(|(a, b)| is_same(a, b)) {
-        return Err("a variable was not seen to be left with the same value");
+        return Err("a variable may end with another value");
     }
     if expected.state.writes != got.state.writes {
-        return Err("what is stored was not seen to be the same");
+        return Err("the stored values may differ");
     }
     Ok(())
 }
