@@ -193,7 +193,7 @@ cpu [..]
 copy [..]
 good [..]
 late
-  all/late/pipeline.toml:11:32: 10 - 50 is no number from 0 to 2^64 - 1
+  all/late/pipeline.toml:11:32: 10 - 50 is not a number from 0 to 2^64 - 1
 
 n = 100 [..]
 cpu [..]
@@ -378,7 +378,7 @@ fn what_is_wrong_is_shown_at_its_place() {
     assert_data_eq!(
         broken("groups = \"ceil_div(n, 4096)\"", "groups = \"ceil_div(m, 4096)\""),
         str![[r#"
-error: `m` is not known here; there are n
+error: unknown name `m`; there are n
    ┌─ FOLDER/pipeline.toml:13:20
    │
 13 │ groups = "ceil_div(m, 4096)"
@@ -390,7 +390,7 @@ error: `m` is not known here; there are n
     assert_data_eq!(
         broken("\"CopyQuads\"", "\"CopyPairs\""),
         str![[r#"
-error: FOLDER/copy.hlsl: no entry point is called `CopyPairs`; there are CopyQuads
+error: FOLDER/copy.hlsl: no entry point is called `CopyPairs`: expected one of CopyQuads
    ┌─ FOLDER/pipeline.toml:12:9
    │
 12 │ entry = "CopyPairs"
@@ -414,7 +414,7 @@ error: FOLDER/other.hlsl: no such file or folder
     assert_data_eq!(
         broken("uint Quads;", "uint Quads; texture *"),
         str![[r#"
-warning: unsupported: code that could not be understood
+warning: unsupported: code that shaderlint does not understand
    ┌─ FOLDER/copy.hlsl:14:29
    │
 14 │     uint first = (group.y * GroupsInARow + group.x) * 1024 + thread;
@@ -436,7 +436,7 @@ error: FOLDER/copy.hlsl: the kernel has no WGSL form
     assert_data_eq!(
         err,
         str![[r#"
-error: this is not UTF-8
+error: the file is not UTF-8
   ┌─ pipeline.toml:1:10
   │
 1 │ about = "�"
@@ -501,9 +501,9 @@ error[groupshared-race]: data race on g_Tree[5]
    = thread 1 reads g_Tree[5] in pass 2 of the loop on line 34 (nodes = 128)
      while thread 2 writes it in pass 1 (nodes = 256), both after the barrier
      on line 31
-   = more pairs of accesses race here
-   = threads of one wave are not promised to run in lock-step
-   = proved of the fix: with this barrier, no two threads of the group race on
+   = other pairs of accesses also race here
+   = threads of a wave need not run in lock-step
+   = the fix is proved: with this barrier, no two threads of the group race on
      groupshared memory
    = fix: put the missing barrier before the statement on line 36 (--fix
      --unsafe-fixes)
@@ -530,17 +530,16 @@ error[groupshared-race]: data race on g_Part[16]
    │
    = thread 0 reads g_Part[16] while thread 16 writes it, both after the
      barrier on line 33 in pass 2 of the loop on line 27 (width = 64)
-   = lines 39 to 42 read what other threads write as well, with no barrier
-     between
-   = more pairs of accesses race here
-   = threads of one wave are not promised to run in lock-step
+   = lines 39 to 42 also read what other threads write, with no barrier between
+   = other pairs of accesses also race here
+   = threads of a wave need not run in lock-step
    = help: put a GroupMemoryBarrierWithGroupSync() before each of lines 38 to
      42; on lines 38 to 42, read into a variable, wait at a
      GroupMemoryBarrierWithGroupSync(), then write; close the condition on line
-     35 before each barrier, and test it again after it (tried out: this race
-     is gone then, and nothing else comes up)
-   = no automatic fix: barriers alone do not end it: conditions around them
-     have to be closed as well
+     35 before each barrier, and test it again after it (tested: this race is
+     gone, and no other defect appears)
+   = no automatic fix: barriers alone do not end the race: the conditions
+     around them must be closed too
 
 
 "#]]

@@ -157,7 +157,7 @@ warning: cannot find `gone.hlsli`
   │          ^^^^^^^^^^^^
 
 nothing found in 1 file; 1 file not understood in full
-  1 include not found: `gone.hlsli` (1 file); -I says where to look
+  1 include not found: `gone.hlsli` (1 file); use -I to say where they are
 
 "#]]
     );
@@ -276,13 +276,13 @@ fn json_counts_characters_from_one() {
       "verdict": "racy",
       "notes": [
         "thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them",
-        "more pairs of accesses race here",
-        "threads of one wave are not promised to run in lock-step"
+        "other pairs of accesses also race here",
+        "threads of a wave need not run in lock-step"
       ],
       "fix": {
         "title": "put the missing barriers before this statement and between the reads and the write",
         "safety": "unsafe",
-        "proof": "proved of the fix: with these barriers, no two threads of the group race on groupshared memory",
+        "proof": "the fix is proved: with these barriers, no two threads of the group race on groupshared memory",
         "edits": [
           {
             "start": {
@@ -407,8 +407,8 @@ fn odd_input_is_no_disaster() {
 6-latin1.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 8-missing-include.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 2 findings in 9 files (2 fixable with --fix --unsafe-fixes); 4 files not understood in full (-v says where)
-  1 include not found: `gone.hlsli` (1 file); -I says where to look
-  4 files have text that is not understood
+  1 include not found: `gone.hlsli` (1 file); use -I to say where they are
+  4 files have text that shaderlint does not understand
 
 "#]]
     );
@@ -487,7 +487,7 @@ damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan o
 ladder.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
 race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 3 findings in 5 files (1 fixable with --fix, 2 more with --unsafe-fixes); 1 file not understood in full (-v says where)
-  1 file has text that is not understood
+  1 file has text that shaderlint does not understand
 
 "#]]
     );
@@ -498,7 +498,7 @@ race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]
 error: damaged.hlsl: not fixed: it is not all UTF-16
 2 fixes made; 1 finding in 5 files (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
-  1 file has text that is not understood
+  1 file has text that shaderlint does not understand
 
 "#]]
     );
@@ -538,14 +538,14 @@ fn each_bad_directive_is_one_problem_at_its_place() {
         str![[r#"
 1
 a.hlsl:48:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-warning: macro `A40` expands to too much; the call is left as it is
+warning: macro `A40` expands to too much text; the call is left as it is
    ┌─ a.hlsl:42:12
    │
 42 │ void f() { A40; }
    │            ^^^
 
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
-  1 file has text that is not understood
+  1 file has text that shaderlint does not understand
 
 "#]]
     );
@@ -561,7 +561,7 @@ warning: `63.hlsli` is included too deeply
   │          ^^^^^^^^^^
 
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
-  1 file has text that is not understood
+  1 file has text that shaderlint does not understand
 
 "#]]
     );
@@ -577,7 +577,7 @@ warning: `#if` without `#endif`
   │ ^^^
 
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
-  1 file has text that is not understood
+  1 file has text that shaderlint does not understand
 
 "#]]
     );
@@ -593,7 +593,7 @@ warning: cannot find `gone.hlsli`
   │          ^^^^^^^^^^^^
 
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full
-  1 include not found: `gone.hlsli` (1 file); -I says where to look
+  1 include not found: `gone.hlsli` (1 file); use -I to say where they are
 
 "#]]
     );
@@ -609,7 +609,7 @@ warning: `a.hlsl` includes itself
   │          ^^^^^^^^
 
 1 finding in 1 file; 1 file not understood in full
-  1 file has text that is not understood
+  1 file has text that shaderlint does not understand
 
 "#]]
     );
@@ -625,7 +625,7 @@ warning: `a.hlsl` includes itself
   │          ^^^^^^^^
 
 1 finding in 1 file; 1 file not understood in full
-  1 file has text that is not understood
+  1 file has text that shaderlint does not understand
 
 "#]]
     );

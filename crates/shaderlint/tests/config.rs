@@ -104,7 +104,7 @@ error: no key is called `define` here; did you mean `defines` in `[preprocess]`?
         check("unknown-profile", "profile = \"cs_9_9\"\n"),
         str![[r#"
 2
-error: no shader model 9.9 is known: they are 4.0 to 5.1 and 6.0 to 6.10
+error: unknown shader model 9.9: expected 4.0 to 5.1 or 6.0 to 6.10
   ┌─ shaderlint.toml:1:11
   │
 1 │ profile = "cs_9_9"
@@ -271,7 +271,7 @@ fn misspelt_keys_and_other_types_are_told_in_words_of_toml() {
         texts.map(said).concat(),
         str![[r#"
 error: no key is called `preproces` here; did you mean `preprocess`? @1:2
-error: no key is called `colours` here: they are `profile`, `baseline`, `target`, `fix`, `files`, `preprocess`, `variant`, `levels`, `override` @1:2
+error: no key is called `colours` here: the keys are `profile`, `baseline`, `target`, `fix`, `files`, `preprocess`, `variant`, `levels`, `override` @1:2
 error: no key is called `include_dirs` here; did you mean `include-dirs`? @2:1
 error: no key is called `exclude` here; did you mean `exclude` in `[files]`? @1:1
 error: `warning` is none of `off`, `info`, `warn`, `error`; did you mean `warn`? @2:8
@@ -284,7 +284,7 @@ error: expected a path, found number `3` @1:12
 error: expected an array, found string "a" @2:11
 error: expected a string, an integer or a boolean, found number `1.5` @2:17
 error: expected a table, found an array @2:16
-error: no key is called `a`, expected `b` here: they are `defines`, `include-dirs`, `virtual-dirs` @2:1
+error: no key is called `a`, expected `b` here: the keys are `defines`, `include-dirs`, `virtual-dirs` @2:1
 
 "#]]
     );
@@ -634,17 +634,17 @@ error[groupshared-race]: data race on g_Sum[1]
   │
   = thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between
     them
-  = more pairs of accesses race here
-  = threads of one wave are not promised to run in lock-step
+  = other pairs of accesses also race here
+  = threads of a wave need not run in lock-step
   = two/src/b.hlsl may include this file, one of 2 called
     `../../Lib/race.hlsli`: the fix is proved as if it took two/lib/race.hlsli;
-    -I says where the build finds it
-  = proved of the fix: with these barriers, no two threads of the group race on
+    use -I to say where the build finds it
+  = the fix is proved: with these barriers, no two threads of the group race on
     groupshared memory
   = fix: put the missing barriers before this statement and between the reads
     and the write (--fix --unsafe-fixes)
 
-warning: 2 files are called `LIB/Race.hlsli`; taken is the nearest, one/lib/race.hlsli
+warning: 2 files are called `LIB/Race.hlsli`; shaderlint uses the nearest, one/lib/race.hlsli
   ┌─ one/src/a.hlsl:1:11
   │
 1 │ #include "LIB/Race.hlsli"
@@ -765,7 +765,7 @@ warning: cannot find `gone.hlsli`
   │          ^^^^^^^^^^^^
 
 1 finding in 4 files (1 fixable with --fix --unsafe-fixes); 3 files not understood in full
-  1 include not found: `gone.hlsli` (3 files); -I says where to look
+  1 include not found: `gone.hlsli` (3 files); use -I to say where they are
 
 "#]]
     );
@@ -775,7 +775,7 @@ warning: cannot find `gone.hlsli`
 1
 lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]
 1 finding in 3 files (1 fixable with --fix --unsafe-fixes); 2 files not understood in full (-v says where)
-  1 include not found: `gone.hlsli` (2 files); -I says where to look
+  1 include not found: `gone.hlsli` (2 files); use -I to say where they are
 
 "#]]
     );
@@ -801,7 +801,7 @@ warning: cannot find `gone.hlsli`
   │          ^^^^^^^^^^^^
 
 nothing found in 2 files; 2 files not understood in full
-  1 include not found: `gone.hlsli` (2 files); -I says where to look
+  1 include not found: `gone.hlsli` (2 files); use -I to say where they are
 
 "#]]
     );
@@ -935,8 +935,8 @@ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ Out[id.x] 
     }
     let folder = Folder::new("version-reason").with("a.hlsl", ladder_over("", "uint s = 7;"));
     let said = folder.said(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
-    let reason = "= no automatic fix: after the loop, `s` is the loop's variable before HLSL 2021 and another one since: \
-                  pass -HV, or set `hlsl` in shaderlint.toml";
+    let reason = "= no automatic fix: after the loop, `s` is the loop's variable before HLSL 2021 and \
+         another variable from then on: pass -HV, or set `hlsl` in shaderlint.toml";
     assert!(said.contains(reason), "{said}");
 }
 
@@ -985,7 +985,7 @@ fn the_version_of_hlsl_is_that_of_the_command_line_then_of_the_project() {
     assert_eq!(
         folder.said(&["-HV", "2019", "a.hlsl"]),
         "2
-error: invalid value '2019' for '--hlsl-version <VERSION>': `2019` is no version of HLSL: expected one of 2016, 2017, \
+error: invalid value '2019' for '--hlsl-version <VERSION>': `2019` is not a version of HLSL: expected one of 2016, 2017, \
          2018, 2021, 202x
 
 For more information, try '--help'.
@@ -996,7 +996,7 @@ For more information, try '--help'.
         folder.said(&["a.hlsl"]),
         str![[r#"
 2
-error: `2019` is no version of HLSL: expected one of 2016, 2017, 2018, 2021, 202x
+error: `2019` is not a version of HLSL: expected one of 2016, 2017, 2018, 2021, 202x
   ┌─ shaderlint.toml:2:8
   │
 2 │ hlsl = "2019"
@@ -1041,29 +1041,29 @@ wrote shaderlint.toml, for 7 shaders
         str![[r##"
 # What shaderlint does in this folder and below; `shaderlint --show-settings FILE` shows it.
 
-# The target that shaders are compiled for; without it what a file asks for, else cs_6_0.
+# The target of the shaders; by default the one that a file asks for, or else cs_6_0.
 # profile = "cs_6_6"  # the build has cs_6_0, cs_6_6
 
 [target]
-# The version of HLSL (-HV of DXC); without it only what holds in every version is proved.
+# The version of HLSL (-HV of DXC); without it, proofs hold for every version.
 hlsl = "2021"  # as in build.bat
 
 [fix]
-# How ladders are written anew: a function and a call of it, or all in place, which may be faster.
+# How fixes rewrite ladders: a function and a call of it, or all in place, which may be faster.
 # form = "inline"
 
 [files]
 # exclude = ["third_party/"]
 
 [preprocess]
-# What the build defines for every shader.
+# Macros that the build defines for every shader.
 # defines = ["FAST", "MODE=2"]
-# Folders of included files, as far as names tell; compare them with the -I of the build.
+# Folders of included files, guessed from names; compare them with the -I of the build.
 include-dirs = [
     "lib",  # 2 includes
 ]
 
-# What an include path may begin with, and the folder that stands for it.
+# Prefixes of include paths, and the folders that they stand for.
 [preprocess.virtual-dirs]
 "/Engine" = "shaders"  # 1 include
 
@@ -1071,7 +1071,7 @@ include-dirs = [
 [levels]
 # perf = "info"
 
-# A further reading of every file.
+# Another configuration in which to read every file.
 # [[variant]]
 # name = "vulkan"
 # defines = ["VULKAN"]

@@ -249,7 +249,7 @@ nothing found in 1 file
         str![[r#"
 1
 a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-a.hlsli:1:22: warning[unused-suppression]: `groupshared-race` is allowed here but not found
+a.hlsli:1:22: warning[unused-suppression]: `groupshared-race` is allowed here but finds nothing
 
 "#]]
     );
@@ -340,7 +340,7 @@ b.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 c.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 own/d.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 4 findings in 6 files (4 fixable with --fix --unsafe-fixes); 2 files not understood in full (-v says where)
-  2 includes not found: `lib/other.hlsli` (1 file), `size.hlsli` (1 file); -I says where to look
+  2 includes not found: `lib/other.hlsli` (1 file), `size.hlsli` (1 file); use -I to say where they are
 
 "#]]
     );
@@ -442,7 +442,7 @@ lib/body.hlsli:2:14: error[groupshared-race]: data race on g_Sum[1]
         said(&folder, &["lib/stray.hlsli"]),
         str![[r#"
 0
-1 header not looked at: no kernel includes it
+1 header not checked: no kernel includes it
 
 "#]]
     );
@@ -451,7 +451,7 @@ lib/body.hlsli:2:14: error[groupshared-race]: data race on g_Sum[1]
         str![[r#"
 1
 lib/body.hlsli:2:14: error[groupshared-race]: data race on g_Sum[1]
-1 finding in 1 file; 1 header not looked at: no kernel includes it
+1 finding in 1 file; 1 header not checked: no kernel includes it
 
 "#]]
     );
@@ -477,8 +477,8 @@ error: known.toml: no such baseline; --write-baseline writes it
         said(&folder, &["--write-baseline"]),
         str![[r#"
 0
-known.toml is written
-2 findings are known from now on
+wrote known.toml
+2 findings are now in the baseline
 
 "#]]
     );
@@ -486,7 +486,7 @@ known.toml is written
     assert_data_eq!(
         known(&folder),
         str![[r##"
-# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Known findings, counted by file and rule: shaderlint reports only what exceeds the count.
 # Written by `shaderlint --write-baseline`.
 
 ["src/a b.hlsl"]
@@ -544,7 +544,7 @@ src/a b.hlsl:14:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
     let notes = json["findings"][0]["notes"].as_array().unwrap();
     assert_eq!(
         notes.last().unwrap(),
-        "the baseline knows 1 of these in this file, and there are 2"
+        "the baseline counts 1 of these in this file, but there are 2"
     );
 
     // One less; a file that is gone; a rule that is not looked for; a file that is not.
@@ -554,8 +554,8 @@ src/a b.hlsl:14:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
         said(&folder, &[]),
         str![[r#"
 0
-warning: known.toml knows 1 groupshared-race in src/a b.hlsl, where 0 are left: --write-baseline takes it down
-warning: known.toml knows 1 hillis-steele-scan in src/ladder.hlsl, where 0 are left: --write-baseline takes it down
+warning: known.toml counts 1 groupshared-race in src/a b.hlsl, but 0 are left: --write-baseline lowers the count
+warning: known.toml counts 1 hillis-steele-scan in src/ladder.hlsl, but 0 are left: --write-baseline lowers the count
 nothing found in 2 files
 
 "#]]
@@ -564,7 +564,7 @@ nothing found in 2 files
         said(&folder, &["--ignore", "correctness"]),
         str![[r#"
 0
-warning: known.toml knows 1 hillis-steele-scan in src/ladder.hlsl, where 0 are left: --write-baseline takes it down
+warning: known.toml counts 1 hillis-steele-scan in src/ladder.hlsl, but 0 are left: --write-baseline lowers the count
 nothing found in 2 files
 
 "#]]
@@ -573,7 +573,7 @@ nothing found in 2 files
         said(&folder, &["src/allowed.hlsl"]),
         str![[r#"
 0
-warning: known.toml knows 1 hillis-steele-scan in src/ladder.hlsl, where 0 are left: --write-baseline takes it down
+warning: known.toml counts 1 hillis-steele-scan in src/ladder.hlsl, but 0 are left: --write-baseline lowers the count
 nothing found in 1 file
 
 "#]]
@@ -584,7 +584,7 @@ nothing found in 1 file
         said(&folder, &["--profile", "cs_5_0"]),
         str![[r#"
 0
-warning: known.toml knows 1 groupshared-race in src/a b.hlsl, where 0 are left: --write-baseline takes it down
+warning: known.toml counts 1 groupshared-race in src/a b.hlsl, but 0 are left: --write-baseline lowers the count
 nothing found in 3 files
 
 "#]]
@@ -599,7 +599,7 @@ nothing found in 3 files
     assert_data_eq!(
         known(&folder),
         str![[r##"
-# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Known findings, counted by file and rule: shaderlint reports only what exceeds the count.
 # Written by `shaderlint --write-baseline`.
 
 ["src/ladder.hlsl"]
@@ -623,7 +623,7 @@ fn a_baseline_keeps_what_was_not_looked_for_and_fixes_leave_what_it_knows() {
         assert_data_eq!(
             fs::read_to_string(folder.0.join("known.toml")).unwrap(),
             str![[r##"
-# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Known findings, counted by file and rule: shaderlint reports only what exceeds the count.
 # Written by `shaderlint --write-baseline`.
 
 ["a.hlsl"]
@@ -664,7 +664,7 @@ nothing new in 2 files; 2 findings known to the baseline
         folder.said_of(LADDER, &["-", "--write-baseline"]),
         str![[r#"
 2
-error: `-` has no place in a baseline: it is written from files
+error: a baseline needs files, not `-`
 
 "#]]
     );
@@ -672,7 +672,7 @@ error: `-` has no place in a baseline: it is written from files
         folder.said_of("a.hlsl", &["--files-from", "-", "-"]),
         str![[r#"
 2
-error: `-` is looked at alone: no list can stand beside it
+error: `-` cannot be combined with a list of files
 
 "#]]
     );
@@ -762,8 +762,8 @@ error: ci/known.toml: no such file or folder
         said(&folder, &["--baseline", "ci/known.toml", "--write-baseline"]),
         str![[r#"
 0
-ci/known.toml is written
-1 finding is known from now on
+wrote ci/known.toml
+1 finding is now in the baseline
 
 "#]]
     );
@@ -847,7 +847,7 @@ nothing to allow
         folder.said(&["--add-allow"]),
         str![[r#"
 1
-0 comments added in 0 files; 1 finding left in lines that go on from the one before
+0 comments added in 0 files; 1 finding left in lines that continue the line before
 
 "#]]
     );

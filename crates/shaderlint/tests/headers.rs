@@ -134,11 +134,11 @@ warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 t
    │
    = proved: g_Part[0] ends as the max of g_Part[0] … g_Part[31], race-free
    = a wave form needs shader model 6.0
-   = wave intrinsics do not say what they make of NaNs, nor of which zero is
-     less
-   = no call of Largest was found in the files at hand: it was run by itself,
-     as if nothing but its results were used
-   = no automatic fix: the size of the group is supposed
+   = HLSL does not specify what wave intrinsics return for NaNs, or which zero
+     is smaller
+   = no file at hand calls Largest: shaderlint ran it by itself, as if only its
+     results were used
+   = no automatic fix: the size of the group is unknown and assumed
 
 1 finding in 1 file
 
@@ -425,7 +425,7 @@ void Count(uint lane : SV_GroupIndex)
         said(&folder, &[]),
         str![[r#"
 0
-count.hlsli:6:5: note[single-cell-atomic]: 32 threads add to g_Bins[0] one by one (in a group of 32 threads, the length of g_Bins)
+count.hlsli:6:5: note[single-cell-atomic]: 32 threads each add to g_Bins[0] with an atomic (in a group of 32 threads, the length of g_Bins)
 1 finding in 1 file
 
 "#]]

@@ -372,7 +372,7 @@ fn all_variants_that_are_declared_have_a_say() {
         "own-many-variants",
         &[("shaderlint.toml", &variants)],
         &["sum.hlsl"],
-        "hand-rolled-reduction: not every variant that is declared was read",
+        "hand-rolled-reduction: shaderlint did not read every declared variant",
     );
 }
 
@@ -542,7 +542,7 @@ fn nothing_is_fixed_in_a_file_that_includes_itself() {
         #[cfg(unix)]
         std::os::unix::fs::symlink("a.hlsl", folder.0.join("link.hlsl")).expect("a link");
         let said = folder.printed(&[]);
-        let expected = "no automatic fix: the file includes itself, and these lines more than once";
+        let expected = "no automatic fix: the file includes itself and repeats these lines";
         assert!(
             said.contains(expected) || path.contains("link") && cfg!(not(unix)),
             "{path}: {said}"
@@ -611,7 +611,7 @@ fn fix_in_header(folder: &Folder) -> String {
     }
 }
 
-const IS_FIXED: &str = "replace the ladder by wave intrinsics";
+const IS_FIXED: &str = "replace the ladder with wave intrinsics";
 
 #[test]
 fn a_header_is_fixed_where_it_is_included() {

@@ -115,7 +115,7 @@ fn a_fix_in_a_file_that_may_be_included_is_not_safe() {
     let said = direct.printed(&concise);
     assert!(said.ends_with(&format!("{GUESSED}\n")), "{said}");
     let report = direct.printed(&["--output-format", "json", "ladder.hlsl"]);
-    let note = "d/other.hlsl may include this file, one of 2 called `ladder.hlsl`: the fix is proved as if it took d/ladder.hlsl; -I says where the build finds it";
+    let note = "d/other.hlsl may include this file, one of 2 called `ladder.hlsl`: the fix is proved as if it took d/ladder.hlsl; use -I to say where the build finds it";
     assert!(report.contains(note), "{report}");
     let said = direct.printed(&[&concise[..], &["-I", "d"]].concat());
     assert!(said.ends_with(&format!("{SCAN}\n")), "{said}");
@@ -274,7 +274,7 @@ fn a_fix_beside_unknown_names_is_not_safe() {
         let said = folder.printed(&[&concise[..], &["a.hlsl"]].concat());
         assert!(said.ends_with(&format!("{GUESSED}\n")), "{text}{said}");
         let note = format!(
-            "the fix is made without `{name}`, which nothing at hand declares; -D defines what the build does"
+            "the fix is made without `{name}`, an unknown name; use -D to define what the build defines"
         );
         let report = folder.printed(&["--output-format", "json", "a.hlsl"]);
         assert!(report.contains(&note), "{text}{report}");
@@ -294,7 +294,7 @@ fn a_function_that_is_given_to_an_unknown_one_is_not_unknown() {
     let text = format!("uint two(uint a) {{ return 2; }}\n{text}");
     let folder = Folder::new("includes_function_as_argument").with("a.hlsl", text);
     let report = folder.printed(&["--output-format", "json"]);
-    let note = "the fix is made without `Call`, which nothing at hand declares, among others";
+    let note = "the fix is made without `Call`, an unknown name, among others";
     assert!(
         report.contains(note) && !report.contains("unknown name `two`"),
         "{report}"
@@ -381,7 +381,7 @@ fn a_guess_is_told() {
         .with("a/op.h", SUM)
         .with("b/op.h", SUM);
     fs::create_dir(folder.0.join(".git")).unwrap();
-    let note = "the fix is proved with a/op.h, the nearest of 2 files called `op.h`; -I says where the build finds it";
+    let note = "the fix is proved with a/op.h, the nearest of 2 files called `op.h`; use -I to say where the build finds it";
     let report = folder.printed(&["--output-format", "json"]);
     assert!(report.contains(note), "{report}");
     assert_data_eq!(
@@ -389,7 +389,7 @@ fn a_guess_is_told() {
         str![[r#"
 0
 main: proved equal at every wave size, if waves hold consecutive threads (linear packing)
-warning: 2 files are called `op.h`; taken is the nearest, a/op.h
+warning: 2 files are called `op.h`; shaderlint uses the nearest, a/op.h
   ┌─ main.hlsl:1:11
   │
 1 │ #include "op.h"

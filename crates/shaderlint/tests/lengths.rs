@@ -65,7 +65,8 @@ fn uniforms_are_varied_where_the_kernels_end() {
     // It may never end.
     let endless = "uint x = 0; for (uint i = 0; i != Count; i += 2) x += Src[i]; Out[id.x] = x;";
     let other = "uint x = 0; for (uint i = 0; i != Count; i += 2) { x += Src[i]; } Out[id.x] = x + 0;";
-    let remark = "  not run with small uniforms or sampled uniforms: it is not known whether the kernels end then, and stay in their arrays\n";
+    let remark = "  not run with small uniforms or sampled uniforms: then the kernels may not end, or may \
+         access elements outside their arrays\n";
     let endless = said("endless", [endless, other], "");
     assert!(endless.contains(remark), "{endless}");
 }
@@ -125,9 +126,9 @@ fn what_the_language_leaves_open_is_no_difference() {
         (
             "zeros",
             minima,
-            "D3D leaves open which of two floats that compare equal `min` or `max` gives",
+            "D3D does not specify which of two equal floats `min` or `max` returns",
         ),
-        ("nans", nans, "D3D leaves open which bits a NaN has"),
+        ("nans", nans, "D3D does not specify the bits of a NaN"),
     ];
     for (name, [flagged, other], why) in pairs {
         let said = said(name, [&flagged, &other], "");

@@ -188,16 +188,16 @@ fn what_allows_nothing_is_told_and_taken_out() {
         folder.said(&[]),
         str![[r#"
 1
-warning[unused-suppression]: `blelloch-scan` is allowed here but not found
+warning[unused-suppression]: `blelloch-scan` is allowed here but finds nothing
   ┌─ a.hlsl:1:33
   │
 1 │ // shaderlint: allow-file(perf, blelloch-scan): measured
   │                                 ^^^^^^^^^^^^^
   │
-  = left here it would silence what comes later, unseen
+  = if it stays, it silently suppresses later findings
   = fix: remove `blelloch-scan` (--fix)
 
-warning: `perf` is a category: an allow names the rules that it is about
+warning: `perf` is a category: an allow names its rules
   ┌─ a.hlsl:1:27
   │
 1 │ // shaderlint: allow-file(perf, blelloch-scan): measured
@@ -246,7 +246,7 @@ fn a_header_needs_what_any_that_includes_it_needs() {
         said(&folder, &[]),
         str![[r#"
 1
-sum.hlsli:1:40: warning[unused-suppression]: `divergent-barrier` is allowed here but not found
+sum.hlsli:1:40: warning[unused-suppression]: `divergent-barrier` is allowed here but finds nothing
 1 finding in 3 files
 
 "#]]
@@ -269,7 +269,7 @@ fn what_is_needed_outside_of_the_run_is_needed() {
         kernel(32, "#include \"put.hlsli\""),
     );
     let unused =
-        "put.hlsli:3:26: warning[unused-suppression]: `groupshared-race` is allowed here but not found\n";
+        "put.hlsli:3:26: warning[unused-suppression]: `groupshared-race` is allowed here but finds nothing\n";
     let folder = |name: &str| {
         let folder = Folder::new(name).with("put.hlsli", put);
         folder.with(".git/HEAD", "").with("a.hlsl", &well)
@@ -315,13 +315,13 @@ fn what_is_no_rule_is_told() {
         str![[r#"
 1
 a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-warning: an allow names the rules that it is about: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
+warning: an allow names its rules: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
   ┌─ a.hlsl:1:16
   │
 1 │ // shaderlint: allow: all of it
   │                ^^^^^
 
-warning: `ignore` is not something to ask for: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
+warning: unknown directive `ignore`: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
   ┌─ a.hlsl:2:16
   │
 2 │ // shaderlint: ignore(groupshared-race)

@@ -16,8 +16,8 @@ fn github_shows_findings_beside_changed_lines() {
     assert_data_eq!(
         folder.printed(&["--output-format", "github"]),
         str![[r#"
-::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Aproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
-::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race on groupshared memory
+::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Athe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Aother pairs of accesses also race here%0Athreads of a wave need not run in lock-step%0Athe fix is proved: with these barriers, no two threads of the group race on groupshared memory
 
 "#]]
     );
@@ -37,7 +37,7 @@ fn github_shows_findings_beside_changed_lines() {
             folder.0.parent().unwrap()
         ),
         str![[r#"
-::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race on groupshared memory
+::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Aother pairs of accesses also race here%0Athreads of a wave need not run in lock-step%0Athe fix is proved: with these barriers, no two threads of the group race on groupshared memory
 
 "#]]
     );
@@ -68,7 +68,7 @@ warning: unknown name `UNKNOWN`
   = if the build defines it, so does `-D UNKNOWN=VALUE`
 
 nothing found in 1 file; 1 file not understood in full
-  1 file uses names that nothing at hand declares: `UNKNOWN` (1 file); -D defines what the build does
+  1 file uses unknown names: `UNKNOWN` (1 file); use -D to define what the build defines
 
 "#]]
     );
@@ -177,20 +177,20 @@ fn junit_has_a_test_for_each_finding() {
       <failure type="hillis-steele-scan" message="Hillis–Steele inclusive scan of 64 uints">src/ladder.hlsl:9:2
 proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i &lt; 64, race-free
 the wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
-proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)</failure>
+the fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)</failure>
     </testcase>
   </testsuite>
   <testsuite name="src/race.hlsl" tests="1" failures="1" errors="0">
     <testcase name="groupshared-race" classname="src/race.hlsl" file="src/race.hlsl" line="6">
       <failure type="groupshared-race" message="data race on g_Sum[1]">src/race.hlsl:6:18
 thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
-more pairs of accesses race here
-threads of one wave are not promised to run in lock-step
-proved of the fix: with these barriers, no two threads of the group race on groupshared memory</failure>
+other pairs of accesses also race here
+threads of a wave need not run in lock-step
+the fix is proved: with these barriers, no two threads of the group race on groupshared memory</failure>
     </testcase>
   </testsuite>
   <testsuite name="shaderlint" tests="1" failures="0" errors="1">
-    <testcase name="could not be looked at" classname="shaderlint">
+    <testcase name="could not be checked" classname="shaderlint">
       <error type="failure" message="gone�.hlsl: no such file or folder"></error>
     </testcase>
   </testsuite>
@@ -227,7 +227,7 @@ fn what_is_told_for_information_is_no_failed_test() {
 src/ladder.hlsl:9:2
 proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i &lt; 64, race-free
 the wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
-proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)</system-out>
+the fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)</system-out>
     </testcase>
   </testsuite>
 </testsuites>
@@ -366,7 +366,7 @@ fn findings_are_counted() {
         folder.said(&["--statistics", "--output-format", "sarif"]),
         str![[r#"
 2
-error: --statistics come as full, concise or json
+error: --statistics supports the formats full, concise and json
 
 "#]]
     );
@@ -428,9 +428,9 @@ warning[groupshared-race]: data race on g_Sum[1]
   │
   = thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between
     them
-  = more pairs of accesses race here
-  = threads of one wave are not promised to run in lock-step
-  = proved of the fix: with these barriers, no two threads of the group race on
+  = other pairs of accesses also race here
+  = threads of a wave need not run in lock-step
+  = the fix is proved: with these barriers, no two threads of the group race on
     groupshared memory
   = fix: put the missing barriers before this statement and between the reads
     and the write (--fix --unsafe-fixes)
@@ -461,7 +461,7 @@ src/a.hlsl:7:18: warning[groupshared-race]: data race on g_Sum[1] [unsafe fix]
         folder.said(&["-", "src"]),
         str![[r#"
 2
-error: `-` is looked at alone: no other path can stand beside it
+error: `-` must be the only path
 
 "#]]
     );
@@ -469,7 +469,7 @@ error: `-` is looked at alone: no other path can stand beside it
         folder.said(&["--stdin-filename", "a.hlsl", "src"]),
         str![[r#"
 2
-error: --stdin-filename is for `-`, not for files that are named
+error: --stdin-filename only applies to `-`
 
 "#]]
     );
@@ -576,7 +576,7 @@ fn shells_and_manuals_are_served() {
         folder.said(&["man", "women"]),
         str![[r#"
 2
-error: no command is called `women`; there are check, init, explain, rules, preprocess, wgsl, verify, bench, server, completions, man
+error: no command is called `women`: expected one of check, init, explain, rules, preprocess, wgsl, verify, bench, server, completions, man
 
 "#]]
     );
@@ -597,8 +597,8 @@ fn the_last_lines_say_why_files_were_not_understood() {
         last,
         str![[r#"
  (-v says where)
-  1 include not found: `gone.h` (2 files); -I says where to look
-  1 file uses names that nothing at hand declares: `LEVEL` (1 file); -D defines what the build does
+  1 include not found: `gone.h` (2 files); use -I to say where they are
+  1 file uses unknown names: `LEVEL` (1 file); use -D to define what the build defines
 
 "#]]
     );
@@ -621,7 +621,7 @@ fn of_each_cause_one_example_is_shown_unless_all_are_asked_for() {
             "{arguments:?}"
         );
         assert_eq!(
-            count(arguments, "warning: this statement could not be read"),
+            count(arguments, "warning: could not parse this statement"),
             of_text,
             "{arguments:?}"
         );

@@ -99,7 +99,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nother pairs of accesses also race here/nthreads of a wave need not run in lock-step"
           },
           "partialFingerprints": {
             "shaderlint/v1": "8698e13598ba8a211"
@@ -177,7 +177,7 @@ fn sarif_is_as_its_schema_says() {
                 }
               ],
               "description": {
-                "text": "replace the ladder by wave intrinsics"
+                "text": "replace the ladder with wave intrinsics"
               }
             }
           ],
@@ -201,7 +201,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free/nthe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups/nproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)"
+            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free/nthe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups/nthe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)"
           },
           "partialFingerprints": {
             "shaderlint/v1": "b5fc62b544fea7c21"
@@ -312,7 +312,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nproved of the fix: with these barriers, no two threads of the group race on groupshared memory"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nother pairs of accesses also race here/nthreads of a wave need not run in lock-step/nthe fix is proved: with these barriers, no two threads of the group race on groupshared memory"
           },
           "partialFingerprints": {
             "shaderlint/v1": "f4ea78c1af8bebba1"

@@ -142,8 +142,8 @@ fn findings_are_fixed_allowed_and_explained() {
     assert_eq!(
         titles(&actions),
         [
-            "replace the ladder by wave intrinsics (quickfix)",
-            "replace the ladder by wave intrinsics in place (as fast on an NVIDIA H200) (quickfix)",
+            "replace the ladder with wave intrinsics (quickfix)",
+            "replace the ladder with wave intrinsics in place (as fast on an NVIDIA H200) (quickfix)",
             "Allow hillis-steele-scan here (quickfix)"
         ]
     );
@@ -214,14 +214,14 @@ fn findings_are_fixed_allowed_and_explained() {
 **data race on g_Sum[1]**
 
 - thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
-- more pairs of accesses race here
-- threads of one wave are not promised to run in lock-step
-- proved of the fix: with these barriers, no two threads of the group race on groupshared memory
-- fix: put the missing barriers before this statement and between the reads and the write (unsafe: results may differ, as the page says)
+- other pairs of accesses also race here
+- threads of a wave need not run in lock-step
+- the fix is proved: with these barriers, no two threads of the group race on groupshared memory
+- fix: put the missing barriers before this statement and between the reads and the write (unsafe: results may differ, as the rule's page explains)
 
 ---
 
-**groupshared-race**: two threads touch one groupshared cell between two barriers, and one of them writes
+**groupshared-race**: two threads access one groupshared element between the same barriers, and one writes
 
 Threads run in any order between two barriers. What the reader gets, or which write stays, depends on the hardware,
 the driver and the moment, so such code tends to work on the machine it was written on.
@@ -239,8 +239,8 @@ the driver and the moment, so such code tends to work on the machine it was writ
 
 - proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free
 - the wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
-- proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
-- fix: replace the ladder by wave intrinsics (safe)
+- the fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)
+- fix: replace the ladder with wave intrinsics (safe)
 
 "#]]
     );

@@ -18,7 +18,7 @@ use crate::support::paths::here;
 use crate::support::suggestions::no_such_rule;
 
 const ABOUT: &str = "\
-# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Known findings, counted by file and rule: shaderlint reports only what exceeds the count.
 # Written by `shaderlint --write-baseline`.
 ";
 
@@ -95,7 +95,7 @@ impl Baselines {
                 }
                 if known > 0 {
                     finding.notes.push(format!(
-                        "the baseline knows {known} of these in this file, and there are {found}"
+                        "the baseline counts {known} of these in this file, but there are {found}"
                     ));
                 }
                 left.push(finding);
@@ -128,7 +128,8 @@ impl Baselines {
                         format!("{found} are")
                     };
                     let message = format!(
-                        "{} knows {known} {rule} in {file}, where {left} left: --write-baseline takes it down",
+                        "{} counts {known} {rule} in {file}, but {left} left: --write-baseline lowers the \
+                         count",
                         path.display()
                     );
                     stale.push(baseline.told(path, file, rule, message));

@@ -239,7 +239,7 @@ fn note_kernels(finding: &mut Diagnostic) {
     let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
     if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
         let kernels = finding.kernels.join(", ");
-        let note = format!("found in the kernels {kernels}; what is told is of {first}");
+        let note = format!("found in the kernels {kernels}; the details are those of {first}");
         finding.notes.push(note);
     }
 }
@@ -363,7 +363,7 @@ fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
         };
         let is_category = Category::ALL.iter().any(|category| category.to_string() == *id);
         let message = if is_category {
-            format!("`{id}` is a category: an allow names the rules that it is about")
+            format!("`{id}` is a category: an allow names its rules")
         } else {
             no_such_rule(id)
         };
@@ -401,7 +401,7 @@ fn may_be_needed(unused: &mut Diagnostic) {
     if let Some(fix) = &mut unused.fix {
         fix.safety = Safety::Unsafe;
         fix.notes
-            .push("under other definitions (#if, -D) it may be needed".to_owned());
+            .push("other definitions (#if, -D) may need it".to_owned());
     }
 }
 

@@ -9,8 +9,8 @@ use super::SourceArgs;
 /// Arguments of `shaderlint bench`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exit code: 0 if every result is right, 1 if one is not, 2 if something could not be run.
-What a pipeline.toml says, and what the systems are: https://github.com/shaderlint/shaderlint/blob/main/docs/pipelines.md")]
+Exit code: 0 if every result is right, 1 if one is not, 2 if something could not run.
+The format of pipeline.toml, and the systems: https://github.com/shaderlint/shaderlint/blob/main/docs/pipelines.md")]
 pub(crate) struct BenchArgs {
     /// scan, reduction, or a folder with a pipeline.toml in or below it
     pub what: PathBuf,
@@ -20,7 +20,7 @@ pub(crate) struct BenchArgs {
     /// Run on this adapter only (a part of its name)
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
-    /// How results are printed
+    /// The format of the results
     #[arg(
         long,
         value_enum,
@@ -37,7 +37,7 @@ pub(crate) struct BenchArgs {
     /// Write the plots
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// No progress
+    /// Show no progress
     #[arg(short, long)]
     pub quiet: bool,
     #[command(flatten)]
@@ -93,7 +93,7 @@ fn size(text: &str) -> Result<u64, String> {
     match number {
         Some(number) if number <= MOST => Ok(number),
         Some(_) => Err(format!("{text} is more than {MOST}")),
-        None => Err(format!("`{text}` is no number of elements")),
+        None => Err(format!("`{text}` is not a number of elements")),
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(sizes("0, 1,2e3,1_000"), ok(&[0, 1, 2000, 1000]));
         assert_eq!(sizes("1e3..1e5"), ok(&[1000, 10_000, 100_000]));
         assert_eq!(sizes("3..50"), ok(&[3, 30]));
-        assert_eq!(sizes("many"), Err("`many` is no number of elements".into()));
+        assert_eq!(sizes("many"), Err("`many` is not a number of elements".into()));
         assert_eq!(
             sizes("1e10"),
             Err("10000000000 is more than 2147483648".replace("10000000000", "1e10"))

@@ -33,25 +33,25 @@ pub(crate) struct FileArgs {
     /// Files, folders and patterns; `-` for standard input [default: .]
     #[arg(value_name = "PATH", help_heading = None::<&str>)]
     pub paths: Vec<PathBuf>,
-    /// Also the files that are listed in this one, a line each; `-` for standard input
+    /// Also check the files listed in this file, one per line; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub files_from: Option<PathBuf>,
-    /// Only what changed since the branch left this revision, and what includes that
+    /// Check only files changed since the branch left this revision, and files that include them
     #[arg(long, value_name = "REV")]
     pub changed_since: Option<String>,
-    /// Look at so many files at a time [default: as many as there are cores]
+    /// Check this many files at a time [default: the number of cores]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Leave excluded files out even if they are named
+    /// Skip excluded files even if they are named
     #[arg(long)]
     pub force_exclude: bool,
-    /// What `-` is called: tells where its headers and its configuration are
+    /// The file name of `-`, which locates its headers and configuration
     #[arg(long, value_name = "FILE")]
     pub stdin_filename: Option<PathBuf>,
-    /// Look again whenever a file changes
+    /// Check again whenever a file changes
     #[arg(long, conflicts_with_all = ["write_baseline", "add_allow", "stdin_filename"])]
     pub watch: bool,
-    /// Print the files that would be looked at
+    /// Print the files that would be checked
     #[arg(long, conflicts_with = "watch")]
     pub show_files: bool,
     /// Print the settings that apply to a file
@@ -63,13 +63,13 @@ pub(crate) struct FileArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Rules")]
 pub(crate) struct BaselineArgs {
-    /// Hide findings that this baseline knows
+    /// Hide the findings in this baseline
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Put what is found in the baseline
+    /// Write the findings to the baseline
     #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "statistics"])]
     pub write_baseline: bool,
-    /// Write comments into the files that allow what is found, for this reason
+    /// Add comments to the files that allow the findings, for this reason
     #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["fix", "fix_only", "diff", "statistics", "write_baseline"])]
     pub add_allow: Option<String>,
 }
@@ -78,10 +78,10 @@ pub(crate) struct BaselineArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Cache")]
 pub(crate) struct CacheArgs {
-    /// Read every file anew, and keep nothing of it for the next run
+    /// Ignore the cache, and do not write to it
     #[arg(long)]
     pub no_cache: bool,
-    /// Where that is kept [default: .shaderlint_cache in the project or repository]
+    /// The folder of the cache [default: .shaderlint_cache in the project or repository]
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
 }
@@ -93,13 +93,13 @@ pub(crate) struct FixArgs {
     /// Apply safe fixes
     #[arg(long)]
     pub fix: bool,
-    /// Show safe fixes as a diff, change nothing
+    /// Show safe fixes as a diff, without changing files
     #[arg(long, conflicts_with = "fix")]
     pub diff: bool,
-    /// Apply safe fixes, say nothing of the rest, and exit with 0
+    /// Apply safe fixes, report no other findings, and exit with 0
     #[arg(long, conflicts_with_all = ["diff", "statistics"])]
     pub fix_only: bool,
-    /// With one of these: also those that are not safe
+    /// With one of these: include unsafe fixes
     #[arg(long)]
     pub unsafe_fixes: bool,
     /// With one of these: count the fixes by file and rule
@@ -143,10 +143,10 @@ pub(crate) struct OutputArgs {
         hide_default_value = true
     )]
     pub color: ColorChoice,
-    /// Exit with 0 if there are no errors and at most so many warnings
+    /// Exit with 0 if there are no errors and at most this many warnings
     #[arg(long, value_name = "N")]
     pub max_warnings: Option<usize>,
-    /// Exit with 1 from warnings or from notes on [default: warnings]
+    /// The lowest level that makes the exit code 1: warnings or notes [default: warnings]
     #[arg(
         long,
         value_enum,
@@ -155,7 +155,7 @@ pub(crate) struct OutputArgs {
         conflicts_with = "max_warnings"
     )]
     pub deny: Option<Denied>,
-    /// Also exit with 1 if a file is not understood in full, and say why, as -v does
+    /// Also exit with 1 if a file is not understood in full, and say why as -v does
     #[arg(long, conflicts_with = "quiet")]
     pub strict: bool,
     /// Exit with 0 even if there are findings
@@ -164,7 +164,7 @@ pub(crate) struct OutputArgs {
     /// Print findings only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Also say what could not be read or proved: one example per cause and file (-vv: all)
+    /// Also report what could not be read or proved: one example per cause and file (-vv: all)
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
 }

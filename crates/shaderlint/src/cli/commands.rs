@@ -11,14 +11,14 @@ pub(crate) struct InitArgs {
     /// Folder of the project [default: .]
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
-    /// Print what would be written, write nothing
+    /// Print the file instead of writing it
     #[arg(long)]
     pub stdout: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RulesArgs {
-    /// How the rules are printed
+    /// The format of the rules
     #[arg(
         long,
         value_enum,
@@ -42,10 +42,10 @@ pub(crate) enum ListFormat {
 pub(crate) struct PreprocessArgs {
     /// The HLSL file
     pub file: PathBuf,
-    /// Say in #line directives where lines come from
+    /// Mark where lines come from with #line directives
     #[arg(long)]
     pub origins: bool,
-    /// With the definitions of this variant of the configuration
+    /// Use the definitions of this variant of the configuration
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
     #[command(flatten)]
@@ -58,10 +58,10 @@ pub(crate) struct PreprocessArgs {
 pub(crate) struct WgslArgs {
     /// The HLSL file
     pub file: PathBuf,
-    /// The entry point, where the file has several
+    /// The entry point, if the file has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Write `enable subgroups;`, which browsers and Tint want
+    /// Write `enable subgroups;`, which browsers and Tint require
     #[arg(long)]
     pub enable_subgroups: bool,
     #[command(flatten)]

@@ -30,15 +30,15 @@ pub(crate) use verify::{VerifyArgs, VerifyFormat};
 
 const EXAMPLES: &str = "\
 Examples:
-  shaderlint                             Look at every shader below this folder
+  shaderlint                             Check every shader below this folder
   shaderlint 'src/**/*.hlsl' -I include  Find headers in include/
   shaderlint --diff scan.hlsl            Show what --fix would change
-  shaderlint --fix shaders               Change it
+  shaderlint --fix shaders               Apply the fixes
   shaderlint explain groupshared-race    What the rule finds, why, what to do
 
 Exit status: 0 nothing found, 1 findings, 2 could not do the job.
-A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or
-the line before, or by `// shaderlint: allow-file(rule-id): reason`.";
+To allow a finding, write `// shaderlint: allow(rule-id): reason` on its line or
+the line before, or `// shaderlint: allow-file(rule-id): reason` for the file.";
 
 /// Proves what HLSL compute shaders compute, and says where they race or scan by hand
 #[derive(Debug, Parser)]
@@ -58,13 +58,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Look for findings, as without a command
+    /// Check files (the default command)
     Check(Box<CheckArgs>),
-    /// Write a first shaderlint.toml
+    /// Write an initial shaderlint.toml
     Init(InitArgs),
     /// Print a rule's page
     Explain {
-        /// The rule's id, e.g. groupshared-race; without one the rules are listed
+        /// The rule's id, e.g. groupshared-race; without one, list the rules
         #[arg(value_name = "RULE", value_parser = RuleId, hide_possible_values = true)]
         rule: Option<String>,
     },
@@ -83,19 +83,19 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Serve an editor on standard input and output (LSP)
     Server {
-        /// Editors say so to servers that have several ways
+        /// Ignored; editors pass it to choose a transport
         #[arg(long, hide = true)]
         stdio: bool,
     },
-    /// Print what a shell needs to complete our arguments
+    /// Print a shell completion script
     Completions {
         /// bash, elvish, fish, powershell or zsh
         #[arg(value_enum, value_name = "SHELL", hide_possible_values = true)]
         shell: clap_complete::Shell,
     },
-    /// Print a manual page, in roff, or write all of them
+    /// Print a manual page in roff, or write all of them
     Man {
-        /// Of this command, rather than of shaderlint
+        /// The page of this command instead of shaderlint's
         #[arg(value_name = "COMMAND")]
         command: Option<String>,
         /// Write all pages to this folder

@@ -15,13 +15,13 @@ const ALL: &str = "ALL";
 /// The rules that the command line asks for.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RuleArgs {
-    /// Look for these rules or categories only; ALL is all of them
+    /// Check only these rules or categories; ALL for all of them
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
     pub select: Vec<String>,
-    /// Look for these besides
+    /// Also check these
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
     pub extend_select: Vec<String>,
-    /// Do not look for these
+    /// Do not check these
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
     pub ignore: Vec<String>,
 }

@@ -9,18 +9,18 @@ use super::SourceArgs;
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A kernel.toml beside the file says what its kernels are given: `groups`, `set`,
-`lengths` and `contents`, for all of them or by entry point. What neither it nor
---set says is sampled. More of it is in
+A kernel.toml beside the file sets the inputs of its kernels: `groups`, `set`,
+`lengths` and `contents`, for all of them or by entry point. shaderlint samples
+what neither it nor --set gives. Details:
 https://github.com/shaderlint/shaderlint/blob/main/docs/verification.md
 
-Exit status: 0 all is proved, 1 something is not, 2 could not do the job.")]
+Exit status: 0 everything is proved, 1 something is not, 2 could not do the job.")]
 pub(crate) struct VerifyArgs {
     /// An HLSL file, or a folder of them
     pub path: PathBuf,
-    /// Compare with the kernel in this file instead of with the fixed one
+    /// Compare with the kernel in this file instead of the fixed one
     pub other: Option<PathBuf>,
-    /// The entry point, where a file has several
+    /// The entry point, if a file has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
     /// Set a uniform, e.g. Count=100 or Scale=0.5,2
@@ -32,10 +32,10 @@ pub(crate) struct VerifyArgs {
     /// Compare results only
     #[arg(long)]
     pub no_timing: bool,
-    /// Fail (exit 2) if no adapter ran the kernels
+    /// Fail (exit status 2) if no adapter ran the kernels
     #[arg(long)]
     pub require_gpu: bool,
-    /// How results are printed
+    /// The format of the results
     #[arg(
         long,
         value_enum,
@@ -52,7 +52,7 @@ pub(crate) struct VerifyArgs {
     /// Rewrite each evidence.json below the folder
     #[arg(long, conflicts_with_all = ["other", "entry", "set", "no_timing", "report"])]
     pub evidence: bool,
-    /// No progress, and a line for each kernel only
+    /// Show no progress, and one line per kernel
     #[arg(short, long)]
     pub quiet: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) enum VerifyFormat {
 fn setting(argument: &str) -> Result<(String, Vec<f64>), String> {
     let (name, values) = argument
         .split_once('=')
-        .ok_or("give a uniform and its value, as in `Count=100`")?;
+        .ok_or("write a uniform and its value, as in `Count=100`")?;
     let numbers: Result<Vec<f64>, String> = values.split(',').map(number).collect();
     if name.trim().is_empty() {
         return Err("which uniform?".to_owned());
@@ -86,7 +86,7 @@ fn number(text: &str) -> Result<f64, String> {
         (_, Some(digits)) => u32::from_str_radix(digits, 16).ok().map(f64::from),
         (_, None) => text.parse().ok(),
     };
-    number.ok_or_else(|| format!("`{text}` is no number"))
+    number.ok_or_else(|| format!("`{text}` is not a number"))
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
             setting("Scale = 0.5,-2, 0xff,true"),
             Ok(("Scale".into(), vec![0.5, -2.0, 255.0, 1.0]))
         );
-        assert_eq!(setting("Count=many"), Err("`many` is no number".into()));
+        assert_eq!(setting("Count=many"), Err("`many` is not a number".into()));
         assert!(setting("Count").is_err());
     }
 }

@@ -13,8 +13,11 @@ pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
     let chosen: Vec<Adapter> = all.into_iter().filter(is_wanted).collect();
     if chosen.is_empty() {
         match names.as_slice() {
-            [] => bail!("no adapter is called `{name}`: there is none at all"),
-            names => bail!("no adapter is called `{name}`; there are {}", names.join(", ")),
+            [] => bail!("no adapter is called `{name}`: there is none"),
+            names => bail!(
+                "no adapter is called `{name}`: expected one of {}",
+                names.join(", ")
+            ),
         }
     }
     Ok(chosen)

@@ -24,7 +24,12 @@ pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
         None => all,
         Some(name) => {
             let names: Vec<&str> = all.get_subcommands().map(clap::Command::get_name).collect();
-            let unknown = || format!("no command is called `{name}`; there are {}", names.join(", "));
+            let unknown = || {
+                format!(
+                    "no command is called `{name}`: expected one of {}",
+                    names.join(", ")
+                )
+            };
             let mut commands = all.get_subcommands();
             let found = commands.find(|command| command.get_name() == name);
             found.with_context(unknown)?.clone()

@@ -23,14 +23,17 @@ pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<F
     match (name, entries.as_slice()) {
         (_, []) => bail!("{path}: no function has a [numthreads] attribute"),
         (None, [(only, _)]) => Ok(*only),
-        (None, _) => bail!("{path}: which entry point? give --entry with one of {}", names()),
+        (None, _) => bail!(
+            "{path}: the file has several entry points: pass --entry with one of {}",
+            names()
+        ),
         (Some(wanted), _) => entries
             .iter()
             .find(|(_, name)| *name == wanted)
             .map(|(id, _)| *id)
             .ok_or_else(|| {
                 anyhow!(
-                    "{path}: no entry point is called `{wanted}`; there are {}",
+                    "{path}: no entry point is called `{wanted}`: expected one of {}",
                     names()
                 )
             }),

@@ -47,7 +47,10 @@ fn variant<'a>(project: &'a Project, name: &str) -> Result<&'a Variant> {
             .collect();
         match &names[..] {
             [] => anyhow!("no variant is called `{name}`: the configuration has none"),
-            _ => anyhow!("no variant is called `{name}`; there are {}", names.join(", ")),
+            _ => anyhow!(
+                "no variant is called `{name}`: expected one of {}",
+                names.join(", ")
+            ),
         }
     })
 }

@@ -42,9 +42,9 @@ pub(crate) fn causes(checked: &[FileReport]) -> String {
     if !missing.by_name.is_empty() {
         let is_virtual = |name: &String| name.starts_with('/');
         let help = if missing.by_name.keys().any(is_virtual) {
-            "-I says where to look, and `virtual-dirs` what a path from / stands for"
+            "use -I to say where they are, and `virtual-dirs` for paths that begin with /"
         } else {
-            "-I says where to look"
+            "use -I to say where they are"
         };
         let count = counted(missing.by_name.len(), "include", "includes");
         lines.push(format!("{count} not found: {}; {help}", missing.most_frequent()));
@@ -53,21 +53,23 @@ pub(crate) fn causes(checked: &[FileReport]) -> String {
         let verb = if names.count == 1 { "uses" } else { "use" };
         let files = counted(names.count, "file", "files");
         lines.push(format!(
-            "{files} {verb} names that nothing at hand declares: {}; -D defines what the build does",
+            "{files} {verb} unknown names: {}; use -D to define what the build defines",
             names.most_frequent()
         ));
     }
     if unread > 0 {
         let files = counted(unread, "file has", "files have");
-        lines.push(format!("{files} text that is not understood"));
+        lines.push(format!("{files} text that shaderlint does not understand"));
     }
     if stopped > 0 {
         let files = counted(stopped, "file has", "files have");
-        lines.push(format!("{files} kernels that are not followed to their end"));
+        lines.push(format!(
+            "{files} kernels that shaderlint cannot follow to their end"
+        ));
     }
     if cut > 0 {
         let files = counted(cut, "file declares", "files declare");
-        lines.push(format!("{files} more builds than were read"));
+        lines.push(format!("{files} more builds than shaderlint read"));
     }
     lines.iter().flat_map(|line| ["  ", line, "\n"]).collect()
 }

@@ -44,7 +44,7 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
                 };
                 suite(xml, "shaderlint", counts, |xml| {
                     results.failures.iter().try_for_each(|failure| {
-                        case(xml, "could not be looked at", "shaderlint", 0, |xml| {
+                        case(xml, "could not be checked", "shaderlint", 0, |xml| {
                             outcome(xml, "error", "failure", &failure.text, "")
                         })
                     })

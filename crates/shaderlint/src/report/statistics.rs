@@ -35,7 +35,7 @@ pub(crate) fn statistics(checked: &[FileReport], format: OutputFormat) -> Result
             text.push(b'\n');
             Ok(text)
         }
-        _ => bail!("--statistics come as full, concise or json"),
+        _ => bail!("--statistics supports the formats full, concise and json"),
     }
 }
 

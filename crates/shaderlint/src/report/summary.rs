@@ -33,8 +33,8 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
     let number_of = |as_what| checked.iter().filter(|one| one.counted == as_what).count();
     let unseen = match number_of(Counted::Unseen) {
         0 => String::new(),
-        1 => "1 header not looked at: no kernel includes it".to_owned(),
-        some => format!("{some} headers not looked at: no kernel includes them"),
+        1 => "1 header not checked: no kernel includes it".to_owned(),
+        some => format!("{some} headers not checked: no kernel includes them"),
     };
     if number_of(Counted::Checked) == 0 {
         return format!("{unseen}\n");

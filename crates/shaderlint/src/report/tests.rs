@@ -77,7 +77,7 @@ fn checked() -> FileReport {
         fix: Some(Fix {
             title: "replace the ladder by its wave form".to_owned(),
             safety: Safety::Safe,
-            proof: Some("proved of the fix: the kernel writes the same".to_owned()),
+            proof: Some("the fix is proved: the kernel writes the same".to_owned()),
             notes: Vec::new(),
             edits: vec![FileEdit {
                 place: ladder,
@@ -154,7 +154,7 @@ warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–St
    = the wave form passes one barrier instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
-   = proved of the fix: the kernel writes the same
+   = the fix is proved: the kernel writes the same
    = fix: replace the ladder by its wave form (--fix)
 
 error[groupshared-race]: data race on g_Scan[1]
@@ -218,7 +218,7 @@ fn json() {
       "fix": {
         "title": "replace the ladder by its wave form",
         "safety": "safe",
-        "proof": "proved of the fix: the kernel writes the same",
+        "proof": "the fix is proved: the kernel writes the same",
         "edits": [
           {
             "start": {

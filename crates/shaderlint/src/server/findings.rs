@@ -125,7 +125,7 @@ pub(super) fn explained(finding: &Diagnostic) -> String {
     if let Some(fix) = &finding.fix {
         let safety = match fix.safety {
             Safety::Safe => "safe",
-            Safety::Unsafe => "unsafe: results may differ, as the page says",
+            Safety::Unsafe => "unsafe: results may differ, as the rule's page explains",
         };
         let _ = writeln!(text, "- fix: {} ({safety})", fix.title);
     }

@@ -11,10 +11,7 @@ use anyhow::{Context, Result, ensure};
 pub(crate) fn replace(path: &Path, old: &[u8], new: &[u8]) -> Result<()> {
     // Replace the target of a link, not the link.
     let target = path.canonicalize()?;
-    ensure!(
-        fs::read(&target)? == old,
-        "the file changed while it was looked at"
-    );
+    ensure!(fs::read(&target)? == old, "the file changed during the run");
     let permissions = fs::metadata(&target)?.permissions();
     ensure!(!permissions.readonly(), "the file is read-only");
     let name = target.file_name().context("not a file")?.to_string_lossy();

@@ -50,7 +50,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String> {
                 text: error.into_bytes().into(),
             },
             place: from..from + length,
-            message: "this is not UTF-8".to_owned(),
+            message: "the file is not UTF-8".to_owned(),
         })
     })
 }

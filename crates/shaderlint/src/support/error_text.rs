@@ -83,7 +83,7 @@ fn unknown_key(message: &str, tables: &[(&str, &[&str])]) -> Option<String> {
             let table = table.map_or("", |(table, _)| table);
             format!("{lead}; did you mean `{meant}` in `[{table}]`?")
         }
-        None => format!("{lead}: they are {}", quoted(&known)),
+        None => format!("{lead}: the keys are {}", quoted(&known)),
     })
 }
 

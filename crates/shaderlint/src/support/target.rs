@@ -36,7 +36,7 @@ pub(crate) fn profile(text: &str) -> Result<ShaderModel, String> {
         Ok(model)
     } else {
         Err(format!(
-            "no shader model {model} is known: they are 4.0 to 5.1 and 6.0 to 6.10"
+            "unknown shader model {model}: expected 4.0 to 5.1 or 6.0 to 6.10"
         ))
     }
 }
@@ -45,7 +45,7 @@ pub(crate) fn profile(text: &str) -> Result<ShaderModel, String> {
 pub(crate) fn hlsl_version(text: &str) -> Result<Version, String> {
     Version::named(text).ok_or_else(|| {
         let names = Version::ALL.map(Version::name).join(", ");
-        format!("`{text}` is no version of HLSL: expected one of {names}")
+        format!("`{text}` is not a version of HLSL: expected one of {names}")
     })
 }
 
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(hlsl_version("2018"), Ok(Version::V2018));
         assert_eq!(
             hlsl_version("2019"),
-            Err("`2019` is no version of HLSL: expected one of 2016, 2017, 2018, 2021, 202x".to_owned())
+            Err("`2019` is not a version of HLSL: expected one of 2016, 2017, 2018, 2021, 202x".to_owned())
         );
     }
 

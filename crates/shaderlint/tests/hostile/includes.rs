@@ -60,12 +60,12 @@ fn include_bombs() {
             case(
                 "tree",
                 format!("#include \"tree0.inc\"\n{race}"),
-                "more than 2000 includes: none is followed from here on",
+                "more than 2000 includes: shaderlint skips the rest",
             ),
             case(
                 "bytes",
                 each(100, |_| "#include \"large.inc\"\n".to_owned()) + &race,
-                "the unit is too large: its files are together over 64 MiB",
+                "the unit is too large: its files exceed 64 MiB",
             ),
         ],
     );

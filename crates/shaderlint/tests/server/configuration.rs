@@ -128,8 +128,8 @@ fn what_is_wrong_in_a_baseline_is_told_there() {
     assert_eq!(
         editor.told("known.toml"),
         "2:0-2:20 baseline no rule is called `groupshared-rase`; did you mean `groupshared-race`?\n\
-         1:0-1:20 baseline known.toml knows 2 groupshared-race in a.hlsl, where 1 is left: --write-baseline takes it down\n\
-         4:0-4:17 baseline known.toml knows 1 blelloch-scan in gone.hlsl, where 0 are left: --write-baseline takes it down\n"
+         1:0-1:20 baseline known.toml counts 2 groupshared-race in a.hlsl, but 1 is left: --write-baseline lowers the count\n\
+         4:0-4:17 baseline known.toml counts 1 blelloch-scan in gone.hlsl, but 0 are left: --write-baseline lowers the count\n"
     );
     // Nothing is put aside for one that cannot be read.
     fs::write(

@@ -141,7 +141,7 @@ fn an_adapter_is_chosen_by_name() {
     let file = "fixtures/scan/ladder-64.hlsl";
     assert_data_eq!(
         verify(&[file, "--adapter", "Nope"], NO_ADAPTER),
-        "2\nerror: no adapter is called `Nope`: there is none at all\n"
+        "2\nerror: no adapter is called `Nope`: there is none\n"
     );
 }
 
@@ -325,7 +325,7 @@ fn kernels_that_may_race_are_not_called_different() {
         [format!("{init} {write} {read}"), format!("{init} {read} {write}")].map(|body| kernel(&body));
     let said = of_two("may-race", [&texts[0], &texts[1]]);
     assert!(
-        said.starts_with("1\nMain: not proved, and what was run says nothing"),
+        said.starts_with("1\nMain: not proved, and the runs show nothing"),
         "{said}"
     );
 }

@@ -107,7 +107,8 @@ fn what_is_replaced_is_said() {
     std::fs::write(&file, text).expect("the folder can be written to");
     let said = verify(&[&file.to_string_lossy(), "--no-timing"], NO_ADAPTER);
     assert!(said.starts_with("0\n"), "{said}");
-    let remark = "  Src.Load: without a WGSL form, and on both sides a hash of what it is given; times say nothing of it\n";
+    let remark = "  Src.Load: no WGSL form; a hash of its arguments replaces it on both sides, and times do \
+         not cover it\n";
     assert!(unbroken(&said).contains(remark), "{said}");
     let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
         .arg("wgsl")

@@ -27,7 +27,7 @@ fn differ(globals: &str, body: &str, change: [&str; 2], expected: &str) {
     let said = of_two([&first, &second]);
     assert_eq!(
         said,
-        format!("2 error: these are kernels of two interfaces: {expected}\n")
+        format!("2 error: the kernels have different interfaces: {expected}\n")
     );
     // What is said is due to the difference.
     for same in [first, second] {
@@ -144,7 +144,7 @@ fn members_lie_at_the_same_bytes() {
         &format!("cbuffer C {{ uint a, b; }} {OUT}"),
         body,
         ["uint a, b", "uint b"],
-        "what comes before `b` in its constant buffer is uint in a.hlsl, and nothing in b.hlsl",
+        "what precedes `b` in its constant buffer is uint in a.hlsl, and nothing in b.hlsl",
     );
     alike(
         [
@@ -271,7 +271,7 @@ fn matrices_lie_in_one_order() {
         &format!("cbuffer C {{ row_major float3x4 m; float b; }} {OUT}"),
         "Y[id.x] = b;",
         ["row_major ", ""],
-        "what comes before `b` in its constant buffer is `row_major` in a.hlsl, and nothing in b.hlsl",
+        "what precedes `b` in its constant buffer is `row_major` in a.hlsl, and nothing in b.hlsl",
     );
     // The pragma and the word are one thing, and the order of a variable is its own affair.
     alike([&pragma, &format!("row_major float4x4 M; {OUT}")], read);
@@ -379,7 +379,8 @@ fn attributes_are_those_of_the_other() {
     ]);
     assert_eq!(
         said,
-        "2 error: these are kernels of two interfaces: the root signature is `\"UAV(u0)\"` in a.hlsl, and `\"UAV(u1)\"` in b.hlsl\n"
+        "2 error: the kernels have different interfaces: the root signature is `\"UAV(u0)\"` in a.hlsl, and \
+         `\"UAV(u1)\"` in b.hlsl\n"
     );
 }
 
@@ -392,7 +393,8 @@ fn what_host_code_gives_to_parameters_comes_in_one_order() {
     ]);
     assert_eq!(
         said,
-        "2 error: these are kernels of two interfaces: what host code gives its parameters is uint a, uint b in a.hlsl, and uint b, uint a in b.hlsl\n"
+        "2 error: the kernels have different interfaces: what host code gives its parameters is uint a, \
+         uint b in a.hlsl, and uint b, uint a in b.hlsl\n"
     );
 }
 
@@ -425,12 +427,12 @@ fn members_without_a_block_lie_at_the_same_places() {
         (
             "uint a; uint b; ",
             ["uint a;", "static uint a;"],
-            "what comes before `b` in its constant buffer is uint in a.hlsl, and nothing in b.hlsl",
+            "what precedes `b` in its constant buffer is uint in a.hlsl, and nothing in b.hlsl",
         ),
         (
             "uint a[3]; uint b; ",
             ["a[3]", "a[2]"],
-            "what comes before `b` in its constant buffer is uint[3] in a.hlsl, and uint[2] in b.hlsl",
+            "what precedes `b` in its constant buffer is uint[3] in a.hlsl, and uint[2] in b.hlsl",
         ),
     ] {
         differ(&format!("{globals}{out}"), "Y[id.x] = b;", change, expected);
@@ -457,7 +459,7 @@ fn widths_of_bit_fields_are_part_of_a_layout() {
     });
     let said = of_two([&said[0], &said[1]]);
     assert!(
-        said.contains("these are kernels of two interfaces: `B` is"),
+        said.contains("the kernels have different interfaces: `B` is"),
         "{said}"
     );
 }
@@ -469,6 +471,6 @@ fn small_floats_of_two_types_are_not_told_apart() {
     let said = of_two([&first, &first.replace("Y[id.x] = h", "Y[id.x] = m")]);
     assert_eq!(
         said,
-        "2 error: `half` and `min16float` are not told apart: what each holds is the target's business\n"
+        "2 error: cannot tell `half` from `min16float`: the target decides what each holds\n"
     );
 }

@@ -50,7 +50,7 @@ ScanByLadder (64×1×1) against its fix
   ragged       [..]
 ...
   interpreter  waves of 4, 8, 16, 32, 64, 128: equal in 448 words written
-  no GPU adapter: nothing was run
+  no GPU adapter: nothing ran
   verdict      proved equal at every wave size, if waves hold consecutive
                threads (linear packing)
 
@@ -96,7 +96,7 @@ fn what_cannot_be_verified_is_said() {
     );
     assert_data_eq!(
         verify(&["fixtures/scan/ladder-64.hlsl", "--entry", "Nope"], NO_ADAPTER),
-        "2\nerror: fixtures/scan/ladder-64.hlsl: no entry point is called `Nope`; there are ScanByLadder\n"
+        "2\nerror: fixtures/scan/ladder-64.hlsl: no entry point is called `Nope`: expected one of ScanByLadder\n"
     );
 }
 
@@ -129,13 +129,13 @@ void Main(uint3 id : SV_DispatchThreadID) { Out[id.x] = (id.y; }
         verify(&["broken.hlsl"]),
         str![[r#"
 2
-warning: this statement could not be read
+warning: could not parse this statement
   ┌─ broken.hlsl:3:45
   │
 3 │ void Main(uint3 id : SV_DispatchThreadID) { Out[id.x] = (id.y; }
   │                                             ^^^^^^^^^^^^^^^^^^
 
-error: broken.hlsl not read in full; as far as it was, no kernel has a finding with a fix
+error: broken.hlsl not read in full; in the part that was read, no kernel has a finding with a fix
 
 "#]]
     );

@@ -66,7 +66,7 @@ fn kernels_of_two_interfaces_are_not_compared() {
         ),
         (
             other("uint Count; uint Mode;", "uint Count; float4 Wide; uint Mode;"),
-            "what comes before `Mode` in its constant buffer is uint in a.hlsl, and uint, float4 in b.hlsl",
+            "what precedes `Mode` in its constant buffer is uint in a.hlsl, and uint, float4 in b.hlsl",
         ),
         (
             other("Y", "Q"),
@@ -91,7 +91,7 @@ fn kernels_of_two_interfaces_are_not_compared() {
     for (said, expected) in cases {
         assert_eq!(
             said,
-            format!("2 error: these are kernels of two interfaces: {expected}\n")
+            format!("2 error: the kernels have different interfaces: {expected}\n")
         );
     }
     // What is declared and not used is no matter, nor is what a kernel no longer needs.
@@ -113,7 +113,7 @@ fn what_is_not_read_is_told_at_its_place() {
     assert_data_eq!(
         of_two("unread-pairs", [&kernel, &cut], &[]),
         str![[r#"
-2 warning: this declaration could not be read
+2 warning: could not parse this declaration
   ┌─ b.hlsl:1:27
   │
 1 │ StructuredBuffer<uint> X; RWStructuredBuffer<uint Y; cbuffer C { uint Count; uint Mode; };
@@ -125,7 +125,7 @@ warning: unknown name `Y`
 3 │ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) { Y[id.x] = X[id.x] + Count + Mode; }
   │                                                                      ^
 
-error: b.hlsl not read in full; as far as it was, these are kernels of two interfaces: `RWStructuredBuffer<uint> Y` in a.hlsl, and b.hlsl has no `Y`
+error: b.hlsl not read in full; in the part that was read, the kernels have different interfaces: `RWStructuredBuffer<uint> Y` in a.hlsl, and b.hlsl has no `Y`
 
 "#]]
     );
@@ -134,7 +134,7 @@ error: b.hlsl not read in full; as far as it was, these are kernels of two inter
         of_two("unread-pairs", [&kernel, &broken], &[]),
         str![[r#"
 1 Main: not proved and not run
-warning: this statement could not be read
+warning: could not parse this statement
   ┌─ b.hlsl:3:70
   │
 3 │ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) { Y[id.x] = X[id.x] + Count + (Mode; }
@@ -432,7 +432,8 @@ fn builds_that_stop_at_an_error_are_none() {
     let one = said([&plain, &free], &[]);
     assert!(one.contains("not proved with -D A=1 -D B=1"), "{one}");
     let both = said([&differs, &plain], &["-D", "A", "-D", "B"]);
-    let why = "a.hlsl comes to an `#error`, at which every compiler stops; -D defines what the build does";
+    let why = "a.hlsl reaches an `#error`, at which every compiler stops; use -D to define what the build \
+         defines";
     assert!(both.starts_with("2 ") && unbroken(&both).contains(why), "{both}");
 }
 
@@ -553,7 +554,7 @@ fn kernels_of_two_interfaces_in_some_configuration_are_not_compared() {
     assert_data_eq!(
         of_two("interfaces-keyword", [&other, &kernel], &[]),
         str![[r#"
-2 error: with keyword WIDE, these are kernels of two interfaces: what comes before `Count` in its constant buffer is uint3 in a.hlsl, and nothing in b.hlsl
+2 error: with keyword WIDE, the kernels have different interfaces: what precedes `Count` in its constant buffer is uint3 in a.hlsl, and nothing in b.hlsl
 
 "#]]
     );

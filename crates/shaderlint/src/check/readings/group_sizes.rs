@@ -144,10 +144,10 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Read
     let (defined, unknown): (Vec<&String>, Vec<&String>) =
         names.partition(|name| is_defined(&first.sources, name));
     let unknown = listed(&unknown).map(|(names, number, verb)| {
-        format!("supposed: neither this file nor what it includes says what {number} {names} {verb}")
+        format!("group size assumed: neither this file nor its headers say what {number} {names} {verb}")
     });
     let defined = listed(&defined).map(|(names, _, verb)| {
-        format!("supposed: the build defines {names}, which {verb} 1 where it does not")
+        format!("group size assumed: {names} {verb} 1 unless the build defines another value")
     });
     let supposed: Vec<String> = unknown.into_iter().chain(defined).collect();
     let edits = |finding: &Diagnostic| finding.fix.as_ref().map(|fix| fix.edits.clone());
@@ -160,7 +160,7 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Read
             continue;
         }
         finding.notes.extend(supposed.iter().cloned());
-        let text = "the size of the group, or of its arrays, is supposed";
+        let text = "the size of the group, or of its arrays, is unknown and assumed";
         finding.withdraw(NoFix::new("supposed-size", text));
     }
     let are_alike = findings.iter().all(|finding| {

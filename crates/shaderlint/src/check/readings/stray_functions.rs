@@ -237,12 +237,12 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
                 return false;
             }
             let as_if = if stray.hands_out {
-                ", as if nothing but its results were used"
+                ", as if only its results were used"
             } else {
                 ""
             };
             let note = format!(
-                "no call of {} was found in the files at hand: it was run by itself{as_if}",
+                "no file at hand calls {}: shaderlint ran it by itself{as_if}",
                 stray.name
             );
             finding.notes.push(note);
@@ -250,7 +250,10 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
         finding.message = format!("{} ({})", finding.message, stray.supposed);
         // This reason replaces any other one.
         finding.fix = None;
-        finding.no_fix = Some(NoFix::new("supposed-size", "the size of the group is supposed"));
+        finding.no_fix = Some(NoFix::new(
+            "supposed-size",
+            "the size of the group is unknown and assumed",
+        ));
         true
     };
     report.findings.retain_mut(is_told);

@@ -15,7 +15,8 @@ pub(crate) const MAX_INCLUDERS: usize = 32;
 
 /// The note on a fix if other files include its file and compile nothing that the fix changes. There is no proof of
 /// what the new names would mean in those files.
-const OF_SOME: &str = "the fix is proved where kernels come to what it changes; other files include this one and come to nothing of it";
+const OF_SOME: &str = "the fix is proved where kernels reach what it changes; other files include this one \
+     and reach none of it";
 
 /// Prefixes of the names of wave intrinsics.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -83,10 +84,10 @@ fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
         let findings = readings
             .iter_mut()
             .flat_map(|reading| &mut reading.report.findings);
-        let text = "not every variant that is declared was read";
+        let text = "shaderlint did not read every declared variant";
         findings.for_each(|finding| finding.withdraw(NoFix::new("unread-variants", text)));
         let text =
-            "not every configuration that is declared was read (variants, kernels' definitions, keywords)";
+            "shaderlint did not read every declared configuration (variants, kernels' definitions, keywords)";
         union.elsewhere.push(Problem {
             cause: Cause::Builds,
             ..Problem::new(text.to_owned(), None)
@@ -342,7 +343,10 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     }
     let reason = own.and_then(|own| own.no_fix.as_ref());
     if is_open(reading, finding, own) {
-        let note = format!("the fix is not proved {which}, where the kernel is not followed to its end");
+        let note = format!(
+            "the fix is not proved {which}, where shaderlint cannot follow the kernel to its \
+             end"
+        );
         return Some(Objection::Doubt(note));
     }
     let text = match reason {
@@ -449,12 +453,16 @@ pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) ->
     let more = if problems.len() > 1 { ", among others" } else { "" };
     Some(match &first.cause {
         Cause::Missing(name) => {
-            format!("the fix is made without `{name}`, which is not found{more}; -I says where to look")
+            format!("the fix is made without `{name}`, which was not found{more}; use -I to say where it is")
         }
         Cause::Name(name) => format!(
-            "the fix is made without `{name}`, which nothing at hand declares{more}; -D defines what the build does"
+            "the fix is made without `{name}`, an unknown name{more}; use -D to define what the build \
+             defines"
         ),
-        _ => format!("the fix is proved of what could be read: {}{more}", first.message),
+        _ => format!(
+            "the fix is proved only for what shaderlint could read: {}{more}",
+            first.message
+        ),
     })
 }
 
@@ -543,7 +551,8 @@ fn objection_where_included(
         (Some(1), None) if is_open(reading, finding, own) => {
             let label = &reading.label;
             return Some(Objection::Doubt(format!(
-                "the fix is not proved where {name} includes this file {label}, and the kernel is not followed to its end"
+                "the fix is not proved where {name} includes this file {label}, because shaderlint cannot \
+                 follow the kernel to its end"
             )));
         }
         (Some(2..), _) => format!("{name} includes these lines more than once"),

@@ -54,11 +54,11 @@ pub(crate) fn add(checked: &[FileReport], reason: &str) -> Result<Added> {
         if lines.is_empty() {
             continue;
         }
-        let context = || format!("{}: nothing is allowed", path.display());
+        let context = || format!("{}: no comment added", path.display());
         let bytes = std::fs::read(&path).with_context(context)?;
         ensure!(
             decode(&bytes).is_some_and(|text| *text == *file.text),
-            "{}: the file changed while it was looked at",
+            "{}: the file changed during the run",
             path.display()
         );
         let text = with_comments(&file.text, &lines, reason);

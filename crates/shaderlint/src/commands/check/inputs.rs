@@ -153,24 +153,24 @@ pub(crate) fn stdin(args: &CheckArgs) -> Result<Option<&Path>> {
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     ensure!(
         paths.len() < 2 || !paths.iter().any(is_stdin),
-        "`-` is looked at alone: no other path can stand beside it"
+        "`-` must be the only path"
     );
     let is_asked_for = paths.first().map_or(stdin_filename.is_some(), is_stdin);
     ensure!(
         is_asked_for || stdin_filename.is_none(),
-        "--stdin-filename is for `-`, not for files that are named"
+        "--stdin-filename only applies to `-`"
     );
     ensure!(
         !is_asked_for || args.files.files_from.is_none(),
-        "`-` is looked at alone: no list can stand beside it"
+        "`-` cannot be combined with a list of files"
     );
     ensure!(
         !is_asked_for || !args.baseline.write_baseline,
-        "`-` has no place in a baseline: it is written from files"
+        "a baseline needs files, not `-`"
     );
     ensure!(
         !is_asked_for || args.baseline.add_allow.is_none(),
-        "comments are written into files: `-` is none"
+        "`-` is not a file to write comments into"
     );
     Ok(is_asked_for.then(|| stdin_filename.as_deref().unwrap_or(Path::new(STDIN))))
 }

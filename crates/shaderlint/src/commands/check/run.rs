@@ -138,7 +138,7 @@ fn write_baseline(
         terminal::complain(&failure.text);
     }
     // Without this check, a file that could not be checked would lose its entries.
-    ensure!(failures.is_empty(), "no baseline is written");
+    ensure!(failures.is_empty(), "no baseline written");
     ensure!(
         checked.is_empty() || checked.iter().any(|one| one.baseline.is_some()),
         "no baseline to write: name it with --baseline, or as `baseline` in shaderlint.toml"
@@ -147,10 +147,10 @@ fn write_baseline(
     let count: usize = checked.iter().map(|one| one.report.findings.len()).sum();
     if !args.output.quiet {
         for path in written {
-            terminal::print_error(format!("{} is written\n", path.display()).as_bytes());
+            terminal::print_error(format!("wrote {}\n", path.display()).as_bytes());
         }
         let findings = if count == 1 { "finding is" } else { "findings are" };
-        terminal::print_error(format!("{count} {findings} known from now on\n").as_bytes());
+        terminal::print_error(format!("{count} {findings} now in the baseline\n").as_bytes());
     }
     Ok(Outcome::Clean)
 }
@@ -172,7 +172,7 @@ fn add_allow(
         let left = match added.left {
             0 => String::new(),
             _ => format!(
-                "; {} left in lines that go on from the one before",
+                "; {} left in lines that continue the line before",
                 report::counted(added.left, "finding", "findings")
             ),
         };

@@ -22,7 +22,7 @@ const QUIET: Duration = Duration::from_millis(50);
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     ensure!(
         inputs::stdin(args)?.is_none(),
-        "--watch: standard input cannot be looked at again"
+        "--watch: standard input cannot be read again"
     );
     let (sender, changes) = channel();
     let tell = move |event| {
@@ -87,7 +87,7 @@ fn written(args: &CheckArgs) -> Vec<PathBuf> {
 fn wait(changes: &Receiver<notify::Result<Event>>, written: &[PathBuf]) -> Result<()> {
     loop {
         let Ok(change) = changes.recv() else {
-            bail!("--watch: files are not watched any more");
+            bail!("--watch: stopped watching files");
         };
         match change {
             Ok(event) if matters(&event, written) => break,

@@ -46,20 +46,25 @@ fn configuration(survey: &Survey) -> String {
     let mut text = String::from(
         "# What shaderlint does in this folder and below; `shaderlint --show-settings FILE` shows it.\n\n",
     );
-    text.push_str(
-        "# The target that shaders are compiled for; without it what a file asks for, else cs_6_0.\n",
-    );
+    text.push_str("# The target of the shaders; by default the one that a file asks for, or else cs_6_0.\n");
     text.push_str(&setting("profile", &survey.profiles, "cs_6_6"));
-    text.push_str("\n[target]\n# The version of HLSL (-HV of DXC); without it only what holds in every version is proved.\n");
+    text.push_str(
+        "\n[target]\n# The version of HLSL (-HV of DXC); without it, proofs hold for every \
+         version.\n",
+    );
     text.push_str(&setting("hlsl", &survey.versions, "2021"));
-    text.push_str("\n[fix]\n# How ladders are written anew: a function and a call of it, or all in place, which may be faster.\n");
+    text.push_str(
+        "\n[fix]\n# How fixes rewrite ladders: a function and a call of it, or all in place, \
+         which may be faster.\n",
+    );
     text.push_str("# form = \"inline\"\n");
     text.push_str("\n[files]\n# exclude = [\"third_party/\"]\n");
     text.push_str(
-        "\n[preprocess]\n# What the build defines for every shader.\n# defines = [\"FAST\", \"MODE=2\"]\n",
+        "\n[preprocess]\n# Macros that the build defines for every shader.\n# defines = [\"FAST\", \
+         \"MODE=2\"]\n",
     );
     text.push_str(
-        "# Folders of included files, as far as names tell; compare them with the -I of the build.\n",
+        "# Folders of included files, guessed from names; compare them with the -I of the build.\n",
     );
     if survey.include_dirs.is_empty() {
         text.push_str("# include-dirs = [\"include\"]\n");
@@ -72,14 +77,20 @@ fn configuration(survey: &Survey) -> String {
         text.push_str("]\n");
     }
     if !survey.virtual_dirs.is_empty() {
-        text.push_str("\n# What an include path may begin with, and the folder that stands for it.\n[preprocess.virtual-dirs]\n");
+        text.push_str(
+            "\n# Prefixes of include paths, and the folders that they stand \
+             for.\n[preprocess.virtual-dirs]\n",
+        );
         for (prefix, found) in &survey.virtual_dirs {
             let count = counted(found.count, "include", "includes");
             let _ = writeln!(text, "{} = {}  # {count}", quoted(prefix), quoted(&found.path));
         }
     }
     text.push_str("\n# error, warn, info or off, for a category of rules or for one rule.\n[levels]\n# perf = \"info\"\n");
-    text.push_str("\n# A further reading of every file.\n# [[variant]]\n# name = \"vulkan\"\n# defines = [\"VULKAN\"]\n");
+    text.push_str(
+        "\n# Another configuration in which to read every file.\n# [[variant]]\n# name = \
+         \"vulkan\"\n# defines = [\"VULKAN\"]\n",
+    );
     text
 }
 

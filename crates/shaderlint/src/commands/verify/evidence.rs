@@ -360,11 +360,11 @@ fn proved(proof: &Proof, has_rows: bool, contradiction: Option<String>) -> Verdi
     if proof.maps.is_empty() {
         return say(
             VerdictKind::Refines,
-            "proved to refine: no outcome is new".to_owned(),
+            "proved to refine: no new outcome".to_owned(),
         );
     }
     let but_for = match proof.atomics {
-        Some(_) => "but for the atomics, which refine, ",
+        Some(_) => "apart from the atomics, which refine, ",
         None => "",
     };
     let is_for_all = proof
@@ -437,14 +437,14 @@ fn only_run(interpreter: &[Interpreted], devices: &[DeviceRow]) -> Verdict {
     if by.is_empty() {
         let was_run = |row: &DeviceRow| row.outcome != DeviceOutcome::NotRun;
         let text = if devices.iter().any(was_run) {
-            "not proved, and what was run says nothing"
+            "not proved, and the runs show nothing"
         } else {
             "not proved and not run"
         };
         return say(VerdictKind::Unknown, text.to_owned());
     }
     let text = format!(
-        "not proved; alike for the inputs that were tried {}, which proves nothing",
+        "not proved; equal for the tested inputs {}, which proves nothing",
         by.join(" and ")
     );
     say(VerdictKind::OnlyRun, text)

@@ -68,7 +68,7 @@ pub(super) fn gather(
             progress.step(&pair.name, "interpreting");
             interpreter = interpreted(files, pair, &runnable.trial, proof.left_open);
             if adapters.is_empty() {
-                remarks.push("no GPU adapter: nothing was run".to_owned());
+                remarks.push("no GPU adapter: nothing ran".to_owned());
             }
             remarks.extend(runnable.remarks);
             let for_devices = Arc::new(runnable.trial);
@@ -158,7 +158,7 @@ fn runnable(
         // With as many elements as threads, no thread lies beyond the last element.
         trial.cases.retain(|case| !case.inputs.is_ragged);
         remarks.push(
-            "not run with counts that do not divide the group: not every thread may reach the barriers then"
+            "not run with counts that do not divide the group: then some threads may not reach the barriers"
                 .to_owned(),
         );
     } else if !more.is_empty() {
@@ -168,7 +168,7 @@ fn runnable(
             let mut about: Vec<&str> = more.iter().map(|case| case.about).collect();
             about.dedup();
             remarks.push(format!(
-                "not run with {}: it is not known whether the kernels end then, and stay in their arrays",
+                "not run with {}: then the kernels may not end, or may access elements outside their arrays",
                 about.join(" or ")
             ));
         }
@@ -208,7 +208,7 @@ fn runnable(
         ),
         (
             replaced,
-            "without a WGSL form, and on both sides a hash of what it is given; times say nothing of it",
+            "no WGSL form; a hash of its arguments replaces it on both sides, and times do not cover it",
         ),
         (
             trial.unordered.iter().map(String::as_str).collect(),
@@ -216,7 +216,7 @@ fn runnable(
         ),
         (
             trial.overwritten.iter().map(String::as_str).collect(),
-            "not compared, as atomics may give a place away again, and which element stays there is open",
+            "not compared: atomics may give a place away again, and any of its elements may remain",
         ),
     ];
     for (names, how) in treated.into_iter().filter(|(names, _)| !names.is_empty()) {
@@ -226,7 +226,7 @@ fn runnable(
     if is_timed {
         match ladders(files, pair) {
             Ok(ladders) => trial.ladders = Some(ladders),
-            Err(why) => remarks.push(format!("what differs is not timed by itself: {why}")),
+            Err(why) => remarks.push(format!("the difference is not timed by itself: {why}")),
         }
     }
     Ok(Runnable { trial, remarks })
@@ -244,7 +244,7 @@ fn is_shared_memory_ordered(shader: &Shader, entry: FunctionId) -> bool {
 /// Both kernels with the changed statements repeated.
 fn ladders(files: &Files<'_>, pair: &Pair) -> Result<(Lowered, Lowered), String> {
     let (slow, fast) = changed_statements(files.flagged, files.fixed, pair)
-        .ok_or("which statements differ cannot be told")?;
+        .ok_or("shaderlint cannot tell which statements differ")?;
     let repeated = |unit: &TranslationUnit, entry, span| {
         lower_repeated(&unit.shader, entry, span, PASSES).map_err(|error| error.to_string())
     };
@@ -390,7 +390,7 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         (trial.cases.iter().zip(&report.comparisons)).find(|(_, comparison)| comparison.differing > 0)
     else {
         if !report.is_match() {
-            let text = "nothing was written in any case: that says nothing".to_owned();
+            let text = "no case wrote anything, which shows nothing".to_owned();
             return (DeviceOutcome::NothingWritten, text);
         }
         let written: u64 = report
@@ -481,7 +481,7 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
     (DeviceOutcome::Differs, text)
 }
 
-const BITS_OF_NANS: &str = "D3D leaves open which bits a NaN has";
+const BITS_OF_NANS: &str = "D3D does not specify the bits of a NaN";
 
 /// Why a difference may come from stand-ins for code without a WGSL form: hashes, and floats that are computed
 /// differently.

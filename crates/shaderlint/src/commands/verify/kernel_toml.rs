@@ -349,7 +349,7 @@ fn or_like(kind: &str, name: &str, known: &[&str]) -> String {
         listed = format!("{listed} and {} more", known.len() - LISTED);
     }
     let instead = match (most_like(name, known.iter().copied()), known) {
-        (_, []) => ": there is none at all".to_owned(),
+        (_, []) => ": there is none".to_owned(),
         (Some(only), [_]) => format!("; did you mean `{only}`?"),
         (Some(meant), _) => format!("; did you mean `{meant}`? There are {listed}"),
         (None, _) => format!("; there are {listed}"),

@@ -449,7 +449,8 @@ impl<'a> Verification<'a> {
             for unit in units {
                 ensure!(
                     !unit.shader.is_refused,
-                    "{} comes to an `#error`, at which every compiler stops; -D defines what the build does",
+                    "{} reaches an `#error`, at which every compiler stops; use -D to define what the build \
+                     defines",
                     kernel::path(unit)
                 );
             }
@@ -489,7 +490,7 @@ impl<'a> Verification<'a> {
         }
         self.show_problems(units);
         anyhow!(
-            "{} not read in full; as far as it was, {}",
+            "{} not read in full; in the part that was read, {}",
             names.join(" and "),
             error_text::of_error(&error)
         )

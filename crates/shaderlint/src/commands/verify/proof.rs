@@ -22,7 +22,7 @@ pub(super) fn prove([flagged, fixed]: [&TranslationUnit; 2], pair: &Pair) -> Pro
     let mut problems = flagged.problems.iter().chain(&fixed.problems);
     let unread = problems.find(|problem| problem.cause.hides_text());
     let refused = [flagged, fixed].into_iter().find(|unit| unit.shader.is_refused);
-    let refused = refused.map(|unit| format!("{} comes to an `#error`", kernel::path(unit)));
+    let refused = refused.map(|unit| format!("{} reaches an `#error`", kernel::path(unit)));
     let in_doubt = unread.map(|problem| problem.message.clone()).or(refused);
     let (flagged, fixed) = (&flagged.shader, &fixed.shader);
     let mut proof = Proof::default();

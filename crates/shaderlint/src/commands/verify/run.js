@@ -224,7 +224,7 @@ async function explain(device, browser, pair, one, { buffer, text, isOfNans }) {
     return says("not-comparable", "not comparable, as they leave the same in longer buffers");
   }
   if (browser.open) return says("not-comparable", `not comparable, as ${browser.open}`);
-  if (isOfNans) return says("not-comparable", "not comparable, as D3D leaves open which bits a NaN has");
+  if (isOfNans) return says("not-comparable", "not comparable, as D3D does not specify the bits of a NaN");
   return { outcome: "differs", text };
 }
 
@@ -240,7 +240,7 @@ async function compareKernels(device, browser, flagged, suggested) {
     const text = `${compared.differs.text}, in the dispatch with ${one.about}`;
     return { words, ...await explain(device, browser, pair, one, { ...compared.differs, text }) };
   }
-  if (written === 0) return { outcome: "nothing-written", words, text: "nothing was written in any case: that says nothing" };
+  if (written === 0) return { outcome: "nothing-written", words, text: "no case wrote anything, which shows nothing" };
   return { outcome: "alike", words, text: `${words} words alike in ${browser.cases.length} cases, ${written} of them written` };
 }
 

@@ -186,7 +186,7 @@ impl Files {
             None if is_allowed || self.allows(path) => std::fs::read(path),
             None => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "outside of the workspace and the include folders",
+                "outside the workspace and the include folders",
             )),
         }
     }
@@ -382,7 +382,8 @@ impl Lookups {
                     let before = format!("cannot find `{}`", refused.written);
                     let rest = problem.message.strip_prefix(&before).unwrap_or_default();
                     problem.message = format!(
-                        "`{}` leads out of the workspace, to {}: -I or `include-dirs` allows its folder{rest}",
+                        "`{}` leads out of the workspace, to {}: allow its folder with -I or \
+                         `include-dirs`{rest}",
                         refused.written,
                         refused.path.display()
                     );
@@ -398,7 +399,8 @@ impl Lookups {
         let others = self.choices.iter().filter(|choice| !is_same(&choice.taken, path));
         others.map(|choice| {
             format!(
-                "the fix is proved with {}, the nearest of {} files called `{}`; -I says where the build finds it",
+                "the fix is proved with {}, the nearest of {} files called `{}`; use -I to say where the \
+                 build finds it",
                 choice.taken.display(),
                 choice.count(),
                 choice.written
@@ -411,7 +413,8 @@ impl Lookups {
         let has_it = |choice: &&Choice| choice.others.iter().any(|other| is_same(other, path));
         let choice = self.choices.iter().find(has_it)?;
         Some(format!(
-            "{} may include this file, one of {} called `{}`: the fix is proved as if it took {}; -I says where the build finds it",
+            "{} may include this file, one of {} called `{}`: the fix is proved as if it took {}; use -I to \
+             say where the build finds it",
             choice.from,
             choice.count(),
             choice.written,
@@ -423,7 +426,7 @@ impl Lookups {
     pub fn choices(&self, sources: &Sources) -> Vec<Problem> {
         let problems = self.choices.iter().map(|choice| Problem {
             message: format!(
-                "{} files are called `{}`; taken is the nearest, {}",
+                "{} files are called `{}`; shaderlint uses the nearest, {}",
                 choice.count(),
                 choice.written,
                 choice.taken.display()

@@ -89,7 +89,7 @@ pub(super) fn check(flagged: &TranslationUnit, other: &TranslationUnit, pair: &P
     let alone = |kernel: &Kernel<'_>, global: &Global, other: &Kernel<'_>| {
         let Kernel { path, .. } = other;
         bail!(
-            "these are kernels of two interfaces: `{}` in {}, and {path} has no `{}`",
+            "the kernels have different interfaces: `{}` in {}, and {path} has no `{}`",
             kernel.text(global),
             kernel.path,
             global.name
@@ -110,7 +110,7 @@ pub(super) fn check(flagged: &TranslationUnit, other: &TranslationUnit, pair: &P
 fn unlike(what: &str, kernels: [&Kernel<'_>; 2], said: [String; 2]) -> Result<()> {
     let [a, b] = said;
     let [first, second] = kernels.map(|kernel| kernel.path);
-    bail!("these are kernels of two interfaces: {what} is {a} in {first}, and {b} in {second}")
+    bail!("the kernels have different interfaces: {what} is {a} in {first}, and {b} in {second}")
 }
 
 /// The globals that both files have and at least one kernel names.
@@ -260,7 +260,7 @@ fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> 
         let types = before.map(|member| (layout(shader, &member.ty), declarations.marks(member.span)));
         types.unzip::<String, Vec<String>, Vec<String>, Vec<Vec<String>>>()
     });
-    let what = format!("what comes before `{name}` in its constant buffer");
+    let what = format!("what precedes `{name}` in its constant buffer");
     let [(a, marks), (b, other_marks)] = before;
     if a != b {
         let said = [a, b].map(|types| match types.as_slice() {
@@ -308,7 +308,7 @@ fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
         .find_map(|numbers| unlike_numbers(numbers))
         .filter(|_| !is_one_text)
     {
-        bail!("`{one}` and `{other}` are not told apart: what each holds is the target's business");
+        bail!("cannot tell `{one}` from `{other}`: the target decides what each holds");
     }
     let marked = kernels.map(|kernel| {
         let texts = reachable_text(kernel.shader, kernel.entry);

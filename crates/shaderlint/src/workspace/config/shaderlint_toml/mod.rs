@@ -32,16 +32,16 @@ const TABLES: [(&str, &[&str]); 4] = [
     ("fix", &["form"]),
 ];
 
-/// What shaderlint does with the files at and below this one's folder.
+/// How shaderlint checks the files in and below this file's folder.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
-    /// Shader model that is compiled for, such as cs_6_6; else what a file asks for, else cs_6_0.
+    /// Target shader model, such as cs_6_6; by default the one that a file asks for, or else cs_6_0.
     #[serde(default, deserialize_with = "profile_or_none")]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     profile: Option<ShaderModel>,
-    /// File that counts the findings that are known: only what exceeds it is told. `shaderlint --write-baseline` writes it.
+    /// File with the counts of known findings: shaderlint reports only what exceeds them. `shaderlint --write-baseline` writes it.
     baseline: Option<PathBuf>,
     #[serde(default)]
     target: Target,
@@ -51,48 +51,48 @@ struct File {
     files: Files,
     #[serde(default)]
     preprocess: Preprocess,
-    /// Further readings of every file.
+    /// Further configurations in which to read every file.
     #[serde(default, rename = "variant")]
     variants: Vec<VariantTable>,
-    /// How much it matters what a rule or a category of rules finds.
+    /// The level of a rule or of a category of rules.
     #[serde(default)]
     #[cfg_attr(test, schemars(schema_with = "schema::levels"))]
     levels: BTreeMap<RuleName, Level>,
-    /// Other levels for some files; the last that fits holds.
+    /// Other levels for some files; the last entry that matches a file applies.
     #[serde(default, rename = "override")]
     overrides: Vec<OverrideTable>,
 }
 
-/// What is compiled for.
+/// The target of the shaders.
 #[derive(Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct Target {
-    /// Version of HLSL, as -HV of DXC; where none is given, what differs between versions is not proved.
+    /// Version of HLSL, as -HV of DXC; without it, shaderlint proves only what holds in every version.
     #[serde(deserialize_with = "version_or_none")]
     #[cfg_attr(test, schemars(schema_with = "schema::version"))]
     hlsl: Option<Version>,
 }
 
-/// How fixes are written.
+/// The form of fixes.
 #[derive(Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct Fix {
-    /// What is written first, where there are two forms: a function of the file and a call of it, or all in its place.
+    /// The form to try first where there are two: a function and a call of it, or all in place.
     #[cfg_attr(test, schemars(schema_with = "schema::form"))]
     form: FixForm,
 }
 
-/// Which files of a folder are looked at.
+/// Which files of a folder shaderlint checks.
 #[derive(Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 struct Files {
-    /// What is taken for a shader, as in .gitignore; else what ends like one: .hlsl, .compute, .usf and others.
+    /// Patterns of shader files, as in .gitignore; by default .hlsl, .compute, .usf and others.
     #[cfg_attr(test, schemars(with = "Option<Vec<String>>"))]
     include: Option<Vec<Spanned<String>>>,
-    /// What is left out, as in .gitignore.
+    /// Patterns of files to skip, as in .gitignore.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     exclude: Vec<Spanned<String>>,
 }
@@ -102,26 +102,26 @@ struct Files {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct Preprocess {
-    /// Macros that are defined everywhere.
+    /// Macros that the build defines for every file.
     #[cfg_attr(test, schemars(schema_with = "schema::defines"))]
     defines: Defines,
-    /// Folders in which to look for included files, from this file's folder.
+    /// Folders in which to look for included files, relative to this file's folder.
     #[cfg_attr(test, schemars(with = "Vec<PathBuf>"))]
     include_dirs: Vec<Spanned<PathBuf>>,
-    /// What an include path may begin with, and the folder that stands for it.
+    /// Prefixes of include paths, and the folders that they stand for.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, PathBuf>"))]
     virtual_dirs: BTreeMap<String, Spanned<PathBuf>>,
 }
 
-/// A further reading of every file.
+/// A further configuration in which to read every file.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct VariantTable {
-    /// What findings in it are marked with.
+    /// The name that its findings show.
     #[cfg_attr(test, schemars(with = "String"))]
     name: Spanned<String>,
-    /// What is defined on top of what is defined everywhere.
+    /// Macros to define in addition to those for every file.
     #[serde(default)]
     #[cfg_attr(test, schemars(schema_with = "schema::defines"))]
     defines: Defines,
@@ -132,10 +132,10 @@ struct VariantTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct OverrideTable {
-    /// For which files, as in .gitignore.
+    /// Patterns of the files, as in .gitignore.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     paths: Vec<Spanned<String>>,
-    /// How much it matters there what a rule or a category of rules finds.
+    /// The level there of a rule or of a category of rules.
     #[cfg_attr(test, schemars(schema_with = "schema::levels"))]
     levels: BTreeMap<RuleName, Level>,
 }
