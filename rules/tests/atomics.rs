@@ -1,4 +1,5 @@
 //! The fixes of atomics, as text, and where there is none.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 
 use shaderlint_hlsl::NoIncludes;
 use shaderlint_linter::{Diagnostic, Safety, Settings, ShaderModel, check_shader, settle};

@@ -1,6 +1,7 @@
 //! Every rule's page and fixtures, executed.
 //!
 //! `//~ <id>` at a line's end says that a finding of that rule begins there; a page's Example says `// warning`.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 #![expect(clippy::disallowed_methods, reason = "fixtures are files")]
 
 use std::collections::BTreeSet;

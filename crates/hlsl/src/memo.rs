@@ -4,8 +4,6 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::tree::Shader;
-
 /// At most one value of each type. A change to a copy of the unit may invalidate them, so a copy starts empty.
 #[derive(Default)]
 pub struct Memo(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
@@ -22,16 +20,16 @@ impl fmt::Debug for Memo {
     }
 }
 
-impl Shader {
-    /// The result of `find` on the whole unit, computed once for each type. The unit must not change afterwards.
-    pub fn once<T: Any + Send + Sync>(&self, find: impl FnOnce(&Shader) -> T) -> Arc<T> {
+impl Memo {
+    /// The value of this type, made by `find` if there is none as yet.
+    pub(crate) fn get_or_make<T: Any + Send + Sync>(&self, find: impl FnOnce() -> T) -> Arc<T> {
         let known = || {
-            let known = self.memo.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.iter().find_map(|one| Arc::clone(one).downcast().ok())
         };
         known().unwrap_or_else(|| {
-            let found = Arc::new(find(self));
-            let mut known = self.memo.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = Arc::new(find());
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.push(found.clone());
             found
         })

@@ -3,6 +3,9 @@
 //! Conversions are explicit. Wherever HLSL converts silently the tree holds a [`ExprKind::Cast`], so that
 //! both operands of a [`ExprKind::Binary`] have the same type and readers need no conversion rules of their own.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use crate::language::Version;
 use crate::span::Span;
 use crate::types::{Scalar, StructId, Type};
@@ -65,6 +68,11 @@ pub struct Shader {
 }
 
 impl Shader {
+    /// The result of `find` on the whole unit, computed once for each type. The unit must not change afterwards.
+    pub fn once<T: Any + Send + Sync>(&self, find: impl FnOnce(&Shader) -> T) -> Arc<T> {
+        self.memo.get_or_make(|| find(self))
+    }
+
     /// The functions that carry `[numthreads]`, in order of their text.
     pub fn entry_points(&self) -> impl Iterator<Item = (FunctionId, &Function)> {
         (0u32..)

@@ -1,4 +1,5 @@
 //! Configuration files, and how files find what they include.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
 
 mod support;

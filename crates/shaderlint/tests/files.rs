@@ -1,4 +1,5 @@
 //! Which files are looked at, and which findings of theirs are new.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
 
 mod support;

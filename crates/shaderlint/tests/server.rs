@@ -1,4 +1,5 @@
 //! The language server from outside.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
 

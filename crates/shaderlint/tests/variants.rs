@@ -1,4 +1,5 @@
 //! Further readings of a file: declared variants, and regions that conditional compilation leaves out.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
 
 mod support;

@@ -54,7 +54,10 @@ pub fn end<'s>(kernels: [impl Into<Kernel<'s>>; 2]) -> bool {
 }
 
 /// The wave sizes that both kernels allow.
-fn common_wave_sizes<'s>(flagged: Kernel<'s>, fixed: Kernel<'s>) -> impl Iterator<Item = u32> + Clone + use<'s> {
+fn common_wave_sizes<'s>(
+    flagged: Kernel<'s>,
+    fixed: Kernel<'s>,
+) -> impl Iterator<Item = u32> + Clone + use<'s> {
     let allows = move |size: &u32| fixed.wave_sizes().any(|allowed| allowed == *size);
     flagged.wave_sizes().filter(allows)
 }

@@ -1,4 +1,5 @@
 //! What is wrong in a `pipeline.toml` is told at its place, and what is right is a plan. Needs no device.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 #![allow(clippy::unwrap_used, reason = "tests fail")]
 
 mod support;

@@ -2,6 +2,7 @@
 //! the threads take their turns.
 //!
 //! The judge is a plain interpreter of single threads ([`group`]); it shares no code with the engine.
+#![expect(clippy::too_many_lines, reason = "a test shows all that it expects")]
 #![expect(
     clippy::disallowed_methods,
     reason = "fixtures are files, and mutants are many"

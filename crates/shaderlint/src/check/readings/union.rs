@@ -285,8 +285,7 @@ impl Objection {
     fn same(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Objection {
         let mut there = there.clone();
         there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
-        let of_fix = format!("of the fix {where_else}");
-        there.proof = there.proof.map(|proof| proof.replacen("of the fix", &of_fix, 1));
+        there.proof = there.proof.map(|proof| format!("{where_else}, {proof}"));
         Objection::Same(Box::new(there))
     }
 
