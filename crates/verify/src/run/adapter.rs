@@ -1,6 +1,6 @@
 //! The adapters of this machine.
 
-use super::{RunError, guarded};
+use super::guarded;
 
 /// A device that can run kernels, not opened yet.
 #[derive(Clone, Debug)]
@@ -59,18 +59,4 @@ fn describe(inner: wgpu::Adapter) -> Adapter {
         has_timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
     };
     Adapter { inner, info }
-}
-
-impl Adapter {
-    /// Opens the adapter with its own limits, and with subgroups and timestamps if it has them.
-    ///
-    /// # Errors
-    /// [`RunError::NoDevice`] with the driver's reason.
-    pub fn open(&self) -> Result<super::Device, RunError> {
-        guarded(|| super::Device::open(self)).map_err(|error| match error {
-            // wgpu creates pipelines of its own first, and panics if a driver refuses them.
-            RunError::Panicked(_) => RunError::NoDevice(error.to_string()),
-            error => error,
-        })
-    }
 }

@@ -41,6 +41,20 @@ pub struct Outputs {
     pub buffers: BTreeMap<String, Vec<u8>>,
 }
 
+impl Adapter {
+    /// Opens the adapter with its own limits, and with subgroups and timestamps if it has them.
+    ///
+    /// # Errors
+    /// [`RunError::NoDevice`] with the driver's reason.
+    pub fn open(&self) -> Result<Device, RunError> {
+        guarded(|| Device::open(self)).map_err(|error| match error {
+            // wgpu creates pipelines of its own first, and panics if a driver refuses them.
+            RunError::Panicked(_) => RunError::NoDevice(error.to_string()),
+            error => error,
+        })
+    }
+}
+
 impl Device {
     pub(super) fn open(adapter: &Adapter) -> Result<Self, RunError> {
         let wanted = wgpu::Features::SUBGROUP | wgpu::Features::TIMESTAMP_QUERY;
