@@ -204,11 +204,9 @@ late [..]
 "#]]
     );
     let page = std::fs::read_to_string(folder.join("page.html")).expect("the page");
-    assert!(
-        page.contains(
-            "<td class=\"said bad\" colspan=\"4\">all/late/pipeline.toml:11:32: 10 - 50 is no number"
-        )
-    );
+    assert!(page.contains(
+        "<td class=\"said bad\" colspan=\"4\">all/late/pipeline.toml:11:32: 10 - 50 is not a number"
+    ));
     let plot = std::fs::read_to_string(folder.join("plot.svg")).expect("the plot");
     for text in [&page, &plot] {
         assert!(text.contains("colored \u{fffd}[31m") && !text.contains('\u{1b}'));

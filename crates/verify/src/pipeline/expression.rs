@@ -474,17 +474,23 @@ mod tests {
             ("min(n)", "0..6: `min` takes 2 numbers, not 1"),
             (
                 "1 + half(n)",
-                "4..8: `half` is no function; there are ceil_div, round_up, min, max, log2, log2_up, log_up, pow",
+                "4..8: `half` is not a function; the functions are ceil_div, round_up, min, max, log2, log2_up, log_up, pow",
             ),
-            ("7x", "0..2: `7x` is no number"),
-            ("2 * (3 - step)", "5..13: 3 - 4 is no number from 0 to 2^64 - 1"),
+            ("7x", "0..2: `7x` is not a number"),
+            (
+                "2 * (3 - step)",
+                "5..13: 3 - 4 is not a number from 0 to 2^64 - 1",
+            ),
             (
                 "n / (step - 4)",
-                "0..13: 1000 / 0 is no number from 0 to 2^64 - 1",
+                "0..13: 1000 / 0 is not a number from 0 to 2^64 - 1",
             ),
-            ("log2(0)", "0..7: log2(0) is no number from 0 to 2^64 - 1"),
-            ("pow(n, 9)", "0..9: pow(1000, 9) is no number from 0 to 2^64 - 1"),
-            ("1 + m", "4..5: `m` is not known here"),
+            ("log2(0)", "0..7: log2(0) is not a number from 0 to 2^64 - 1"),
+            (
+                "pow(n, 9)",
+                "0..9: pow(1000, 9) is not a number from 0 to 2^64 - 1",
+            ),
+            ("1 + m", "4..5: unknown name `m`"),
         ];
         for (text, message) in expected {
             assert_eq!(value(text), Err(message.to_owned()), "{text}");
