@@ -1,6 +1,6 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
-use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Reason, Rule, Verdict};
 use shaderlint_simt::Race;
 
 use crate::describe::races::{self, Group, verb};
@@ -53,7 +53,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         .and_then(|other| findings.get(other));
     let ended = ended.map(|other| {
         let text = format!("the barrier that ends the {} also ends this one", other.message);
-        NoFix::new("ended-by-another", text).at(other.primary.place)
+        NoFix::new(Reason::EndedByAnother, text).at(other.primary.place)
     });
     // One barrier that ends all is better than one for each.
     for finding in partial {

@@ -125,7 +125,7 @@ fn instances(found: &Collective) -> String {
 
 /// Whether any shader model has a prefix intrinsic for the operator.
 pub(crate) fn has_prefix_intrinsic(operator: Operator) -> bool {
-    !matches!(name(operator), "min" | "max")
+    !operator.is_extremum()
 }
 
 /// The oldest shader model with the intrinsics that replace the scan.

@@ -1,6 +1,6 @@
 //! The finding that the rules about atomics report.
 
-use shaderlint_linter::{Context, Finding, Fix, Label, Level, NoFix, Safety, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Fix, Label, Level, NoFix, Reason, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Cells, Claim};
 
 use crate::describe::claim;
@@ -24,7 +24,7 @@ pub(crate) fn finding(
     let fix = has_fix.then(|| one_cell::fix(context, claim));
     let mut no_fix = (claim.cells != Cells::One).then(|| {
         let text = "which form is faster depends on how many threads of a wave use the same address";
-        NoFix::new("few-addresses", text)
+        NoFix::new(Reason::FewAddresses, text)
     });
     let fix = match fix.transpose() {
         // No measurement showed a gain, so nothing is applied unasked.

@@ -1,6 +1,6 @@
 //! Findings about ladders that read other lanes.
 
-use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, Level, NoFix, Reason, ShaderModel, Verdict};
 use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 
 use crate::describe::{collective, element};
@@ -73,7 +73,7 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
         notes,
         fix: None,
         no_fix: Some(NoFix::new(
-            "lane-reads",
+            Reason::LaneReads,
             "shaderlint writes no fix for ladders of lane reads",
         )),
     }

@@ -1,11 +1,11 @@
 //! The finding that the rules about scans report.
 
-use shaderlint_linter::{Context, Finding, Label, Level, NoFix};
+use shaderlint_linter::{Context, Finding, Label, Level, NoFix, Reason};
 use shaderlint_simt::{Collective, Kind, Shape};
 
 use crate::describe::collective;
 use crate::findings::LEAST;
-use crate::fixes::waves::refusal::{self, Refusal};
+use crate::fixes::waves::refusal::Refusal;
 use crate::fixes::waves::{replacement, scan as forms, wording};
 
 /// The findings of a rule about the scans whose shape has a `name`.
@@ -85,9 +85,9 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
                 "shaderlint writes no wave form for scans by {operator}: HLSL has no prefix intrinsic for \
                  {operator}"
             );
-            NoFix::new("no-prefix-intrinsic", text)
+            NoFix::new(Reason::NoPrefixIntrinsic, text)
         }
-        Refusal::NoForm(why) if context.has_rows() && why.reason == refusal::NO_FORM => {
+        Refusal::NoForm(why) if context.has_rows() && why.reason == Reason::NoForm => {
             wording::no_packing(context, &format!("such a scan of {} elements", scan.count))
         }
         why_not => why_not.no_fix(),

@@ -4,9 +4,9 @@ pub(crate) mod atomics;
 pub(crate) mod barriers;
 pub(crate) mod waves;
 
-use shaderlint_linter::NoFix;
+use shaderlint_linter::{NoFix, Reason};
 
 /// The proof of a fix would exceed its budget.
 pub(crate) fn too_long() -> NoFix {
-    NoFix::new("too-long", "proving a fix would take too long")
+    NoFix::new(Reason::TooLong, "proving a fix would take too long")
 }

@@ -1,6 +1,6 @@
 //! `hand-rolled-reduction`: a ladder through groupshared memory, or of reads of other lanes, that combines all elements into one.
 
-use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
+use shaderlint_linter::{Category, Context, Finding, Label, Reason, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
 use crate::describe::collective;
@@ -57,7 +57,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     notes.extend(wording::of_floats(reduction));
     let lacks_atomic = reduction::atomic(reduction).is_none() && context.has_rows();
     let no_fix = why_not.map(|why_not| match why_not {
-        Refusal::NoForm(why) if lacks_atomic && why.reason == refusal::NO_FORM => {
+        Refusal::NoForm(why) if lacks_atomic && why.reason == Reason::NoForm => {
             let (what, ty) = (collective::name(reduction.operator), reduction.element_name());
             wording::no_packing(context, &format!("the {what} of {} {ty}s", reduction.count))
         }

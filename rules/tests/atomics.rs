@@ -93,7 +93,7 @@ fn other_members_are_not_in_the_way() {
             .iter()
             .find(|finding| finding.rule == "single-cell-atomic");
         let no_fix = claim.expect("a claim").no_fix.as_ref();
-        no_fix.map(|why| (why.reason, why.place.map(|place| line(place.start))))
+        no_fix.map(|why| (why.reason.name(), why.place.map(|place| line(place.start))))
     };
     let atomic = "InterlockedAdd(D[0].n, 1);";
     assert_eq!(why(&format!("D[0].m = 3;\n{atomic}")), None);
@@ -629,7 +629,10 @@ fn no_fix_in_a_loop_that_is_not_followed() {
             .iter()
             .find(|finding| finding.rule == "atomic-slot-claim")
             .unwrap();
-        (claim.fix.is_some(), claim.no_fix.as_ref().map(|why| why.reason))
+        (
+            claim.fix.is_some(),
+            claim.no_fix.as_ref().map(|why| why.reason.name()),
+        )
     };
     let of = |between: &str, bound: &str| of_body(between, bound, "");
     let barrier = "GroupMemoryBarrierWithGroupSync();";
@@ -663,7 +666,10 @@ fn no_fix_where_a_thread_may_read_the_cell_behind_its_own_atomic() {
             .iter()
             .find(|finding| finding.rule == "single-cell-atomic");
         let claim = claim.unwrap();
-        (claim.fix.is_some(), claim.no_fix.as_ref().map(|why| why.reason))
+        (
+            claim.fix.is_some(),
+            claim.no_fix.as_ref().map(|why| why.reason.name()),
+        )
     };
     let add = "InterlockedAdd(g_n[1], 1);";
     let barrier = "GroupMemoryBarrierWithGroupSync();";

@@ -729,7 +729,7 @@ void Extrema(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
         let findings = lint(text.as_bytes());
         let reasons = findings
             .iter()
-            .map(|finding| finding.no_fix.as_ref().map(|why| why.reason));
+            .map(|finding| finding.no_fix.as_ref().map(|why| why.reason.name()));
         reasons.collect::<Vec<_>>()
     };
     for edits in [

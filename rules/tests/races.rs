@@ -331,7 +331,7 @@ fn no_barrier_for_the_first_group_alone() {
     let no_fix = race
         .and_then(|race| race.no_fix.as_ref())
         .expect("a race without a fix");
-    assert_eq!(no_fix.reason, "first-group");
+    assert_eq!(no_fix.reason.name(), "first-group");
     assert_eq!(
         no_fix.note(),
         "no automatic fix: the race was found in the first group, whose SV_GroupID is 0, but a barrier must \
@@ -811,7 +811,7 @@ fn a_barrier_in_a_helper_is_one_for_all_who_call_it() {
             .into_iter()
             .find(|finding| finding.rule == "groupshared-race");
         let race = race.expect("a race");
-        (race.fix, race.no_fix.map(|why| why.reason))
+        (race.fix, race.no_fix.map(|why| why.reason.name()))
     };
     assert!(fix_of(&main).0.is_some());
     let some_threads = "[numthreads(64, 1, 1)] void Two(uint gi : SV_GroupIndex) { if (gi > 3) Fence(); }\n";

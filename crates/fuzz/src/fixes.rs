@@ -254,8 +254,8 @@ fn prove(
                 safety == Safety::Unsafe || matches!(with_itself.outcome, Outcome::RoundsBeyond(_))
             }
             // The effect of an unknown call on a new array is unknown.
-            Outcome::NotProved(_) => {
-                let is_followed = !matches!(with_itself.outcome, Outcome::NotProved(_));
+            Outcome::Undecided | Outcome::NotProved(_) => {
+                let is_followed = !matches!(with_itself.outcome, Outcome::Undecided | Outcome::NotProved(_));
                 is_untouched && (!is_followed || calls_unknown(before.0, before.1))
                     || is_open && !is_followed && !with_itself.is_first_wrong
             }
@@ -271,7 +271,7 @@ fn prove(
 }
 
 /// Whether equality is proved under a condition that an unsafe fix names: no float is NaN, all threads reach the
-/// barriers, or the kernel races as it stands. This may compare the changed statements by themselves.
+/// barriers, or the original kernel has a data race. This may compare the changed statements by themselves.
 fn is_presumed(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
@@ -284,8 +284,8 @@ fn is_presumed(
         numbers: says("if no float is NaN"),
         ..Needs::default()
     };
-    let is_in_place =
-        says("for inputs for which all threads reach its barriers") || says("the kernel races as it stands");
+    let is_in_place = says("for inputs for which all threads reach its barriers")
+        || says("the original kernel has a data race");
     let is_proved = |run: WaveRun| run.outcome.is_equal() || matches!(run.outcome, Outcome::RoundsBeyond(_));
     if needs.numbers && compare_with(needs.floats(), before, after, maps).all(is_proved) {
         return true;

@@ -4,8 +4,9 @@ use shaderlint_hlsl::{Cause, FileSpan, FunctionId, Problem, Shader};
 use shaderlint_simt::{Analysis, analyze};
 
 use crate::diagnose::diagnostic;
-use crate::finding::{Diagnostic, Finding, NoFix};
+use crate::finding::{Diagnostic, Finding};
 use crate::level::{Category, Level};
+use crate::no_fix::{NoFix, Reason};
 use crate::place::locate;
 use crate::rule::{Context, Rule, Settings};
 use crate::shader_model::ShaderModel;
@@ -181,7 +182,7 @@ fn ask_for_dxc(finding: &mut Finding) {
          `#pragma use_dxc`, a `#pragma require` or the project asks for DXC";
     finding.worth = finding.worth.min(Level::Info);
     if finding.fix.take().is_some() {
-        finding.no_fix = Some(NoFix::new("needs-dxc", text));
+        finding.no_fix = Some(NoFix::new(Reason::NeedsDxc, text));
     } else {
         finding.notes.push(text.to_owned());
     }

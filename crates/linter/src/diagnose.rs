@@ -3,7 +3,8 @@
 use shaderlint_hlsl::{Shader, Span};
 
 use crate::edits::{not_edited, place_fix, stands_twice};
-use crate::finding::{Diagnostic, Finding, Label, NoFix};
+use crate::finding::{Diagnostic, Finding, Label};
+use crate::no_fix::{NoFix, Reason};
 use crate::place::locate;
 use crate::rule::{Rule, Settings};
 
@@ -17,14 +18,14 @@ pub(crate) fn diagnostic(
     let fix = finding.fix.as_ref().and_then(|fix| place_fix(shader, fix));
     if fix.as_ref().is_some_and(|fix| stands_twice(shader, fix)) {
         let text = "the file includes itself and repeats these lines";
-        finding.withdraw(NoFix::new("includes-itself", text));
+        finding.withdraw(NoFix::new(Reason::IncludesItself, text));
     }
     let fix = fix.filter(|_| finding.fix.is_some());
     let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
     let reason = edits.find_map(|edit| not_edited(shader, edit));
     if fix.is_none() {
         let text = "the file does not contain the text that it would change";
-        finding.withdraw(reason.unwrap_or_else(|| NoFix::new("not-as-written", text)));
+        finding.withdraw(reason.unwrap_or_else(|| NoFix::new(Reason::NotAsWritten, text)));
     } else if reason.is_some() {
         finding.no_fix = reason;
     }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use memchr::memmem;
 use shaderlint_hlsl::{FileId, FileSpan, Shader, blank_comments, comments, directives};
 
-use crate::finding::{At, Edit, FileEdit, Fix, NoFix};
+use crate::finding::{At, Edit, FileEdit, Fix};
 use crate::layout::Style;
+use crate::no_fix::{NoFix, Reason};
 use crate::place::MAIN_FILE;
 
 pub(crate) fn place_fix(shader: &Shader, fix: &Fix) -> Option<Fix<FileEdit>> {
@@ -61,14 +62,14 @@ pub(crate) fn not_edited(shader: &Shader, edit: &Edit) -> Option<NoFix> {
     let span = edit.at.span();
     match editable(shader, edit.at) {
         None if shader.origins.is_cut_from_macro(span) => {
-            Some(NoFix::new("in-macro", "the text comes from a macro").at(span))
+            Some(NoFix::new(Reason::InMacro, "the text comes from a macro").at(span))
         }
         None => {
             let text = "the text contains a directive, or part of it is in another file";
-            Some(NoFix::new("directive", text).at(span))
+            Some(NoFix::new(Reason::Directive, text).at(span))
         }
         Some(place) if place.file == MAIN_FILE => None,
-        Some(_) => Some(NoFix::new("in-include", "the text is in an included file").at(span)),
+        Some(_) => Some(NoFix::new(Reason::InInclude, "the text is in an included file").at(span)),
     }
 }
 

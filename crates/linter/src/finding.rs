@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
 use crate::level::{Category, Level};
+use crate::no_fix::NoFix;
 
 /// A place with a text about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,78 +45,6 @@ impl Finding {
     pub fn withdraw(&mut self, why: NoFix) {
         if self.fix.take().is_some() {
             self.no_fix = Some(why);
-        }
-    }
-}
-
-/// Why a finding has no fix.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NoFix<P = Span> {
-    /// The kind of reason, for programs: `named-size`. Once released, it keeps its name.
-    #[serde(deserialize_with = "word")]
-    pub reason: Word,
-    note: String,
-    /// The place of the obstacle.
-    pub place: Option<P>,
-    /// The name of the obstacle: a variable, a macro, a kernel, a file.
-    pub name: Option<String>,
-}
-
-impl<P> NoFix<P> {
-    const PREFIX: &'static str = "no automatic fix: ";
-
-    /// `text` completes the sentence "no automatic fix: …".
-    #[must_use]
-    pub fn new(reason: &'static str, text: impl AsRef<str>) -> Self {
-        NoFix {
-            reason,
-            note: format!("{}{}", Self::PREFIX, text.as_ref()),
-            place: None,
-            name: None,
-        }
-    }
-
-    #[must_use]
-    pub fn named(self, name: impl Into<String>) -> Self {
-        NoFix {
-            name: Some(name.into()),
-            ..self
-        }
-    }
-
-    #[must_use]
-    pub fn at(self, place: P) -> Self {
-        NoFix {
-            place: Some(place),
-            ..self
-        }
-    }
-
-    /// The whole sentence.
-    #[must_use]
-    pub fn note(&self) -> &str {
-        &self.note
-    }
-
-    /// The sentence without "no automatic fix: ".
-    #[must_use]
-    pub fn text(&self) -> &str {
-        self.note.strip_prefix(Self::PREFIX).unwrap_or(&self.note)
-    }
-
-    /// Rewords the sentence and the name.
-    pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
-        self.note = reworded(&self.note);
-        self.name = self.name.as_deref().map(reworded);
-    }
-
-    /// The same with the place in another text, if it has one there.
-    pub fn placed<Q>(self, place: impl FnOnce(P) -> Option<Q>) -> NoFix<Q> {
-        NoFix {
-            reason: self.reason,
-            note: self.note,
-            place: self.place.and_then(place),
-            name: self.name,
         }
     }
 }

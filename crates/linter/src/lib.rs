@@ -16,6 +16,7 @@ mod fix;
 mod habits;
 mod layout;
 mod level;
+mod no_fix;
 mod place;
 mod reach;
 mod rule;
@@ -25,11 +26,10 @@ mod suppress;
 mod unused;
 
 pub use check::{Allowed, Report, check_shader};
-pub use finding::{
-    At, Diagnostic, Edit, FileEdit, Finding, Fix, FixForm, Label, NoFix, OtherForm, Safety, Verdict,
-};
+pub use finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, FixForm, Label, OtherForm, Safety, Verdict};
 pub use fix::{Applied, MAX_PASSES, Settled, apply, fixed_shader, settle, whole_shaders};
 pub use level::{Category, GivenLevel, Level};
+pub use no_fix::{NoFix, Reason};
 pub use rule::{Context, Rule, Settings};
 pub use shader_model::ShaderModel;
 pub use suppress::{Suppression, suppressions};

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use memchr::memmem;
 use shaderlint_hlsl::{ExprKind, Function, FunctionId, Intrinsic, Shader, Span, expressions};
 
-use crate::finding::{Finding, Fix, NoFix};
+use crate::finding::{Finding, Fix};
+use crate::no_fix::{NoFix, Reason};
 use crate::reach::reached;
 use crate::rule::Rule;
 
@@ -48,22 +49,22 @@ pub(crate) fn keep_fixes_all_entries_agree_on(
             .find_map(|edit| hidden(shader, &holders, &edit.text));
         if let Some(name) = hidden {
             let why = NoFix::new(
-                "hidden-intrinsic",
+                Reason::HiddenIntrinsic,
                 format!("the fix calls `{name}`, which names a variable here"),
             );
             finding.withdraw(why.named(name));
         } else if holders.iter().any(is_instance) {
             let text = "this is a template that may be used with other types";
-            finding.withdraw(NoFix::new("template", text));
+            finding.withdraw(NoFix::new(Reason::Template, text));
         } else if holders.iter().any(|holder| has(&of_unseen, *holder)) {
             let text = "code that shaderlint does not understand names this function, or one that calls it";
-            finding.withdraw(NoFix::new("unknown-user", text));
+            finding.withdraw(NoFix::new(Reason::UnknownUser, text));
         } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
             let text = "a function that no kernel calls also uses this";
-            finding.withdraw(NoFix::new("uncalled-user", text));
+            finding.withdraw(NoFix::new(Reason::UncalledUser, text));
         } else if holders.iter().any(|holder| has(&of_exported, *holder)) {
             let text = "an exported function, which other libraries may call, uses this";
-            finding.withdraw(NoFix::new("uncalled-user", text));
+            finding.withdraw(NoFix::new(Reason::UncalledUser, text));
         }
     }
     let mut contested = Vec::new();
@@ -88,7 +89,7 @@ pub(crate) fn keep_fixes_all_entries_agree_on(
         let other = other.map_or("another entry point", |other| &other.name);
         if let Some((_, finding)) = findings.get_mut(number) {
             let text = format!("the fix is not proved for {other}, which calls this function too");
-            finding.withdraw(NoFix::new("other-kernel", text).named(other));
+            finding.withdraw(NoFix::new(Reason::OtherKernel, text).named(other));
         }
     }
 }

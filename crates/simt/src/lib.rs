@@ -16,7 +16,7 @@ mod waves;
 
 pub use analyze::{analyze, look_for_defects};
 pub use compare::counterexample::Difference;
-pub use compare::equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare_with, proved_of_itself};
+pub use compare::equivalence::{Outcome, WaveRun, compare_with, proved_of_itself};
 pub use compare::evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use compare::stretch::{compare, compare_stretch};
 pub use detect::atomics::refinement::serves_alike;

@@ -124,7 +124,10 @@ fn slots_are_not_compared_lane_by_lane() {
         (&fixed, entry(&fixed)),
         &LaneMap::ALL,
     ) {
-        assert!(matches!(run.outcome, Outcome::NotProved(_)), "{run:?}");
+        assert!(
+            matches!(run.outcome, Outcome::Undecided | Outcome::NotProved(_)),
+            "{run:?}"
+        );
     }
     let names = |body: &str| {
         unordered(&shader("", body), entry(&shader("", body)))

@@ -233,7 +233,7 @@ fn by_proof(flagged: &str, fixed: &str) -> String {
             Outcome::Differs(_) => "**differs**",
             Outcome::OutOfBounds { .. } => "**out of bounds**",
             Outcome::Races { .. } => "**races**",
-            Outcome::RoundsBeyond(_) | Outcome::NotProved(_) => "not proved",
+            Outcome::RoundsBeyond(_) | Outcome::Undecided | Outcome::NotProved(_) => "not proved",
         };
         (run.wave_size, outcome)
     }))

@@ -12,7 +12,7 @@
 //! very text that it does what the call does.
 
 use shaderlint_hlsl::{Shader, Span, blank_comments};
-use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
+use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Reason, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Meanwhile, NotCombined, Operator, Parts, Quantity, serves_alike};
 
 use crate::describe::{claim, witness};
@@ -44,16 +44,16 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
         .filter(|_| !claim.operation.is_of_hidden_counter())
     {
         let text = format!("unknown name `{name}`: pass -D or -I");
-        return Err(NoFix::new("undeclared", text).named(name));
+        return Err(NoFix::new(Reason::Undeclared, text).named(name));
     }
     let races = &context.analysis.races;
     if !races.is_empty() {
         let array = claim.parts.as_ref().ok().and_then(|parts| parts.array);
         return Err(if races.iter().any(|race| Some(race.array) == array) {
             let counters = claim::counters(context, claim);
-            NoFix::new("race", format!("other accesses to {counters} race")).named(counters)
+            NoFix::new(Reason::Race, format!("other accesses to {counters} race")).named(counters)
         } else {
-            NoFix::new("race", "the kernel has a data race, which is reported")
+            NoFix::new(Reason::Race, "the kernel has a data race, which is reported")
         });
     }
     let parts = claim
@@ -111,7 +111,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     };
     let not_proved = |what: String| {
         let text = format!("could not prove that the wave form does the same: {what}");
-        NoFix::new("not-proved", text)
+        NoFix::new(Reason::NotProved, text)
     };
     let subject = Subject::of(shader, claim, parts, &expanded);
     if !subject.is_some_and(Subject::is_proved) {
@@ -133,14 +133,14 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
         (Meanwhile::Plain(Some(place)), _) => {
             let at = witness::on_lines(context, &[place], claim.span);
             let text = format!("the access to {counters} {at} may race with it");
-            NoFix::new("race", text).named(counters).at(place)
+            NoFix::new(Reason::Race, text).named(counters).at(place)
         }
         (Meanwhile::Plain(None), _) => {
             let text = format!(
                 "accesses to {counters} in statements that shaderlint cannot follow may race \
                  with it"
             );
-            NoFix::new("race", text).named(counters)
+            NoFix::new(Reason::Race, text).named(counters)
         }
         (Meanwhile::Unknown, Some(stop)) => {
             let at = witness::on_lines(context, &[stop.span], claim.span);
@@ -148,7 +148,7 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
                 "shaderlint cannot follow the kernel past the code {at}: other accesses to {counters} may \
                  race with it"
             );
-            NoFix::new("unfollowed", text).named(counters).at(stop.span)
+            NoFix::new(Reason::Unfollowed, text).named(counters).at(stop.span)
         }
         (Meanwhile::Unreached(barrier), _) => {
             let barrier_at = witness::barrier(context, barrier, claim.span);
@@ -156,14 +156,14 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
                 "not all threads are known to reach {barrier_at}: other accesses to {counters} may race \
                  with it"
             );
-            NoFix::new("unfollowed", text).named(counters).at(barrier)
+            NoFix::new(Reason::Unfollowed, text).named(counters).at(barrier)
         }
         _ => {
             let text = format!(
                 "shaderlint cannot tell which barriers come before and after it: other accesses to \
                  {counters} may race with it"
             );
-            NoFix::new("unfollowed", text).named(counters)
+            NoFix::new(Reason::Unfollowed, text).named(counters)
         }
     }
 }
@@ -172,11 +172,11 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
 fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix {
     if claim.operation.is_of_hidden_counter() {
         let text = "a hidden counter moves by one for each call: only a counter in a buffer can move by more";
-        return NoFix::new("hidden-counter", text);
+        return NoFix::new(Reason::HiddenCounter, text);
     }
     let of_old_value = || {
         let text = "its old value decides something, or shaderlint cannot follow how it is used";
-        NoFix::new("old-value", text)
+        NoFix::new(Reason::OldValue, text)
     };
     if claim.found == Found::Otherwise {
         return of_old_value();
@@ -186,17 +186,20 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         NotCombined::Unfollowed => {
             let text = "shaderlint could not follow every run with this atomic to its end and with a known \
                  address";
-            NoFix::new("unfollowed", text)
+            NoFix::new(Reason::Unfollowed, text)
         }
         NotCombined::NotAStatement => {
-            NoFix::new("not-a-statement", "the call is not a statement of its own").at(claim.span)
+            NoFix::new(Reason::NotAStatement, "the call is not a statement of its own").at(claim.span)
         }
         NotCombined::Type => {
             let text = "shaderlint writes wave forms only for counters and amounts that are both int or \
                  both uint";
-            NoFix::new("type", text)
+            NoFix::new(Reason::Type, text)
         }
-        NotCombined::Operator => NoFix::new("no-form", "shaderlint writes no wave form for this operation"),
+        NotCombined::Operator => NoFix::new(
+            Reason::NoForm,
+            "shaderlint writes no wave form for this operation",
+        ),
         NotCombined::OldValue => of_old_value(),
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);
@@ -204,47 +207,47 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
                 "shaderlint cannot follow {counter}, which names it, from one pass or call \
                  to the next"
             );
-            NoFix::new("counter", text).named(counter).at(claim.place)
+            NoFix::new(Reason::Counter, text).named(counter).at(claim.place)
         }
         NotCombined::Alias => {
             let counters = claim::counters(context, claim);
             let text = format!(
                 "{counters} is a variable here, and shaderlint cannot follow what else uses its buffer"
             );
-            NoFix::new("alias", text).named(counters).at(claim.place)
+            NoFix::new(Reason::Alias, text).named(counters).at(claim.place)
         }
         NotCombined::MemoryBarrier(place) => {
             let at = lines(place);
             let text = format!("the memory barrier {at} may let a thread observe when its atomic is made");
-            NoFix::new("memory-barrier", text).at(place)
+            NoFix::new(Reason::MemoryBarrier, text).at(place)
         }
         NotCombined::OtherAtomic(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
             let text = format!("another kind of atomic changes {counters} {at}");
-            NoFix::new("other-atomic", text).named(counters).at(place)
+            NoFix::new(Reason::OtherAtomic, text).named(counters).at(place)
         }
         NotCombined::OtherResult(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
             let text = format!("another atomic on {counters} returns its old value {at}");
-            NoFix::new("other-result", text).named(counters).at(place)
+            NoFix::new(Reason::OtherResult, text).named(counters).at(place)
         }
         NotCombined::OtherUse(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
             let text =
                 format!("{counters} is also used {at}, and a thread may be able to tell which comes first");
-            NoFix::new("other-use", text).named(counters).at(place)
+            NoFix::new(Reason::OtherUse, text).named(counters).at(place)
         }
     }
 }
 
 /// Why there is no fix for a call that a macro spells.
 fn of_macro_text() -> NoFix {
-    NoFix::new("in-macro", "part of the call comes from a macro")
+    NoFix::new(Reason::InMacro, "part of the call comes from a macro")
 }
 
 fn not_plain() -> NoFix {
     let text = "part of the call is a comment, or is in another file";
-    NoFix::new("not-as-written", text)
+    NoFix::new(Reason::NotAsWritten, text)
 }
 
 /// What is proved of a form.

@@ -14,7 +14,7 @@
 //! can prove that, so the fix is not safe.
 
 use shaderlint_hlsl::{Function, FunctionId, Span};
-use shaderlint_linter::{Context, Edit, Fix, NoFix, Safety};
+use shaderlint_linter::{Context, Edit, Fix, NoFix, Reason, Safety};
 use shaderlint_simt::Race;
 
 use crate::describe::witness;
@@ -51,7 +51,9 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
             told.map_or(stop.span, |race| race.second.span),
         );
         let text = format!("shaderlint cannot follow the kernel past the code {at}");
-        return Err(NoBarrier::Because(NoFix::new("unfollowed", text).at(stop.span)));
+        return Err(NoBarrier::Because(
+            NoFix::new(Reason::Unfollowed, text).at(stop.span),
+        ));
     }
     let places_of = |races: &Vec<&Race>| {
         let all = fences(context, races).len() + places(context, races, Which::Only).len();

@@ -1,7 +1,7 @@
 //! Why no barrier is offered.
 
 use shaderlint_hlsl::Span;
-use shaderlint_linter::{Context, NoFix};
+use shaderlint_linter::{Context, NoFix, Reason};
 use shaderlint_simt::{Instance, Race};
 
 use crate::describe::witness;
@@ -74,24 +74,24 @@ impl NoBarrier {
                     "threads may leave through the code {at}, and no barrier after it is proved to end the \
                      race"
                 );
-                NoFix::new("leaves", text).at(place)
+                NoFix::new(Reason::Leaves, text).at(place)
             }
             NoBarrier::Unsure {
                 lacks_includes: false,
             } => {
                 let text = "the barrier ended the race in the tested runs, but is not proved to end it in \
                      every run";
-                NoFix::new("some-inputs", text)
+                NoFix::new(Reason::SomeInputs, text)
             }
             NoBarrier::Unsure { lacks_includes: true } => {
                 let text = "an `#include` was not found: the barrier ended the race in the tested runs, but \
                      is not proved to end it";
-                NoFix::new("missing-include", text)
+                NoFix::new(Reason::MissingInclude, text)
             }
             NoBarrier::FirstGroup => {
                 let text = "the race was found in the first group, whose SV_GroupID is 0, but a barrier \
                      must be proved for all groups";
-                NoFix::new("first-group", text)
+                NoFix::new(Reason::FirstGroup, text)
             }
             NoBarrier::NoPlace {
                 of_several,
@@ -110,15 +110,15 @@ impl NoBarrier {
                 let text = format!(
                     "no single barrier before {access} or a statement around it is proved to end {ends}{beside}"
                 );
-                NoFix::new("no-single-barrier", text)
+                NoFix::new(Reason::NoSingleBarrier, text)
             }
             NoBarrier::NeedsMore => {
                 let text = "barriers alone do not end the race: the conditions around them must be closed \
                      too";
-                NoFix::new("conditions", text)
+                NoFix::new(Reason::Conditions, text)
             }
             NoBarrier::TooLong => NoFix::new(
-                "too-long",
+                Reason::TooLong,
                 "proving that a barrier ends the race would take too long",
             ),
             NoBarrier::Because(why) => why,

@@ -1,18 +1,14 @@
 //! Proves that a fix keeps the kernel's results, and puts the proof into words.
 
-use shaderlint_linter::{Context, Edit, fixed_shader, whole_shaders};
+use shaderlint_linter::{Context, Edit, Reason, fixed_shader, whole_shaders};
 use shaderlint_simt::{
-    Doubt, LaneMap, NOT_SEEN_TO_DIFFER, Needs, Outcome, WaveRun, compare_stretch, compare_with,
-    look_for_defects,
+    Doubt, LaneMap, Needs, Outcome, WaveRun, compare_stretch, compare_with, look_for_defects,
 };
 
 use crate::describe::collective::of_needs;
 use crate::fixes::too_long;
 use crate::fixes::waves::refusal::{Refusal, no_size_by_name, not_read};
 use crate::source::unit::Unit;
-
-/// The reason for having no fix where no proof of a form succeeded.
-pub(crate) const NOT_PROVED: &str = "not-proved";
 
 /// What a fix is proved for.
 #[derive(Clone, Copy)]
@@ -58,7 +54,7 @@ pub(crate) fn prove(
     let proved = prove_texts(context, &named, uncalled, scope);
     let is_refuted = match &proved {
         Err(Refusal::HasOtherUses) => true,
-        Err(Refusal::NotProved(why)) => why.reason == NOT_PROVED,
+        Err(Refusal::NotProved(why)) => why.reason == Reason::NotProved,
         _ => false,
     };
     // The name means something else, or nothing.
@@ -81,7 +77,7 @@ fn prove_texts(
     let floats = scope.needs.floats();
     let whole = compare_with(floats, flagged, (&fixed, entry), scope.maps);
     let refused = match proof_by(context, whole, scope) {
-        Err(Refusal::NotProved(why)) if why.reason == NOT_PROVED => why,
+        Err(Refusal::NotProved(why)) if why.reason == Reason::NotProved => why,
         whole => {
             return whole.map(|proof| Proof {
                 is_whole: true,
@@ -145,7 +141,7 @@ fn proof_by(
                     map => format!(", {}", map.name()),
                 };
                 let text = match outcome {
-                    Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => {
+                    Outcome::Undecided => {
                         "could not prove the wave form equal, although no inputs were found for which it \
                          differs"
                             .to_owned()
@@ -156,7 +152,7 @@ fn proof_by(
                         outcome.reason()
                     ),
                 };
-                return Err(Refusal::because(NOT_PROVED, text));
+                return Err(Refusal::because(Reason::NotProved, text));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Why a ladder gets no wave form.
 
 use shaderlint_hlsl::{ExprKind, Local, LocalId, Shader, Type, expressions};
-use shaderlint_linter::{Context, Level, NoFix};
+use shaderlint_linter::{Context, Level, NoFix, Reason};
 use shaderlint_simt::{Amid, Collective, Elements, Instance, Kind, Obstacle, Rewrite};
 
 use crate::describe::witness;
@@ -21,14 +21,16 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub fn because(reason: &'static str, text: impl AsRef<str>) -> Self {
+    pub fn because(reason: Reason, text: impl AsRef<str>) -> Self {
         Refusal::NotProved(NoFix::new(reason, text))
     }
 
     pub fn no_fix(self) -> NoFix {
         match self {
             Refusal::NoForm(why) | Refusal::NotProved(why) => why,
-            Refusal::HasOtherUses => NoFix::new("other-uses", "later code depends on more than its result"),
+            Refusal::HasOtherUses => {
+                NoFix::new(Reason::OtherUses, "later code depends on more than its result")
+            }
         }
     }
 }
@@ -36,31 +38,28 @@ impl Refusal {
 /// The highest level of a ladder by itself: `info` if no measurement showed a faster form.
 pub(crate) fn worth(refusal: Option<&Refusal>) -> Level {
     match refusal {
-        Some(Refusal::NotProved(why)) if why.reason == SLOWER => Level::Info,
+        Some(Refusal::NotProved(why)) if why.reason == Reason::Slower => Level::Info,
         _ => Level::Error,
     }
 }
 
-/// The reason for having no fix where the ladder was as fast.
-pub(crate) const SLOWER: &str = "slower";
-
 /// There is no place to declare the array of the waves' totals.
 pub(crate) fn no_place() -> Refusal {
     let text = "this file has no place to declare an array for the per-wave totals";
-    Refusal::because("no-place", text)
+    Refusal::because(Reason::NoPlace, text)
 }
 
 /// The fixed text has no such kernel any more.
 pub(crate) fn not_read() -> Refusal {
     Refusal::because(
-        "not-read",
+        Reason::NotRead,
         "with the wave form in it, the file no longer parses as the same kernel",
     )
 }
 
 /// No variable holds the thread's index, and the name of the group's width means nothing here.
 pub(crate) fn no_index() -> Refusal {
-    Refusal::because("no-thread-index", NO_INDEX)
+    Refusal::because(Reason::NoThreadIndex, NO_INDEX)
 }
 
 const NO_INDEX: &str = "no variable in scope holds the thread's index in its group";
@@ -68,11 +67,8 @@ const NO_INDEX: &str = "no variable in scope holds the thread's index in its gro
 /// The form would leave out other results of the construct.
 pub(crate) fn other_results() -> Refusal {
     let text = "the same statements compute other results, which the wave form of one would drop";
-    Refusal::because("other-results", text)
+    Refusal::because(Reason::OtherResults, text)
 }
-
-/// The reason for having no fix where nothing particular is in the way of a form.
-pub(crate) const NO_FORM: &str = "no-form";
 
 /// Why no form is written for the construct. A form that combines by an atomic does not need the size of the group.
 pub(crate) fn no_form(
@@ -91,17 +87,17 @@ pub(crate) fn no_form(
     };
     let why = if places.clone().any(is_component) {
         let text = "shaderlint writes no wave form for components of vectors or structs";
-        NoFix::new("components", text)
+        NoFix::new(Reason::Components, text)
     } else if let Some(why) = places.find_map(|place| no_form_of_place(context.shader, found, place)) {
         why
     } else if element_name(context.shader, found).is_none() {
         let text = format!("shaderlint writes no wave form for {}s", found.element_name());
-        NoFix::new("element-type", text)
+        NoFix::new(Reason::ElementType, text)
     } else if !has_literal_size(context) {
         no_form_of_name(context, found, rewrite, is_by_atomic)
     } else {
         NoFix::new(
-            NO_FORM,
+            Reason::NoForm,
             "shaderlint writes no wave form for elements and arrays like these",
         )
     };
@@ -133,7 +129,7 @@ fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Op
              array"
         ),
     };
-    Some(NoFix::new("array", text).named(name))
+    Some(NoFix::new(Reason::Array, text).named(name))
 }
 
 /// The same where the group's size has a name.
@@ -152,13 +148,13 @@ fn no_form_of_name(
         let text = format!(
             "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
         );
-        return NoFix::new("named-size", text).named(left);
+        return NoFix::new(Reason::NamedSize, text).named(left);
     }
     if size_by_name(context, found).is_none() && !is_by_atomic {
         return no_size_by_name();
     }
     NoFix::new(
-        "named-size",
+        Reason::NamedSize,
         "the group's size has a name, and shaderlint writes no form of such a ladder with it",
     )
 }
@@ -166,7 +162,7 @@ fn no_form_of_name(
 /// Why a form that names the group's size is not offered.
 pub(crate) fn no_size_by_name() -> NoFix {
     let text = "a wave form needs the group's size, whose name may have another meaning here, or none";
-    NoFix::new("named-size", text)
+    NoFix::new(Reason::NamedSize, text)
 }
 
 /// Why no other statements can replace the construct.
@@ -179,14 +175,14 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
     Refusal::NotProved(match (bounds.as_slice(), found.amid) {
         _ if !found.windows.is_empty() => {
             let text = "its elements pass through a buffer, which other groups may write meanwhile";
-            NoFix::new("in-buffer", text)
+            NoFix::new(Reason::InBuffer, text)
         }
         // There would be no form in any case.
         ([], _) if is_of_no_form(obstacle) => of_obstacle(context.shader, found, obstacle),
         ([], Some(amid)) => of_amid(context, found, amid),
         ([], None) if !groups.is_empty() => {
             let text = "it is proved only for the first group, whose SV_GroupID is 0";
-            NoFix::new("first-group", text)
+            NoFix::new(Reason::FirstGroup, text)
         }
         ([], None) => match lives_on(context.shader, found) {
             Some(local) => {
@@ -195,7 +191,7 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
                      then on: pass -HV, or set `hlsl` in shaderlint.toml",
                     local.name
                 );
-                NoFix::new("language-version", text)
+                NoFix::new(Reason::LanguageVersion, text)
                     .named(&*local.name)
                     .at(local.span)
             }
@@ -203,12 +199,12 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
         },
         ([bound], _) => {
             let text = format!("the loop's bound {bound} is known only at run time");
-            NoFix::new("unknown-bound", text).named(*bound)
+            NoFix::new(Reason::UnknownBound, text).named(*bound)
         }
         (bounds, _) => {
             let bounds = bounds.join(" and ");
             let text = format!("the loops' bounds {bounds} are known only at run time");
-            NoFix::new("unknown-bound", text).named(bounds)
+            NoFix::new(Reason::UnknownBound, text).named(bounds)
         }
     })
 }
@@ -238,12 +234,12 @@ fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
             barrier,
         ),
     };
-    NoFix::new("unordered-reads", text).at(place)
+    NoFix::new(Reason::UnorderedReads, text).at(place)
 }
 
 fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix {
     let function = shader.functions.get(found.function.0 as usize);
-    let of_local = |id: LocalId, reason: &'static str, text: &dyn Fn(&str) -> String| {
+    let of_local = |id: LocalId, reason: Reason, text: &dyn Fn(&str) -> String| {
         let local = function.and_then(|function| function.locals.get(id.0 as usize));
         match local {
             Some(local) => NoFix::new(reason, text(&format!("`{}`", local.name)))
@@ -258,49 +254,52 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
                 "shaderlint writes no wave form for scans that restart every {length} \
                  elements"
             );
-            NoFix::new("segmented", text)
+            NoFix::new(Reason::Segmented, text)
         }
         Obstacle::Halves => NoFix::new(
-            "halves",
+            Reason::Halves,
             "shaderlint writes no wave form for sums in halves of words",
         ),
         Obstacle::Companions => {
             let text = "shaderlint writes no wave form that also selects other values, such as an index";
-            NoFix::new("companions", text)
+            NoFix::new(Reason::Companions, text)
         }
         Obstacle::ElementsPerThread => {
             let text = "shaderlint writes wave forms of scans only for one or two elements per thread";
-            NoFix::new("elements-per-thread", text)
+            NoFix::new(Reason::ElementsPerThread, text)
         }
-        Obstacle::Declares(id) => of_local(id, "declares", &|name| {
+        Obstacle::Declares(id) => of_local(id, Reason::Declares, &|name| {
             format!("later code uses {name}, which these statements declare")
         }),
         Obstacle::NoPlace => {
             let text = "its result is part of an expression, and no wave form fits into one";
-            NoFix::new("result-in-expression", text)
+            NoFix::new(Reason::ResultInExpression, text)
         }
-        Obstacle::Leaves(id) => of_local(id, "leaves", &|name| {
+        Obstacle::Leaves(id) => of_local(id, Reason::Leaves, &|name| {
             format!("later code uses {name}, which these statements set, and its value is not uniform")
         }),
-        Obstacle::NoIndex => NoFix::new("no-thread-index", NO_INDEX),
-        Obstacle::MayLeave => NoFix::new("may-return", "threads may return inside these statements"),
+        Obstacle::NoIndex => NoFix::new(Reason::NoThreadIndex, NO_INDEX),
+        Obstacle::MayLeave => NoFix::new(Reason::MayReturn, "threads may return inside these statements"),
         Obstacle::Writes(id) => match shader.globals.get(id.0 as usize) {
             Some(written) => {
                 let text = format!("these statements also write `{}`", written.name);
-                NoFix::new("writes", text).named(&*written.name)
+                NoFix::new(Reason::Writes, text).named(&*written.name)
             }
-            None => NoFix::new("writes", "these statements also write a variable"),
+            None => NoFix::new(Reason::Writes, "these statements also write a variable"),
         },
         Obstacle::WritesHandle => {
             let text = "these statements also write a resource through a variable or parameter";
-            NoFix::new("writes", text)
+            NoFix::new(Reason::Writes, text)
         }
         Obstacle::SharesMemory => {
             let text = "these statements also make an atomic, or read a writable resource";
-            NoFix::new("shared-memory", text)
+            NoFix::new(Reason::SharedMemory, text)
         }
-        Obstacle::Unfollowed => NoFix::new("unfollowed", "shaderlint cannot follow one of these statements"),
-        Obstacle::SomeRuns => NoFix::new("some-runs", "it is proved only for some runs of the kernel"),
+        Obstacle::Unfollowed => NoFix::new(
+            Reason::Unfollowed,
+            "shaderlint cannot follow one of these statements",
+        ),
+        Obstacle::SomeRuns => NoFix::new(Reason::SomeRuns, "it is proved only for some runs of the kernel"),
     }
 }
 

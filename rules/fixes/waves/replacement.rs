@@ -6,7 +6,7 @@
 //! should be right.
 
 use shaderlint_hlsl::{Scalar, Shader, Span, blank_comments};
-use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Safety};
+use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Reason, Safety};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
 };
@@ -17,8 +17,8 @@ use crate::fixes::waves::declarations::declarations;
 use crate::fixes::waves::fit::fit;
 use crate::fixes::waves::form::{WaveForm, barrier_of};
 use crate::fixes::waves::last_calls::only_called_by;
-use crate::fixes::waves::proof::{NOT_PROVED, Proof, Scope, prove};
-use crate::fixes::waves::refusal::{Refusal, SLOWER, no_form, no_index, not_replaceable, other_results};
+use crate::fixes::waves::proof::{Proof, Scope, prove};
+use crate::fixes::waves::refusal::{Refusal, no_form, no_index, not_replaceable, other_results};
 use crate::fixes::waves::totals::{fits, totals_declared, totals_name};
 use crate::fixes::waves::{choice, reduction, scan};
 use crate::source::configuration::{AS_CONFIGURED, Replacement, holds_in_all};
@@ -40,7 +40,7 @@ pub(crate) struct Proved {
 pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, Refusal> {
     // Only its proof says whether to report a reduction.
     if !context.wants_fixes && found.kind != Kind::Reduction {
-        return Err(Refusal::because("not-asked", "none was asked for"));
+        return Err(Refusal::because(Reason::NotAsked, "none was asked for"));
     }
     let rewrite = found
         .rewrite
@@ -91,7 +91,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     }
     let slower = reduction::slower(found).filter(|_| found.kind == Kind::Reduction && forms.is_empty());
     if let Some(why) = slower {
-        return Err(Refusal::because(SLOWER, why));
+        return Err(Refusal::because(Reason::Slower, why));
     }
     if forms.is_empty() && found.companions.is_some() {
         return Err(not_replaceable(context, found, Obstacle::Companions));
@@ -126,11 +126,11 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     // A form that leaves the total in an element does not show whether other code reads that element.
     if why_not == Refusal::HasOtherUses && rewrite.last_step.is_some() {
         let text = "its last step, or code after it, reads more than the total";
-        return Err(Refusal::because("other-uses", text));
+        return Err(Refusal::because(Reason::OtherUses, text));
     }
     // The proofs above come first: even one that fails may show other uses of the result, and one of the statements
     // alone may succeed.
-    if matches!(&why_not, Refusal::NotProved(why) if why.reason == NOT_PROVED) {
+    if matches!(&why_not, Refusal::NotProved(why) if why.reason == Reason::NotProved) {
         if !found.instances.is_empty() {
             return Err(not_replaceable(context, found, Obstacle::SomeRuns));
         }
@@ -173,7 +173,7 @@ fn with_index(
 fn results_are_known(context: &Context<'_>, needs: Needs) -> Result<(), Refusal> {
     proved_of_itself(needs.floats(), (context.shader, context.entry)).map_err(|reason| {
         let text = format!("shaderlint could not follow the original kernel to its end: {reason}");
-        Refusal::because("unknown-results", text)
+        Refusal::because(Reason::UnknownResults, text)
     })
 }
 
@@ -307,7 +307,7 @@ fn has_memory(context: &Context<'_>, found: &Collective, form: &WaveForm) -> Res
     let words = |of: &Collective| u32::from(of.vector.unwrap_or(1));
     let slots = others.map(|other| other.count.div_ceil(4) * words(other));
     let own = { form.totals.iter() }.map(|totals| totals.slots() * words(found));
-    fits(context.shader, slots.chain([own.sum()])).map_err(|why| Refusal::because("memory", why))
+    fits(context.shader, slots.chain([own.sum()])).map_err(|why| Refusal::because(Reason::Memory, why))
 }
 
 /// The edits of a reduction's last step, where it stays in the text: it reads the total that the form leaves, or has
@@ -362,11 +362,11 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
         let mut names = functions.into_iter().chain(arrays.map(|array| &*array.name));
         if let Some(name) = names.find(|name| name.contains("::")) {
             let text = format!("shaderlint writes no form for names in a namespace, such as `{name}`");
-            return Some(NoFix::new("namespaces", text).named(name));
+            return Some(NoFix::new(Reason::Namespaces, text).named(name));
         }
         if unit.may_name(b"using") {
             let text = "shaderlint writes no form where `using` may bring in names of a namespace";
-            return Some(NoFix::new("namespaces", text));
+            return Some(NoFix::new(Reason::Namespaces, text));
         }
     }
     let block = form.expanded.as_ref().unwrap_or(&form.block);

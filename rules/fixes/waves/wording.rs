@@ -1,6 +1,6 @@
 //! What a wave form needs, and what it does otherwise than the ladder, in words.
 
-use shaderlint_linter::{Context, NoFix, ShaderModel};
+use shaderlint_linter::{Context, NoFix, Reason, ShaderModel};
 use shaderlint_simt::{Collective, Kind, Operator};
 
 use crate::fixes::waves::replacement::Proved;
@@ -56,5 +56,5 @@ pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
 pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> NoFix {
     let [x, y, z] = context.analysis.group_size;
     let text = format!("shaderlint writes no wave form for {what} in a group of {x}\u{d7}{y}\u{d7}{z}");
-    NoFix::new("rows", text)
+    NoFix::new(Reason::Rows, text)
 }

@@ -1,7 +1,7 @@
 //! Whether a word of a fix may mean something else where it stands.
 
 use shaderlint_hlsl::{FileId, FunctionId, Intrinsic, Shader, is_type_name};
-use shaderlint_linter::NoFix;
+use shaderlint_linter::{NoFix, Reason};
 
 use super::choices::ends_before;
 use super::{Choice, Occurrence, Unit};
@@ -76,7 +76,7 @@ impl Unit {
         if let Some(word) = words.iter().find(|word| is_variable(word)) {
             let word = String::from_utf8_lossy(word);
             let text = format!("the fix uses `{word}`, which names a variable here");
-            return Some(NoFix::new("redefined-name", text).named(word));
+            return Some(NoFix::new(Reason::RedefinedName, text).named(word));
         }
         let of_word = |word| {
             let meanings = self.other_meanings(shader, word).into_iter();
@@ -87,7 +87,7 @@ impl Unit {
         let word = String::from_utf8_lossy(word);
         let what = meaning.in_words(shader);
         let text = format!("the fix uses `{word}`, a name to which {what} may give another meaning");
-        Some(NoFix::new("redefined-name", text).named(word))
+        Some(NoFix::new(Reason::RedefinedName, text).named(word))
     }
 
     /// Whether a word is the name of a type that some build may declare anew.
@@ -237,7 +237,7 @@ impl Unit {
     fn may_count_lines(&self, shader: &Shader, function: FunctionId) -> Option<NoFix> {
         let word = self.counting(shader, function)?;
         let text = format!("a fix may change the value of `{word}`");
-        Some(NoFix::new("counts-lines", text).named(word))
+        Some(NoFix::new(Reason::CountsLines, text).named(word))
     }
 
     /// A name in the function that a fix may turn into another number.

@@ -50,7 +50,7 @@ pub(super) struct NoFixOutput<'a> {
 impl<'a> NoFixOutput<'a> {
     pub fn of(texts: &SourceTexts, why: &'a NoFix<FileSpan>) -> NoFixOutput<'a> {
         NoFixOutput {
-            reason: why.reason,
+            reason: why.reason.name(),
             text: why.text(),
             name: why.name.as_deref(),
             path: why.place.map(|place| texts.name(place).to_owned()),

@@ -43,9 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{Direction, Expr, ExprKind, GlobalId, LocalId, Stmt, Type};
 
-use crate::compare::equivalence::{
-    NOT_SEEN_TO_DIFFER, Outcome, Trace, WaveRun, compare_traces, compare_with, finished,
-};
+use crate::compare::equivalence::{Outcome, Trace, WaveRun, compare_traces, compare_with, finished};
 use crate::detect::Detectors;
 use crate::exec::memory::Shared;
 use crate::exec::{BUDGET, Frame, Halt, Machine};
@@ -81,7 +79,7 @@ pub fn compare<'a>(
         })
     });
     compare_with(Floats::Any, first, second, maps).map(move |whole| {
-        if whole.is_first_wrong || !matches!(whole.outcome, Outcome::NotProved(_)) {
+        if whole.is_first_wrong || !matches!(whole.outcome, Outcome::Undecided | Outcome::NotProved(_)) {
             return whole;
         }
         let in_place = pair
@@ -110,20 +108,22 @@ pub fn compare_stretch<'a>(
     });
     Some(cases.map(move |packing| {
         pair.run_at(floats, packing)
-            .unwrap_or_else(|why| WaveRun::new(packing, Outcome::NotProved(why), true))
+            .unwrap_or_else(|outcome| WaveRun::new(packing, outcome, true))
     }))
 }
 
 impl Pair<'_> {
-    /// The outcome of both stretches. A difference here need not be one of the kernels, which may never reach
-    /// this state.
-    fn run_at(&self, floats: Floats, packing: Packing) -> Result<WaveRun, String> {
-        match self.compare(floats, packing)? {
-            Outcome::Differs(_) => Err(NOT_SEEN_TO_DIFFER.to_owned()),
+    /// The outcome of both stretches, as an error if it proves nothing. A difference here need not be one of the
+    /// kernels, which may never reach this state.
+    fn run_at(&self, floats: Floats, packing: Packing) -> Result<WaveRun, Outcome> {
+        match self.compare(floats, packing).map_err(Outcome::NotProved)? {
+            Outcome::Differs(_) | Outcome::Undecided => Err(Outcome::Undecided),
             outcome @ (Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)) => {
                 Ok(WaveRun::new(packing, outcome, self.presumes))
             }
-            outcome => Err(outcome.reason()),
+            outcome @ (Outcome::OutOfBounds { .. } | Outcome::Races { .. } | Outcome::NotProved(_)) => {
+                Err(Outcome::NotProved(outcome.reason()))
+            }
         }
     }
 

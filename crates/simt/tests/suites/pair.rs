@@ -125,6 +125,8 @@ fn outcome(outcome: &Outcome) -> String {
         }
         Outcome::OutOfBounds { .. } => "out of bounds".to_owned(),
         Outcome::Races { .. } => "races".to_owned(),
-        Outcome::RoundsBeyond(_) | Outcome::NotProved(_) => format!("not proved: {}", outcome.reason()),
+        Outcome::RoundsBeyond(_) | Outcome::Undecided | Outcome::NotProved(_) => {
+            format!("not proved: {}", outcome.reason())
+        }
     }
 }

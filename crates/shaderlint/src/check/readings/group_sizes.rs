@@ -6,7 +6,7 @@
 //! reports no defects, for the assumed size may cause them.
 
 use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
-use shaderlint_linter::{Category, Diagnostic, NoFix};
+use shaderlint_linter::{Category, Diagnostic, NoFix, Reason};
 
 use super::{Reading, contains, text_of};
 use crate::support::definition::Definition;
@@ -161,7 +161,7 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Read
         }
         finding.notes.extend(supposed.iter().cloned());
         let text = "the size of the group, or of its arrays, is unknown and assumed";
-        finding.withdraw(NoFix::new("supposed-size", text));
+        finding.withdraw(NoFix::new(Reason::SupposedSize, text));
     }
     let are_alike = findings.iter().all(|finding| {
         let mut in_others = in_others(finding).into_iter().flatten();

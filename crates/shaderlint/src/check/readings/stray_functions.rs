@@ -17,7 +17,7 @@ use shaderlint_hlsl::{
     Direction, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
     Scalar, Shader, Storage, Type, calls, expressions,
 };
-use shaderlint_linter::{Category, Diagnostic, NoFix, Report, Verdict};
+use shaderlint_linter::{Category, Diagnostic, NoFix, Reason, Report, Verdict};
 
 use super::text_of;
 use crate::check::readings::Role;
@@ -251,7 +251,7 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
         // This reason replaces any other one.
         finding.fix = None;
         finding.no_fix = Some(NoFix::new(
-            "supposed-size",
+            Reason::SupposedSize,
             "the size of the group is unknown and assumed",
         ));
         true

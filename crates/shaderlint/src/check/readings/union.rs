@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
-use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, Fix, NoFix, Report, Safety, Verdict};
+use shaderlint_linter::{
+    Allowed, Category, Diagnostic, FileEdit, Fix, NoFix, Reason, Report, Safety, Verdict,
+};
 
 use super::unaffected::is_unconcerned;
 use super::{Reading, UnitReadings, contains, file_called, holds, text_of};
@@ -85,7 +87,7 @@ fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
             .iter_mut()
             .flat_map(|reading| &mut reading.report.findings);
         let text = "shaderlint did not read every declared variant";
-        findings.for_each(|finding| finding.withdraw(NoFix::new("unread-variants", text)));
+        findings.for_each(|finding| finding.withdraw(NoFix::new(Reason::UnreadVariants, text)));
         let text =
             "shaderlint did not read every declared configuration (variants, kernels' definitions, keywords)";
         union.elsewhere.push(Problem {
@@ -171,7 +173,7 @@ fn keep_own_fixes(report: &mut Report, sources: &Sources) {
         finding.fix = None;
         if let Some(file) = sources.get(other) {
             let mut why = NoFix::new(
-                "in-include",
+                Reason::InInclude,
                 format!("the text is in {}, an included file", file.path),
             );
             why.place = finding.no_fix.take().and_then(|why| why.place);
@@ -298,9 +300,6 @@ impl Objection {
     }
 }
 
-/// Reasons for having no fix that only say that a kernel was not followed, and nothing about the fix.
-const NOT_FOLLOWED: [&str; 3] = ["unknown-results", "unfollowed", "too-long"];
-
 /// Whether a reading neither has the fix of a finding nor objects to it, because the engine follows none of its
 /// kernels as far as the fix. `own` is the reading's finding at the same place. The default configuration must have
 /// each fix.
@@ -312,7 +311,7 @@ fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) ->
     let is_in_part = in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
     let is_against = |own: &Diagnostic| {
         let why = own.no_fix.as_ref();
-        !why.is_some_and(|why| NOT_FOLLOWED.contains(&why.reason))
+        !why.is_some_and(|why| why.reason.is_about_the_run())
     };
     is_in_part && !own.is_some_and(is_against)
 }
@@ -352,7 +351,9 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
         Some(why) => format!("{which}, {}", why.text()),
         None => format!("the same fix is not proved {which}"),
     };
-    Some(Objection::Refusal(NoFix::new("other-variant", text).named(which)))
+    Some(Objection::Refusal(
+        NoFix::new(Reason::OtherVariant, text).named(which),
+    ))
 }
 
 /// A file that includes another file, or may include it.
@@ -393,7 +394,7 @@ pub(crate) fn judge_by_includers(
         if asked.len() == MAX_INCLUDERS {
             findings.retain_mut(|finding| {
                 let text = format!("more than {MAX_INCLUDERS} files include this one");
-                finding.withdraw(NoFix::new("many-includers", text));
+                finding.withdraw(NoFix::new(Reason::ManyIncluders, text));
                 finding.verdict != Verdict::Unused
             });
             break;
@@ -403,7 +404,7 @@ pub(crate) fn judge_by_includers(
             let may_be_used = match &has {
                 Has::Unknown => {
                     let text = format!("{name} may include this file under other definitions");
-                    finding.withdraw(NoFix::new("unread-includer", text).named(&*name));
+                    finding.withdraw(NoFix::new(Reason::UnreadIncluder, text).named(&*name));
                     true
                 }
                 Has::Readings(seen) if is_comment => {
@@ -564,7 +565,9 @@ fn objection_where_included(
             None => format!("the same fix is not proved where {name} includes this file"),
         },
     };
-    Some(Objection::Refusal(NoFix::new("other-includer", text).named(name)))
+    Some(Objection::Refusal(
+        NoFix::new(Reason::OtherIncluder, text).named(name),
+    ))
 }
 
 /// The compiled regions with another branch of the same `#if` that has wave intrinsics, if the condition tests for

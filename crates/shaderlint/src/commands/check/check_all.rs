@@ -9,7 +9,7 @@ use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
 use shaderlint_hlsl::{FileId, FileSpan};
-use shaderlint_linter::Diagnostic;
+use shaderlint_linter::{Diagnostic, Reason};
 
 use crate::check::file_report::{FileReport, Included};
 use crate::check::lint;
@@ -190,7 +190,7 @@ impl Use {
         let is_fixed_there = |finding: &Diagnostic| {
             let file = one.sources.get(finding.primary.place.file);
             let why = finding.no_fix.as_ref().map(|why| why.reason);
-            file.is_some_and(|file| file.path == header.path) && why == Some("in-include")
+            file.is_some_and(|file| file.path == header.path) && why == Some(Reason::InInclude)
         };
         self.has_fix |= one.report.findings.iter().any(is_fixed_there);
         match &mut self.used {

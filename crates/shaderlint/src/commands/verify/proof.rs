@@ -77,7 +77,7 @@ fn outcome(outcome: &Outcome) -> CellOutcome {
         Outcome::Differs(_) => CellOutcome::Differs,
         Outcome::OutOfBounds { .. } => CellOutcome::OutOfBounds,
         Outcome::Races { .. } => CellOutcome::Races,
-        Outcome::RoundsBeyond(_) | Outcome::NotProved(_) => CellOutcome::NotProved,
+        Outcome::RoundsBeyond(_) | Outcome::Undecided | Outcome::NotProved(_) => CellOutcome::NotProved,
     }
 }
 
@@ -98,6 +98,8 @@ fn describe(outcome: &Outcome) -> String {
                 race.first.thread, race.second.thread
             )
         }
-        Outcome::RoundsBeyond(_) | Outcome::NotProved(_) => format!("not proved: {}", outcome.reason()),
+        Outcome::RoundsBeyond(_) | Outcome::Undecided | Outcome::NotProved(_) => {
+            format!("not proved: {}", outcome.reason())
+        }
     }
 }
