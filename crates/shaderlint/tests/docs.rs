@@ -80,9 +80,9 @@ fn page_of(rule: &Rule) -> String {
 const MEASURED: &str = "
 ## Measured
 
-`shaderlint verify --evidence fixtures/rules` takes kernels of `fixtures/ladders` and the fix that is offered for each,
-repeats what is fixed 64 times inside the kernel, so that it and not memory is timed, over 2²⁴ threads (2¹⁶ in software):
-medians of 15 runs. *Copy* moves the same bytes and does nothing else.
+`shaderlint verify --evidence fixtures/rules` times kernels of `fixtures/ladders` and their fixes over 2²⁴ threads (2¹⁶
+in software): medians of 15 runs. The ladder or its fix repeats 64 times inside the kernel, so that memory is not what
+is timed. *Copy* moves the same bytes and does nothing else.
 ";
 
 /// What was measured of a rule's fixes.
