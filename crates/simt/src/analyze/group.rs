@@ -1,9 +1,9 @@
 //! The runs of a thread group under one set of assumptions.
 //!
 //! 1. A first run, in waves of four lanes, finds collectives and defects.
-//! 2. If it met loop bounds that only the host or a buffer knows, further runs assume numbers for them and find
-//!    more ([`host_bounds`]). Otherwise, in a kernel with wave intrinsics, a run at each other wave size
-//!    confirms the findings or withdraws them.
+//! 2. In a kernel with wave intrinsics, a run at each other wave size confirms the findings or withdraws them. In
+//!    any other kernel, if the first run met loop bounds that only the host or a buffer knows, further runs assume
+//!    numbers for them and find more ([`host_bounds`]).
 //! 3. A run that marks results withdraws collectives whose results nothing uses ([`withdraw_unused`]).
 //! 4. If the group's number selects the elements that a thread accesses, the same runs for the first group add
 //!    their findings.
@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 
 use crate::analyze::findings::{
-    add_collectives, add_races, has_defects, is_same_collective, keep_common_defects,
+    add_collectives, add_races, has_defects, is_same_collective, keep_common_defects, overlap,
 };
 use crate::analyze::host_bounds::{HostBounds, races_in_passes};
 use crate::compare::wave_sensitivity;
@@ -190,8 +190,12 @@ impl<'s> Runs<'s> {
         let met = bounds.bounds.clone();
         if !self.assuming.defects_alone {
             let (terms, budget) = (&mut self.terms, &mut self.budget);
-            let (found, stopped) = bounds.collectives(self.kernel, terms, self.assuming, budget);
-            add_collectives(&mut self.found.collectives, found);
+            let (mut found, stopped) = bounds.collectives(self.kernel, terms, self.assuming, budget);
+            let known = std::mem::take(&mut self.found.collectives);
+            // Which come first decides for which of them the steps for proofs suffice: those with assumed bounds.
+            found.retain(|found| known.iter().all(|known| !overlap(known, found)));
+            found.extend(known);
+            self.found.collectives = found;
             self.found.passes_stopped = stopped;
         }
         self.terms.forget_assumptions();

@@ -93,7 +93,7 @@ pub enum Outcome {
         element: String,
         race: Box<Race>,
     },
-    /// The two write different terms, but no inputs tell them apart.
+    /// The two write different terms, and no inputs are known for which the kernels differ.
     Undecided,
     NotProved(String),
 }

@@ -9,6 +9,8 @@
 //! Then no thread keeps to elements of its own, as in `g[gi * 16 + key]`, which may be written so because keys are
 //! less than 16.
 
+use std::collections::BTreeSet;
+
 use crate::exec::Observer;
 use crate::exec::memory::{Conflict, DataDependent, Shared, Touches};
 use crate::exec::{Machine, RunMode};
@@ -71,10 +73,7 @@ impl<O: Observer> Machine<'_, O> {
     fn conflict_of(&self, array: &Shared, led: &DataDependent) -> Option<Conflict> {
         let interval = self.state.barriers.interval;
         let tracks = array.tracks();
-        let size = self.cells_of_element(array.global) as usize;
-        let first = led.component as usize % size;
-        let is_met = |cell: usize| tracks[cell].plain_in(interval).next().is_some();
-        if !(first..tracks.len()).step_by(size).all(is_met) || !self.terms.has_data(&led.base) {
+        if !self.terms.has_data(&led.base) {
             return None;
         }
         let site = self.sites.get(led.touch.site as usize)?;
@@ -84,6 +83,17 @@ impl<O: Observer> Machine<'_, O> {
             *cell = cell.saturating_add(led.component);
         }
         cells.retain(|(cell, _)| (*cell as usize) < tracks.len());
+        // Data may choose the element, or a part of it, as in `g[key]` and in `g[0].counts[key]`: the cells that they may lead
+        // to are those at the same places of any element.
+        let size = self.cells_of_element(array.global);
+        let parts: BTreeSet<u32> = cells.iter().map(|(cell, _)| cell % size).collect();
+        let is_met = |cell: usize| tracks[cell].plain_in(interval).next().is_some();
+        let mut led_to = parts
+            .iter()
+            .flat_map(|part| (*part as usize..tracks.len()).step_by(size as usize));
+        if !led_to.all(is_met) {
+            return None;
+        }
         // An element that is always the same does not depend on data.
         let always = cells.first().map(|(cell, _)| *cell);
         if cells.iter().all(|(cell, _)| always == Some(*cell)) {

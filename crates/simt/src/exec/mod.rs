@@ -317,7 +317,7 @@ pub(crate) struct Machine<'a, O> {
 pub(crate) struct Noticed {
     /// An index into groupshared memory depended on the group's number.
     pub counts_by_group: bool,
-    /// Bounds of loops whose trip count is not known.
+    /// Bounds of loops whose trip count is not known; not those of trials.
     pub bounds: Vec<Bound>,
     /// Reads of groupshared arrays that met a write, at least once, and no barrier is known to order the two.
     pub unordered: BTreeSet<Read>,

@@ -131,7 +131,7 @@ pub(crate) fn is_name(shader: &Shader, expr: &Expr) -> bool {
         && text.iter().copied().all(is_of_name)
 }
 
-/// Whether a method only reads what its object holds.
+/// Whether a method is a load, a sample or a gather.
 pub(crate) fn is_read(method: &Method) -> bool {
     match method {
         Method::Load { .. } | Method::Sample { .. } | Method::Gather { .. } => true,

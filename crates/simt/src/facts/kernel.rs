@@ -8,7 +8,7 @@ pub(crate) const MAX_THREADS: usize = 1024;
 /// The wave sizes that HLSL allows: powers of two from 4 to 128 (hlsl-specs, HLSL_SM_6_6_WaveSize.md).
 pub const WAVE_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 
-/// An entry point of a shader.
+/// A function of a shader that threads run: an entry point, or a function by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<'s> {
     pub shader: &'s Shader,
