@@ -196,8 +196,8 @@ fn unescaped(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\r", "\r")
 }
 
-/// Plays a script: every request must be answered, no answer may be an internal error, and the server must end when
-/// it is told to.
+/// Plays a script: every request must be answered, no answer may be an internal error, and the server must end on
+/// `exit`.
 ///
 /// # Panics
 /// If something is wrong.

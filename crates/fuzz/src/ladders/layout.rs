@@ -220,7 +220,7 @@ fn separator(token: &Token, next: &Token, within: Nesting, style: &Style, random
     }
 }
 
-/// Whether a blank separates two tokens, at least one of which is punctuation.
+/// Whether a blank separates two tokens. At least one of them is punctuation.
 fn is_blank_between(this: &str, next: &str, is_airy: bool) -> bool {
     let is_bracket = |text: &str| {
         matches!(

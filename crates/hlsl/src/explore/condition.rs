@@ -65,7 +65,7 @@ fn any_of(tokens: &[Token], wanted: bool, depth: u32) -> Vec<Changes> {
     })
 }
 
-/// The ways for parts that must all hold (`all`), or for parts of which one suffices.
+/// The ways to make all parts hold (`all`), or at least one.
 fn combined(parts: &[&[Token]], all: bool, of: impl Fn(&[Token]) -> Vec<Changes>) -> Vec<Changes> {
     let ways = parts.iter().map(|part| of(part));
     if all {

@@ -259,18 +259,13 @@ impl<'s> Runs<'s> {
         self.budget = machine.limits.budget;
         self.counts_by_group |= machine.noticed.counts_by_group;
         self.unordered.append(&mut machine.noticed.unordered);
-        let may_confirm: Vec<bool> = { self.found.collectives.iter() }
-            .map(|found| {
-                !is_for_others(found) && (stopped.is_some() || machine.observer.prober.has_met(found))
-            })
-            .collect();
         let collectives = machine.collectives(stopped.is_some().then_some(entry));
         let report = std::mem::take(&mut machine.report);
         self.found.work += machine.terms.work() as u64;
         self.found.unsettled.extend(&report.unsettled);
-        let mut may_confirm = may_confirm.into_iter();
+        let prober = &machine.observer.prober;
         self.found.collectives.retain(|known| {
-            let is_met = may_confirm.next().unwrap_or(true);
+            let is_met = !is_for_others(known) && (stopped.is_some() || prober.has_met(known));
             !is_met || collectives.iter().any(|other| is_same_collective(known, other))
         });
         let other = Analysis {

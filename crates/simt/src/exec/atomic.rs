@@ -32,6 +32,8 @@ pub(crate) struct Cell<'c> {
 /// An atomic on a groupshared variable.
 struct OnShared<'c> {
     array: GlobalId,
+    /// The array's place in the state; `None` if it is too large to follow.
+    number: Option<usize>,
     name: Option<Symbol>,
     /// By thread: the first component of the element, and which of its components the atomic is on.
     base: &'c Column,
@@ -160,6 +162,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let declared = self.shader.globals.get(array.0 as usize);
         let made = OnShared {
             array,
+            number,
             name: declared.map(|declared| self.terms.symbol(&declared.name)),
             base: &base,
             component,
@@ -184,7 +187,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         touches.of_all.action = Action::Atomic;
         let interval = self.state.barriers.interval;
         O::accessed(self);
-        let number = self.state.shared.iter().position(|shared| shared.global == array);
+        let number = made.number;
         made.operator =
             number.and_then(|number| self.state.shared[number].combined_by(interval, made.operator));
         let of_shared = number.map(|number| &self.state.shared[number]);
@@ -402,7 +405,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         if let Some(out) = out {
             let place = self.place(out)?;
             if matches!(place.root, Root::Value(_) | Root::Unknown) {
-                // The run does not see what becomes of the value there.
+                // The run does not follow the value there.
                 for old in old {
                     O::uses(self, old);
                 }

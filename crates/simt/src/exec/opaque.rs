@@ -185,7 +185,9 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let changed = self.not_known(written.place.components.len());
                 self.doubtfully(true, |m| m.store(&written.place, &changed, written.span))?;
             } else {
-                self.doubtfully(true, |m| m.write_opaquely(text, number, &all, &written, is_guess))?;
+                self.doubtfully(true, |m| {
+                    m.write_opaquely(text, number, &all, &written.place, written.span, is_guess)
+                })?;
             }
         }
         if !is_read {
@@ -402,10 +404,10 @@ impl<'a, O: Observer> Machine<'a, O> {
         text: Symbol,
         argument: usize,
         all: &Column,
-        written: &Written,
+        place: &Place,
+        span: Span,
         is_guess: bool,
     ) -> Run<()> {
-        let Written { ref place, span, .. } = *written;
         if self.over_approximates() && is_guess {
             let text = format!("argument {argument} of {}", self.terms.name(text));
             let text = self.terms.symbol(&text);
@@ -447,7 +449,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let all = self.as_one(values);
         if count > MAX_COUNT || !self.is_data(&all) && !self.is_named(&all) {
-            // The run does not see what becomes of the result.
+            // The run does not follow the result further.
             O::uses(self, &all);
             return self.not_known(count);
         }
@@ -512,12 +514,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Ok(Some(()));
         }
         let all = self.as_one(&columns);
-        let written = Written {
-            place,
-            span: target.span,
-            tells: false,
-        };
-        self.write_opaquely(text, 0, &all, &written, true)?;
+        self.write_opaquely(text, 0, &all, &place, target.span, true)?;
         Ok(Some(()))
     }
 }

@@ -424,7 +424,7 @@ impl<O: Observer> Machine<'_, O> {
             all.extend(self.not_known(missing));
             return self.store(place, &all, span);
         }
-        // A place of unknown type keeps none of these values, and the run does not see what becomes of them.
+        // A place of unknown type keeps none of these values, and the run does not follow them.
         for lost in values.iter().skip(place.components.len()) {
             O::uses(self, lost);
         }

@@ -15,7 +15,7 @@ pub type Given<'g> = dyn Fn(&str, &[u32], u32) -> u32 + 'g;
 /// The number of atoms that one sample looks at. A longer value counts as unknown.
 const MAX_VISITS: usize = 1 << 14;
 
-/// The number of random inputs to try, some of which should meet a condition.
+/// The number of random inputs to try for a condition. Some should meet it.
 const TRIES: u64 = 24;
 
 /// A kernel's inputs: random, except for the given ones.

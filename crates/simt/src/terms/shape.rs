@@ -16,7 +16,7 @@ use crate::terms::{Symbol, Term, Terms, fingerprint};
 pub(crate) const CONVERSION: &str = "as ";
 /// How deep nested operations are followed.
 const MAX_DEPTH: usize = 256;
-/// How many atoms of a value are looked at.
+/// The most atoms of a value that a shape covers.
 pub(crate) const MAX_ATOMS: usize = 4096;
 
 /// How a value derives from data.

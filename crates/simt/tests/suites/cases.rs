@@ -107,7 +107,7 @@ impl Word {
     }
 }
 
-/// A heading, and what is said below it.
+/// A heading with the words and facts below it.
 struct Section {
     line: usize,
     level: usize,

@@ -107,7 +107,7 @@ pub(super) fn fixed_file(
     let mut settled = settle(&file.text, true, look_for_both, |findings| findings);
     let mut refined_unit = None;
     if refines.get() {
-        // Fixes that refine come first, so that the effects of the two kinds can be told apart.
+        // Fixes that refine come first, so that each kind shows its own effects.
         let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
         let refined = settle(&file.text, true, refine, |findings| findings);
         settled = settle(&refined.text, true, look, |findings| findings);

@@ -67,7 +67,7 @@ pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {
 }
 
 /// The scan with the most elements in a row: a multiple of `lanes`, the whole row, or all `length` elements
-/// along an array's axis, of which the row may have several. Part of a longer ladder may look like a scan of a
+/// along an array's axis (a row may hold several axes). Part of a longer ladder may look like a scan of a
 /// few elements until the ladder goes on. So for a few elements, the row must combine no other elements.
 pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
     let mut scans: Vec<Scan> = Vec::new();
