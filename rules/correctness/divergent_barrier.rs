@@ -113,5 +113,5 @@ fn given(divergence: &Divergence) -> String {
     if values.is_empty() {
         return String::new();
     }
-    format!(", for instance in the first group where {}", values.join(" and "))
+    format!(", for instance in the first group, with {}", values.join(" and "))
 }

@@ -62,7 +62,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
                 None => witness,
             },
             if dependence.is_in_part {
-                "waves have 4 to 128 lanes; the other sizes were not proved".to_owned()
+                "waves have 4 to 128 lanes; what happens at the other sizes is not proved".to_owned()
             } else if dependence.map == LaneMap::Linear {
                 // A kernel that asks for the wave size knows that it varies.
                 let all = if Unit::of(context.shader).is_expanded(context.shader, b"WaveGetLaneCount") {
@@ -72,7 +72,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
                 };
                 format!("waves have 4 to 128 lanes: {all}, or require one with [WaveSize(...)]")
             } else {
-                "HLSL does not specify which threads of a group with rows share a wave".to_owned()
+                "HLSL does not specify which threads of a 2-D or 3-D group share a wave".to_owned()
             },
         ],
         fix: None,
@@ -115,12 +115,12 @@ fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, Stri
 fn waves(dependence: &WaveDependence) -> String {
     let sizes: Vec<String> = dependence.sizes.iter().map(u32::to_string).collect();
     let sizes = lines::listed(&sizes);
-    let among = if dependence.is_in_part {
-        ", for instance"
+    let of = if dependence.is_in_part {
+        "such as those of"
     } else {
-        ""
+        "of"
     };
-    format!("waves of {sizes} lanes{}{among}", packed(dependence.map))
+    format!("waves {of} {sizes} lanes{}", packed(dependence.map))
 }
 
 fn packed(map: LaneMap) -> String {

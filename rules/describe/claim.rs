@@ -94,22 +94,22 @@ pub(crate) fn measured(claim: &Claim) -> Option<String> {
     }
     let found = match (&claim.found, claim.is_shared) {
         _ if claim.operation.is_of_hidden_counter() => {
-            "with a counter in a buffer instead: no faster, 24.57 ms either way"
+            "was no faster with a counter in a buffer: 24.57 ms either way"
         }
-        (Found::Unused, true) => "in groupshared memory: slower, 2.30 ms against 1.34 ms",
-        (Found::Slot, true) => "in groupshared memory: slower, 2.98 ms against 0.83 ms",
+        (Found::Unused, true) => "was slower in groupshared memory: 2.30 ms against 1.34 ms",
+        (Found::Slot, true) => "was slower in groupshared memory: 2.98 ms against 0.83 ms",
         (Found::Unused, false) => {
-            "in buffers: no faster, 24.55 ms either way, for one cell of all groups, and slower, 1.35 ms \
-             against 1.10 ms, for one cell per group"
+            "was no faster in a buffer with one cell for all groups (24.55 ms either way), and slower with one \
+             cell per group (1.35 ms against 1.10 ms)"
         }
         (Found::Slot, false) if matches!(claim.amount, Amount::Known(_)) => {
-            "in buffers: no faster, 24.57 ms either way, for one counter of all groups"
+            "was no faster in a buffer with one counter for all groups: 24.57 ms either way"
         }
-        (Found::Slot, false) => "in buffers, with amounts that differ: slower, 25.47 ms against 24.58 ms",
+        (Found::Slot, false) => "was slower in a buffer where amounts differ: 25.47 ms against 24.58 ms",
         (Found::Otherwise, _) => return None,
     };
     Some(format!(
-        "measured over 64 passes {found}, on an NVIDIA H200, whose driver combines such atomics by itself; \
+        "on an NVIDIA H200, whose driver combines such atomics itself, the wave form {found}, for 64 repetitions; \
          other hardware was not measured"
     ))
 }

@@ -16,11 +16,11 @@ pub(crate) fn name(operator: Operator) -> &'static str {
     match operator {
         Operator::Add | Operator::FloatAdd => "sum",
         Operator::Mul | Operator::FloatMul => "product",
-        Operator::MinUint | Operator::MinInt | Operator::MinFloat => "min",
-        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => "max",
-        Operator::And => "and",
-        Operator::Or => "or",
-        Operator::Xor => "xor",
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => "minimum",
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => "maximum",
+        Operator::And => "AND",
+        Operator::Or => "OR",
+        Operator::Xor => "XOR",
     }
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn name(operator: Operator) -> &'static str {
 pub(crate) fn elements(context: &Context<'_>, of: &Collective) -> String {
     let (count, ty) = (of.count, of.element_name());
     let elements = match component(context, of) {
-        Some((component, width)) => format!("the {component} of {count} {ty}{width}s"),
+        Some((component, width)) => format!("the {component} components of {count} {ty}{width}s"),
         None => format!("{count} {ty}s"),
     };
     match of.half {
@@ -66,7 +66,7 @@ pub(crate) fn beside(context: &Context<'_>, found: &Collective) -> Option<String
             Kind::InclusiveScan | Kind::ExclusiveScan => ("scan", "i"),
         };
         format!(
-            "a {what} in {}",
+            "the {what} in {}",
             element::text(context, found, &other.output, index)
         )
     });
@@ -100,7 +100,7 @@ pub(crate) fn effort(found: &Collective) -> String {
         Shape::Doubling | Shape::Tree => counted(found.rounds, "round") + ", ",
         // A sweep up a tree is followed by a sweep down.
         Shape::Sweeps => counted(found.rounds, "level") + ", ",
-        // The number of times that partial results grew is not the number of passes of a loop.
+        // The number of times that partial results grew is not the number of iterations of a loop.
         Shape::Serial | Shape::Other => String::new(),
     };
     format!(
@@ -139,7 +139,10 @@ pub(crate) fn needed_model(operator: Operator) -> ShaderModel {
 /// The proved statement, as a formula.
 pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     let element = |elements: &Elements, index: &str| {
-        let word = element::text(context, scan, elements, index);
+        let mut word = element::text(context, scan, elements, index);
+        if index.is_empty() && matches!(elements, Elements::Register { .. }) {
+            word = format!("every thread's `{word}`");
+        }
         match scan.half {
             None => word,
             Some(Half::Low) => format!("({word} & 0xFFFF)"),
@@ -155,7 +158,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         (Kind::ExclusiveScan, true) => ("i+1", &*last),
     };
     let (from, to) = (element(&scan.input, from), element(&scan.input, to));
-    let combined = combined(scan.operator, &from, &to);
+    let combined = format!("{} of {from} \u{2026} {to}", combination(scan.operator));
     let (output, for_all) = if scan.kind == Kind::Reduction {
         (element(&scan.output, ""), String::new())
     } else {
@@ -188,18 +191,18 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     };
     let amid = scan.amid.map(|amid| match amid {
         Amid::Read(read) => format!(
-            "although the read {} may run meanwhile: no barrier is known to separate them",
+            "although the read {} may run at the same time: no barrier is proved to come between",
             witness::on_lines(context, &[read], scan.span)
         ),
         Amid::Barrier(barrier) => format!(
-            "although not all inputs are known to reach {}",
+            "although, for some inputs, threads may not reach {}",
             witness::barrier(context, barrier, scan.span)
         ),
     });
     let (freely, apart) = match (races.clone().next().is_some(), races.all(is_for_others)) {
         (true, true) => (
             "race-free",
-            " (another number of passes has a race, which is reported separately)",
+            " (another number of iterations has a race, which is reported separately)",
         ),
         (true, false) => ("once the reported race on its array is fixed", ""),
         (false, _) => (amid.as_deref().unwrap_or("race-free"), ""),
@@ -225,13 +228,13 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     )
 }
 
-/// The elements of a range, combined, in words: the place of the result may have held an element.
-pub(crate) fn combined(operator: Operator, from: &str, to: &str) -> String {
+/// A combination by the operator, as the subject of a proof.
+pub(crate) fn combination(operator: Operator) -> String {
     let bitwise = match operator {
         Operator::And | Operator::Or | Operator::Xor => "bitwise ",
         _ => "",
     };
-    format!("the {bitwise}{} of {from} \u{2026} {to}", name(operator))
+    format!("the {bitwise}{}", name(operator))
 }
 
 /// What the proof assumes of floats.
@@ -266,7 +269,7 @@ pub(crate) fn alone(context: &Context<'_>, found: &Collective) -> Option<String>
     let names: Vec<&str> = names.map(|resource| &*resource.name).collect();
     (!names.is_empty()).then(|| {
         let names = names.join(" and ");
-        format!("holds if no other group writes these elements of {names} meanwhile")
+        format!("the proof holds if no other group writes these elements of {names} meanwhile")
     })
 }
 
@@ -358,6 +361,6 @@ pub(crate) fn of_macro(context: &Context<'_>, found: &Collective) -> Option<Stri
     };
     let name = String::from_utf8_lossy(name);
     Some(format!(
-        "expanded from the macro {name}, defined on line {line}{of_file}"
+        "the ladder comes from the macro {name}, defined on line {line}{of_file}"
     ))
 }

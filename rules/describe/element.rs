@@ -49,13 +49,13 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
         }
         Elements::Register { local: id, component } if index.is_empty() => local(*id, *component),
         Elements::Register { local: id, component } => {
-            format!("thread {index}'s {}", local(*id, *component))
+            format!("thread {index}'s `{}`", local(*id, *component))
         }
         Elements::OneRegister {
             local: id,
             component,
             thread,
-        } => format!("thread {thread}'s {}", local(*id, *component)),
+        } => format!("thread {thread}'s `{}`", local(*id, *component)),
         Elements::Expression {
             span,
             component,
@@ -65,8 +65,8 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let letter = component.and_then(|component| [".x", ".y", ".z", ".w"].get(usize::from(component)));
             match letter {
-                Some(letter) => format!("`({text}){letter}` of thread {thread}"),
-                None => format!("`{text}` of thread {thread}"),
+                Some(letter) => format!("thread {thread}'s `({text}){letter}`"),
+                None => format!("thread {thread}'s `{text}`"),
             }
         }
     }

@@ -200,7 +200,7 @@ pub(crate) fn meeting(context: &Context<'_>, race: &Race) -> String {
     let at_other = match (own, of_other) {
         ([Around::Pass { of: one, .. }], [Around::Pass { of, iteration }]) if one == of => {
             let number = u64::from(iteration.number) + 1;
-            format!(" in pass {number}{}", witness::value(iteration))
+            format!(" in iteration {number}{}", witness::value(iteration))
         }
         _ => at(of_other),
     };

@@ -1,4 +1,4 @@
-//! What a run saw of a defect, in words: elements, passes, barriers and lines.
+//! What a run saw of a defect, in words: elements, iterations, barriers and lines.
 
 use shaderlint_hlsl::{FileId, GlobalId, Intrinsic, Span, statements};
 use shaderlint_linter::Context;
@@ -12,7 +12,7 @@ pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl Into<i
     element_text(context.shader, array, index.into())
 }
 
-/// The passes of loops in which something happens, to follow the words of [`when`].
+/// The iterations of loops in which something happens, to follow the words of [`when`].
 pub(crate) fn pass(context: &Context<'_>, around: &[Around]) -> String {
     let passes = around.iter().rev().filter_map(|around| match around {
         Around::Pass { of, iteration } => Some((*of, iteration)),
@@ -28,7 +28,7 @@ pub(crate) fn pass(context: &Context<'_>, around: &[Around]) -> String {
         };
         let variable = iteration.variable.as_ref();
         let value = variable.map_or(String::new(), |value| format!(", {value}"));
-        format!("pass {number} of the loop{line}{value}")
+        format!("iteration {number} of the loop{line}{value}")
     });
     let passes: Vec<String> = passes.collect();
     if passes.is_empty() {
@@ -37,14 +37,14 @@ pub(crate) fn pass(context: &Context<'_>, around: &[Around]) -> String {
     format!(" ({})", passes.join(", in "))
 }
 
-/// `in pass 2 of the loop on line 24 (row = 1)`: passes and calls that two places do not share, innermost first.
+/// `in iteration 2 of the loop on line 24 (row = 1)`: iterations and calls that two places do not share, innermost first.
 pub(crate) fn inside(context: &Context<'_>, around: &[Around], place: Span) -> String {
     let around = around.iter().rev().map(|around| match around {
         Around::Call(call) => format!("in the call {}", on_lines(context, &[*call], place)),
         Around::Pass { of, iteration } => {
             let line = on_lines(context, &[*of], place);
             let number = u64::from(iteration.number) + 1;
-            format!("in pass {number} of the loop {line}{}", value(iteration))
+            format!("in iteration {number} of the loop {line}{}", value(iteration))
         }
     });
     around.collect::<Vec<String>>().join(", ")
@@ -64,7 +64,7 @@ pub(crate) fn calls(around: &[Around]) -> impl DoubleEndedIterator<Item = Span> 
     })
 }
 
-/// How many passes and calls two places share, from the outermost.
+/// How many iterations and calls two places share, from the outermost.
 pub(crate) fn in_common(one: &[Around], other: &[Around]) -> usize {
     one.iter()
         .zip(other)
@@ -73,8 +73,8 @@ pub(crate) fn in_common(one: &[Around], other: &[Around]) -> usize {
 }
 
 /// When something at `place` happens, by the last barrier before it that orders groupshared memory; `None` in a
-/// kernel without barriers. `around` has the passes and calls around each thing that happens; a barrier in another
-/// pass or call is named with it.
+/// kernel without barriers. `around` has the iterations and calls around each thing that happens; a barrier in
+/// another iteration or call is named with it.
 pub(crate) fn when(
     context: &Context<'_>,
     since: Option<&Point>,
@@ -114,7 +114,7 @@ pub(crate) fn when(
         [Around::Pass { of, iteration }, rest @ ..] if is_named(of) => {
             let inside = inside(context, rest, place);
             let space = if inside.is_empty() { "" } else { " " };
-            format!("{space}{inside} of pass {}", u64::from(iteration.number) + 1)
+            format!("{space}{inside} in iteration {}", u64::from(iteration.number) + 1)
         }
         own => format!(" {}", inside(context, own, place)),
     };

@@ -23,7 +23,7 @@ pub(crate) fn finding(
     let has_fix = claim.cells == Cells::One && context.wants_fixes;
     let fix = has_fix.then(|| one_cell::fix(context, claim));
     let mut no_fix = (claim.cells != Cells::One).then(|| {
-        let text = "which form is faster depends on how many threads of a wave use the same address";
+        let text = "whether a wave form is faster depends on how many threads of a wave use the same address";
         NoFix::new(Reason::FewAddresses, text)
     });
     let fix = match fix.transpose() {

@@ -46,14 +46,14 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
     }
     if !ladder.operator.is_exact() {
         notes.push(
-            "wave intrinsics combine floats in another order: results differ in their last bits".to_owned(),
+            "wave intrinsics combine floats in another order, so results may round differently".to_owned(),
         );
     }
     Finding {
         rule,
         entry: context.entry,
         message: format!(
-            "shuffle-ladder {kind} of a wave's {}s, in {}",
+            "hand-rolled {kind} of a wave's {}s by lane reads, in {}",
             ladder.element.name(),
             waves(&ladder.sizes)
         ),
@@ -81,8 +81,8 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
 
 fn waves(sizes: &[u32]) -> String {
     match sizes {
-        [only] => format!("waves of {only}"),
-        [least, .., most] => format!("waves of {least} to {most}"),
+        [only] => format!("waves of {only} lanes"),
+        [least, .., most] => format!("waves of {least} to {most} lanes"),
         [] => "waves of no size".to_owned(),
     }
 }
@@ -91,16 +91,16 @@ fn waves(sizes: &[u32]) -> String {
 fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
     let name = |elements: &Elements| element::register(context, ladder.function, elements);
     let (input, output) = (name(&ladder.input), name(&ladder.output));
-    let (from, to) = match (ladder.kind, ladder.reversed) {
-        (Kind::Reduction, _) => ("the first lane", "the last lane"),
-        (Kind::InclusiveScan, false) => ("the first lane", "lane i"),
-        (Kind::ExclusiveScan, false) => ("the first lane", "lane i-1"),
-        (Kind::InclusiveScan, true) => ("lane i", "the last lane"),
-        (Kind::ExclusiveScan, true) => ("lane i+1", "the last lane"),
+    let lanes = match (ladder.kind, ladder.reversed) {
+        (Kind::Reduction, _) => "all lanes",
+        (Kind::InclusiveScan, false) => "the lanes up to i",
+        (Kind::ExclusiveScan, false) => "the lanes before i",
+        (Kind::InclusiveScan, true) => "the lanes from i on",
+        (Kind::ExclusiveScan, true) => "the lanes after i",
     };
-    let combined = collective::combined(ladder.operator, &format!("{from}'s {input}"), &format!("{to}'s"));
+    let combined = collective::combination(ladder.operator);
     let holder = match (ladder.kind, ladder.holders) {
-        (Kind::Reduction, Holders::AllLanes) => "all lanes'",
+        (Kind::Reduction, Holders::AllLanes) => "every lane's",
         (Kind::Reduction, Holders::FirstLane) => "the first lane's",
         _ => "lane i's",
     };
@@ -119,7 +119,10 @@ fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
     } else {
         ""
     };
-    format!("proved: {holder} {output} ends as {combined}{up_to}, in waves that hold {packing}{versions}")
+    format!(
+        "proved: {holder} `{output}` ends as {combined} of `{input}` over {lanes}{up_to}, in waves that hold \
+         {packing}{versions}"
+    )
 }
 
 /// The intrinsics with the same result.
@@ -154,19 +157,20 @@ fn advice(ladder: &WaveLadder) -> String {
             format!("{prefix} gives the same result; it needs shader model {needed}")
         }
         (_, true) if has_inverse => {
+            let inverse = if sign == "+" { "-" } else { sign };
             let own = if ladder.kind == Kind::ExclusiveScan {
-                " and the lane's own element"
+                format!(" {inverse} the lane's own element")
             } else {
-                ""
+                String::new()
             };
             format!(
-                "WaveActive{function} gives the total; removing {prefix}{own} from it gives the same \
-                 result; this needs shader model {needed}"
+                "WaveActive{function} {inverse} {prefix}{own} gives the same result; it needs shader model \
+                 {needed}"
             )
         }
         (_, true) => format!(
-            "WaveActive{function} gives the total; {prefix} scans from the first lane on and needs shader \
-             model {needed}"
+            "no intrinsic scans from the last lane: WaveActive{function} gives the total, and {prefix}, which needs \
+             shader model {needed}, scans from the first lane"
         ),
     }
 }

@@ -53,15 +53,13 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     } else {
         let in_one_row = if context.has_rows() {
             let lanes: u32 = context.analysis.group_size.iter().product();
-            format!(
-                ": make the group {lanes}\u{d7}1\u{d7}1 and compute its coordinates from SV_GroupIndex"
-            )
+            format!(": make the group {lanes}\u{d7}1\u{d7}1 and compute its coordinates from SV_GroupIndex")
         } else {
             String::new()
         };
         format!(
-            "a wave form needs shader model {needed}; one in which each thread scans its own element also needs \
-             {}{in_one_row}",
+            "a wave form needs shader model {needed}; a form in which each thread scans its own element also \
+             needs {}{in_one_row}",
             wording::LINEAR
         )
     });
@@ -69,8 +67,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     let is_slower = context.has_rows() && scan.count >= forms::SLOWER_BY_ONE_WAVE;
     if is_slower {
         notes.push(
-            "a scan by one wave needs none of that, but was slower than the ladder on an NVIDIA H200: 0.8 \
-             times as fast at 1024 elements"
+            "a scan by one wave does not need consecutive threads, but was slower than the ladder on an NVIDIA \
+             H200: 0.8 times as fast at 1024 elements"
                 .to_owned(),
         );
     }
@@ -80,10 +78,9 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     notes.extend(wording::of_floats(scan));
     let no_fix = why_not.map(|why_not| match why_not {
         Refusal::NoForm(_) if !collective::has_prefix_intrinsic(scan.operator) => {
-            let operator = collective::name(scan.operator);
             let text = format!(
-                "shaderlint writes no wave form for scans by {operator}: HLSL has no prefix intrinsic for \
-                 {operator}"
+                "shaderlint writes no wave form for scans by {}: HLSL has no prefix intrinsic for it",
+                collective::name(scan.operator)
             );
             NoFix::new(Reason::NoPrefixIntrinsic, text)
         }

@@ -35,19 +35,20 @@ fn advice(slot: &Claim) -> String {
         ("WavePrefixSum", "WaveActiveSum")
     };
     let is_one = slot.amount == Amount::Known(1) || slot.operation.is_of_hidden_counter();
-    let (times, as_often) = if is_one || all == "WaveActiveSum" {
-        ("", "")
-    } else {
-        (", times what each claims,", ", times the same,")
+    let times = match slot.amount {
+        _ if is_one || all == "WaveActiveSum" => String::new(),
+        Amount::Known(number) => format!("{number} * "),
+        _ => "the amount * ".to_owned(),
     };
     let form = format!(
-        "from shader model 6.0 on, one lane can claim for its whole wave: {all}{times} is the number of \
-         slots, WaveReadLaneFirst broadcasts the first slot, and {own}{as_often} is the offset of each \
-         lane"
+        "from shader model 6.0 on, one lane can claim for its whole wave: {times}{all} is the number of slots, \
+         WaveReadLaneFirst broadcasts the first slot, and {times}{own} is the offset of each lane"
     );
     match slot.operation {
         Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume => {
-            format!("{form}; a hidden counter only moves by one, so the count needs a buffer of its own")
+            format!(
+                "{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own"
+            )
         }
         _ => form,
     }

@@ -40,11 +40,14 @@ fn advice(sum: &Claim) -> String {
         _ if claim::is_counted(sum) => "WaveActiveCountBits",
         _ => "WaveActiveSum",
     };
-    let form =
-        format!("from shader model 6.0 on, {intrinsic} combines a whole wave, and one lane makes one atomic");
+    let form = format!(
+        "from shader model 6.0 on, {intrinsic} combines the amounts of a wave, and one lane can make the atomic for all of them"
+    );
     match sum.operation {
         Atomic::Increment | Atomic::Decrement => {
-            format!("{form}; a hidden counter only moves by one, so the count needs a buffer of its own")
+            format!(
+                "{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own"
+            )
         }
         _ => form,
     }

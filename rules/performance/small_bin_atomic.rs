@@ -58,18 +58,20 @@ fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
     // Each lane gets its part of the atomic's old value by its place among the lanes of its cell.
     let handed_out = |prefix: &str| {
         let is_unused = few.parts.as_ref().is_ok_and(|parts| parts.old.is_none());
-        let part = format!("; if the old value is used, {prefix}{own} gives each lane its offset from it");
+        let part = format!(
+            "; where the old value is used, {prefix}{own} gives each lane its offset from that value"
+        );
         if is_unused { String::new() } else { part }
     };
     if context.shader_model >= ShaderModel::MULTI_PREFIX {
         format!(
-            "WaveMatch finds the lanes of a wave with the same cell; one of them can make one atomic for all{}",
+            "WaveMatch finds the lanes of a wave that use the same cell, and one of them can make the atomic for all of them{}",
             handed_out("WaveMultiPrefix")
         )
     } else {
         format!(
             "a loop over the {bins} cells with {all} needs one atomic per cell and wave{}; from shader \
-             model 6.5 on, WaveMatch finds the lanes with the same cell",
+             model 6.5 on, WaveMatch finds the lanes that use the same cell",
             handed_out("WavePrefix")
         )
     }

@@ -527,7 +527,7 @@ fn a_name_with_another_meaning_is_told_with_its_place() {
         .unwrap()
         + 1;
     let of = |line: usize| {
-        format!("no automatic fix: the fix uses `uint`, a name to which line {line} may give another meaning")
+        format!("no automatic fix: the fix uses `uint`, and line {line} may give that name another meaning")
     };
     assert_eq!(
         reason("/* a\nb */ #if WIDE\n#define LONG \\\n  1\n#endif\nusing uint = min16uint;"),

@@ -94,9 +94,9 @@ fn sizes_of_waves_are_all_named_or_not_all() {
     );
     assert_eq!(
         said(&lint(text.as_bytes())),
-        "wave-size-assumption: data race on d[1] in waves of 4, 8, 16 and 32 lanes, for instance\n  in \
+        "wave-size-assumption: data race on d[1] in waves such as those of 4, 8, 16 and 32 lanes\n  in \
          waves of 4, thread 33 reads d[1] while thread 1 writes it, both after the barrier on line 5\n  \
-         waves have 4 to 128 lanes; the other sizes were not proved"
+         waves have 4 to 128 lanes; what happens at the other sizes is not proved"
     );
 }
 
@@ -109,7 +109,7 @@ fn numbers_that_hold_in_some_waves_are_told_of_these() {
                 }\n        left = WaveActiveBallot(empty).x;\n    }\n}\n";
     let said = said(&lint(text.as_bytes()));
     assert!(
-        said.contains("groupshared-race: data race on g\n  thread 1 reads g[0] in pass 1 of the loop on line 7 (left = 15) while thread 0 writes it, with no \
+        said.contains("groupshared-race: data race on g\n  thread 1 reads g[0] in iteration 1 of the loop on line 7 (left = 15) while thread 0 writes it, with no \
              barrier between them; these numbers are for waves of 4 lanes\n"),
         "{said}"
     );
@@ -200,8 +200,8 @@ fn what_is_supposed_of_names_is_said() {
          proved, if the unknown name `g_Dead` is the same memory or constant for all threads: all active threads use \
          one address; all 64 threads of the group make this atomic, for every input\n  \
          from shader model 6.0 on, one lane can claim for its whole wave: WaveActiveCountBits is the number of slots, WaveReadLaneFirst broadcasts the first slot, and WavePrefixCountBits is the offset of each lane\n  \
-         measured over 64 passes in buffers: no faster, 24.57 ms either way, for one counter of all groups, on an NVIDIA H200, whose driver combines \
-         such atomics by itself; other hardware was not measured\n  \
+         on an NVIDIA H200, whose driver combines such atomics itself, the wave form was no faster in a buffer with one counter for all groups: \
+         24.57 ms either way, for 64 repetitions; other hardware was not measured\n  \
          no automatic fix: unknown name `g_Dead`: pass -D or -I"
     );
     let of_two = said("InterlockedAdd(g_Args[ALIVE], 1, s)");
@@ -269,7 +269,7 @@ fn what_was_measured_is_on_the_page() {
                 InterlockedAdd(g, Src[gi]);\n    GroupMemoryBarrierWithGroupSync();\n    Out[gi] = g;\n}\n";
     let said = said(&lint(text.as_bytes()));
     assert!(
-        said.contains("slower, 2.30 ms against 1.34 ms, on an NVIDIA H200"),
+        said.contains("slower in groupshared memory: 2.30 ms against 1.34 ms"),
         "{said}"
     );
     let page = include_str!("../../docs/measurements.md");
@@ -280,7 +280,7 @@ fn what_was_measured_is_on_the_page() {
     );
     let said = self::said(&lint(slots.as_bytes()));
     assert!(
-        said.contains("slower, 2.98 ms against 0.83 ms, on an NVIDIA H200"),
+        said.contains("slower in groupshared memory: 2.98 ms against 0.83 ms"),
         "{said}"
     );
     assert!(page.contains("0.83 ms against 2.98 ms in groups of 64"));
@@ -303,7 +303,7 @@ fn without_a_fix_the_reason_is_said() {
     for said in [
         "proved: g[0] ends as the sum of g[0] \u{2026} g[31], race-free, up to rounding",
         "a wave form needs shader model 6.0\n",
-        "a wave form combines floats in another order, so results may round differently",
+        "wave intrinsics combine floats in another order, so results may round differently",
         "no automatic fix: shaderlint writes no wave form for the sum of 32 floats in a group of \
          8\u{d7}8\u{d7}1",
     ] {
@@ -321,8 +321,8 @@ fn without_a_fix_the_reason_is_said() {
     for (of, said) in [
         (
             &sums,
-            "a wave form needs shader model 6.0; one in which each thread scans its own element also needs \
-             waves that hold consecutive threads, as every known implementation packs 1-D groups: make the \
+            "a wave form needs shader model 6.0; a form in which each thread scans its own element also \
+             needs waves that hold consecutive threads (all known implementations pack 1-D groups this way): make the \
              group 64\u{d7}1\u{d7}1 and compute its coordinates from SV_GroupIndex\n",
         ),
         (
@@ -332,8 +332,8 @@ fn without_a_fix_the_reason_is_said() {
         ),
         (
             &least,
-            "no automatic fix: shaderlint writes no wave form for scans by min: HLSL has no prefix \
-             intrinsic for min",
+            "no automatic fix: shaderlint writes no wave form for scans by minimum: HLSL has no \
+             prefix intrinsic for it",
         ),
     ] {
         assert!(of.contains(said), "{of}");
@@ -434,7 +434,7 @@ fn what_hangs_on_rounding_is_told() {
         }
     };
     let beyond = "the fix is proved: the kernel writes the same values, up to rounding, which may change \
-         more than the value of a float, at wave sizes 4 to 128 (lane map: linear)";
+         more than a float's value, at wave sizes 4 to 128 (lane map: linear)";
     assert_eq!(proof("Out[0] = (uint)g[0];"), beyond);
     assert_eq!(proof("if (g[0] > 3) Out[0] = 1;"), beyond);
     assert_eq!(proof("Out[(uint)g[0]] = 1;"), beyond);
@@ -458,8 +458,8 @@ fn what_no_form_is_written_for_is_named() {
     assert!(why.contains(reason), "{why}");
     // The loop's variable is another one.
     let why = of("groupshared float g[64];\nstatic const uint i = 64;", "i", "g");
-    let reason = "no automatic fix: a wave form needs the group's size, whose name may have another meaning \
-         here, or none";
+    let reason = "no automatic fix: a wave form needs the group's size, whose name may mean something else \
+         here, or nothing";
     assert!(why.contains(reason), "{why}");
 }
 
@@ -474,11 +474,11 @@ fn a_macro_that_holds_the_ladder_is_named() {
     let findings = lint(text.as_bytes());
     let said = said(&findings);
     assert!(
-        said.contains("expanded from the macro SCAN, defined on line 2"),
+        said.contains("the ladder comes from the macro SCAN, defined on line 2"),
         "{said}"
     );
     assert!(
-        said.contains("no automatic fix: the text comes from a macro\n")
+        said.contains("no automatic fix: the text that the fix would change comes from a macro\n")
             || said.ends_with("comes from a macro"),
         "{said}"
     );
@@ -533,7 +533,10 @@ fn words_are_those_of_what_is_counted() {
         "{all}"
     );
     let one = said_of(&of_vectors.replace("g[gi] += g[gi + i];", "g[gi].x += g[gi + i].x;"));
-    assert!(one.contains("hand-rolled sum of the x of 64 float4s\n"), "{one}");
+    assert!(
+        one.contains("hand-rolled sum of the x components of 64 float4s\n"),
+        "{one}"
+    );
     let outside = said_of(
         "RWStructuredBuffer<uint> Out; groupshared uint g[1];\n[numthreads(64, 1, 1)]\nvoid main(uint gi : \
                            SV_GroupIndex)\n{\n    g[gi] = gi;\n    GroupMemoryBarrierWithGroupSync();\n    Out[gi] = g[0];\n}\n",
@@ -660,16 +663,15 @@ fn what_leaves_a_construct_unordered_is_named() {
                    for (uint d = 32; d > 0; d >>= 1) { SYNC if (t < d) { v += g[t + d]; g[t] = v; } }\nSYNC\n\
                    if (t == 0) Out[0] = g[0];",
     );
-    let proved = "although the read on line 5 may run meanwhile: no barrier is known to separate them";
-    let reason =
-        "the read on line 5 may run while its elements are stored: no barrier is known to separate them";
+    let proved = "although the read on line 5 may run at the same time: no barrier is proved to come between";
+    let reason = "the read on line 5 may run while the ladder stores its elements: no barrier is proved to come between";
     assert!(text.contains(proved) && text.contains(reason), "{text}");
     let text = of(
         "g[t] = In[t]; SYNC\nfor (uint d = 32; d > 0; d >>= 1) { if (t < d) g[t] += g[t + d]; SYNC }\n\
                    Out[t] = g[0];\nif (Count == 0) SYNC\ng[t] = 0;",
     );
-    let barrier = "not all inputs are known to reach the barrier on line 7";
-    assert!(text.contains(&format!("though {barrier}")), "{text}");
+    let barrier = "for some inputs, threads may not reach the barrier on line 7";
+    assert!(text.contains(&format!("though, {barrier}")), "{text}");
 }
 
 /// What another build reads is left, and a fix of floats depends on macros as any other does.

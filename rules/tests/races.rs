@@ -257,7 +257,7 @@ fn races_between_the_same_barriers_are_one_finding() {
         .replace("each of lines 11 to 13", "each of lines 11 and 12")
         .replace(
             "; close",
-            "; another race then appears: put a GroupMemoryBarrierWithGroupSync() before line 13; close",
+            "; then another race appears: put a GroupMemoryBarrierWithGroupSync() before line 13; close",
         )
         .replace(", and no other defect appears", "");
     assert_eq!(
@@ -711,8 +711,8 @@ fn advice_is_tried_out() {
         let help = said.lines().find(|line| line.starts_with("help: "));
         help.unwrap_or_default().to_owned()
     };
-    let separately = " before the barrier, and test it again after it; before the condition, declare what \
-         both parts use (tested: this race is gone, and no other defect appears)";
+    let separately = " before the barrier, and test it again after it; declare what both parts use before \
+         the condition (tested: this race is gone, and no other defect appears)";
     assert_eq!(
         help(&format!(
             "g[gi] = Src[gi];\n{BARRIER}\nif (gi < 32)\n{{\nuint v = g[gi + 1];\ng[gi] = v;\n}}"
@@ -774,8 +774,8 @@ fn each_access_is_told_with_its_own_pass() {
                  if (i == 1)\nOut[gi] = g[63 - gi];\n}}"
             )
         ),
-        "thread 63 reads g[0] in pass 2 of the loop on line 7 (i = 1) while thread 0 writes it in pass 3 (i = 2), both \
-         after the barrier on line 13 of pass 2"
+        "thread 63 reads g[0] in iteration 2 of the loop on line 7 (i = 1) while thread 0 writes it in iteration 3 (i = 2), \
+         both after the barrier on line 13 in iteration 2"
     );
     // After the loop.
     assert_eq!(
@@ -783,8 +783,8 @@ fn each_access_is_told_with_its_own_pass() {
             "",
             &format!("for (uint i = 0; i < 3; ++i)\n{{\n{BARRIER}\ng[gi] = i;\n}}\nOut[gi] = g[63 - gi];")
         ),
-        "thread 0 reads g[63] while thread 63 writes it in pass 3 of the loop on line 7 (i = 2), both after the barrier \
-         on line 9 of pass 3"
+        "thread 0 reads g[63] while thread 63 writes it in iteration 3 of the loop on line 7 (i = 2), both after the \
+         barrier on line 9 in iteration 3"
     );
     // In the third call of a helper, in a loop.
     assert_eq!(

@@ -523,7 +523,7 @@ fn names_that_are_not_followed_are_told_with_the_reason() {
         ("{ enum Z { x = 4 }; } y = x;", OF_FUNCTION),
         (
             "for (uint x = 0; x < 4; x++) {} x = 3; y = x;",
-            "a name here is a loop's variable before HLSL 2021 and another variable from then on: pass -HV",
+            "a name here means a loop's variable before HLSL 2021 and another variable since: pass -HV",
         ),
     ] {
         let text = format!("void Main(uint x, float y) {{ {body} }}\n");

@@ -58,7 +58,7 @@ pub fn check_shader(shader: &Shader, rules: &[Rule], settings: &Settings) -> Rep
         let group_size = function.group_size.unwrap_or_default();
         match bad_group_size(group_size) {
             Some(message) => problems.push(Problem::new(
-                format!("{message}: `{}` is not analysed", function.name),
+                format!("{message}: shaderlint does not analyse `{}`", function.name),
                 shader.origins.locate(function.group_size_span),
             )),
             None => analyses.push((entry, analyze(shader, entry))),
@@ -73,10 +73,10 @@ pub fn check_shader(shader: &Shader, rules: &[Rule], settings: &Settings) -> Rep
 fn bad_group_size(size: [u32; 3]) -> Option<String> {
     let threads: u128 = size.into_iter().map(u128::from).product();
     match threads {
-        0 => Some("a thread group without threads".to_owned()),
+        0 => Some("the thread group has no threads".to_owned()),
         1..=MAX_THREADS => None,
         _ => Some(format!(
-            "a thread group of {threads} threads, where D3D allows {MAX_THREADS}"
+            "the thread group has {threads} threads, but D3D allows at most {MAX_THREADS}"
         )),
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn diagnostic(
     let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
     let reason = edits.find_map(|edit| not_edited(shader, edit));
     if fix.is_none() {
-        let text = "the file does not contain the text that it would change";
+        let text = "the file does not contain the text that the fix would change";
         finding.withdraw(reason.unwrap_or_else(|| NoFix::new(Reason::NotAsWritten, text)));
     } else if reason.is_some() {
         finding.no_fix = reason;

@@ -61,15 +61,26 @@ pub(crate) fn stands_twice(shader: &Shader, fix: &Fix<FileEdit>) -> bool {
 pub(crate) fn not_edited(shader: &Shader, edit: &Edit) -> Option<NoFix> {
     let span = edit.at.span();
     match editable(shader, edit.at) {
-        None if shader.origins.is_cut_from_macro(span) => {
-            Some(NoFix::new(Reason::InMacro, "the text comes from a macro").at(span))
-        }
+        None if shader.origins.is_cut_from_macro(span) => Some(
+            NoFix::new(
+                Reason::InMacro,
+                "the text that the fix would change comes from a macro",
+            )
+            .at(span),
+        ),
         None => {
-            let text = "the text contains a directive, or part of it is in another file";
+            let text =
+                "the text that the fix would change contains a directive, or part of it is in another file";
             Some(NoFix::new(Reason::Directive, text).at(span))
         }
         Some(place) if place.file == MAIN_FILE => None,
-        Some(_) => Some(NoFix::new(Reason::InInclude, "the text is in an included file").at(span)),
+        Some(_) => Some(
+            NoFix::new(
+                Reason::InInclude,
+                "the text that the fix would change is in an included file",
+            )
+            .at(span),
+        ),
     }
 }
 

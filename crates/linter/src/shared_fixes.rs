@@ -54,16 +54,16 @@ pub(crate) fn keep_fixes_all_entries_agree_on(
             );
             finding.withdraw(why.named(name));
         } else if holders.iter().any(is_instance) {
-            let text = "this is a template that may be used with other types";
+            let text = "this function is a template, which other code may use with other types";
             finding.withdraw(NoFix::new(Reason::Template, text));
         } else if holders.iter().any(|holder| has(&of_unseen, *holder)) {
             let text = "code that shaderlint does not understand names this function, or one that calls it";
             finding.withdraw(NoFix::new(Reason::UnknownUser, text));
         } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
-            let text = "a function that no kernel calls also uses this";
+            let text = "a function that no kernel calls also uses this code";
             finding.withdraw(NoFix::new(Reason::UncalledUser, text));
         } else if holders.iter().any(|holder| has(&of_exported, *holder)) {
-            let text = "an exported function, which other libraries may call, uses this";
+            let text = "an exported function, which other libraries may call, uses this code";
             finding.withdraw(NoFix::new(Reason::UncalledUser, text));
         }
     }

@@ -171,7 +171,9 @@ impl Comment {
         let before = memchr::memmem::find(said, MARK)?;
         let start = self.content.start + before;
         if self.goes_on {
-            let message = "a comment to shaderlint ends with its line".to_owned();
+            let message =
+                "this comment continues on the next line, but a comment to shaderlint must end with its line"
+                    .to_owned();
             return Some(Err((self.place.clone(), message)));
         }
         let parsed = self.parsed(text, start);
@@ -209,7 +211,7 @@ impl Comment {
             }
         };
         let blanket = |place| {
-            let message = format!("an allow names its rules: {FORM}");
+            let message = format!("`allow` must name its rules: {FORM}");
             Err((place, message))
         };
         let open = skip_blank(word.end);

@@ -51,7 +51,7 @@ pub fn unused_suppressions(
                     text: String::new(),
                 },
                 secondary: Vec::new(),
-                notes: vec!["if it stays, it silently suppresses later findings".to_owned()],
+                notes: vec!["if the comment stays, it silently suppresses later findings".to_owned()],
                 fix: Some(Fix {
                     title,
                     safety: Safety::Safe,

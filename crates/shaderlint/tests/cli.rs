@@ -354,13 +354,13 @@ fn group_sizes_that_cannot_be_are_named() {
         folder.said(&[]),
         str![[r#"
 0
-warning: a thread group of 2048 threads, where D3D allows 1024: `main` is not analysed
+warning: the thread group has 2048 threads, but D3D allows at most 1024: shaderlint does not analyse `main`
   ┌─ many.hlsl:1:1
   │
 1 │ [numthreads(2048, 1, 1)]
   │ ^^^^^^^^^^^^^^^^^^^^^^^^
 
-warning: a thread group without threads: `main` is not analysed
+warning: the thread group has no threads: shaderlint does not analyse `main`
   ┌─ none.hlsl:1:1
   │
 1 │ [numthreads(0, 1, 1)]

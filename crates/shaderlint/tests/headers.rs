@@ -116,7 +116,7 @@ fn a_function_that_nothing_calls_is_run_by_itself() {
         folder.said(&[]),
         str![[r#"
 1
-warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
+warning[hand-rolled-reduction]: hand-rolled maximum of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
    ┌─ largest.hlsli:5:5
    │
  1 │   groupshared float g_Part[32];
@@ -132,7 +132,7 @@ warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 t
    │ │     ---------------------------------
    │ ╰──────────────────────────────────────^ 5 rounds, 6 barriers
    │
-   = proved: g_Part[0] ends as the max of g_Part[0] … g_Part[31], race-free
+   = proved: g_Part[0] ends as the maximum of g_Part[0] … g_Part[31], race-free
    = a wave form needs shader model 6.0
    = HLSL does not specify what wave intrinsics return for NaNs, or which zero
      is smaller
@@ -153,7 +153,7 @@ warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 t
         said(&folder, &[]),
         str![[r#"
 1
-largest.hlsli:5:5: warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
+largest.hlsli:5:5: warning[hand-rolled-reduction]: hand-rolled maximum of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
 1 finding in 3 files
 
 "#]]
@@ -162,7 +162,7 @@ largest.hlsli:5:5: warning[hand-rolled-reduction]: hand-rolled max of 32 floats 
         said(&folder, &["largest.hlsli"]),
         str![[r#"
 1
-largest.hlsli:5:5: warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
+largest.hlsli:5:5: warning[hand-rolled-reduction]: hand-rolled maximum of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
 1 finding in 1 file
 
 "#]]
@@ -512,7 +512,7 @@ fn an_editor_shows_what_nothing_calls() {
     assert_data_eq!(
         &found,
         str![[r#"
-4:4-13:38 hand-rolled-reduction hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
+4:4-13:38 hand-rolled-reduction hand-rolled maximum of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
 
 "#]]
     );

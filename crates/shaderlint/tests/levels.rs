@@ -194,10 +194,10 @@ warning[unused-suppression]: `blelloch-scan` is allowed here but finds nothing
 1 │ // shaderlint: allow-file(perf, blelloch-scan): measured
   │                                 ^^^^^^^^^^^^^
   │
-  = if it stays, it silently suppresses later findings
+  = if the comment stays, it silently suppresses later findings
   = fix: remove `blelloch-scan` (--fix)
 
-warning: `perf` is a category: an allow names its rules
+warning: `perf` is a category: `allow` must name its rules
   ┌─ a.hlsl:1:27
   │
 1 │ // shaderlint: allow-file(perf, blelloch-scan): measured
@@ -315,7 +315,7 @@ fn what_is_no_rule_is_told() {
         str![[r#"
 1
 a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
-warning: an allow names its rules: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
+warning: `allow` must name its rules: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
   ┌─ a.hlsl:1:16
   │
 1 │ // shaderlint: allow: all of it

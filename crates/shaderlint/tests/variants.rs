@@ -453,14 +453,14 @@ void main(uint3 tid : SV_GroupThreadID, uint gi : SV_GroupIndex)
 ";
     let said = said("definition-each", text, &[]);
     assert!(
-        said.contains("hand-rolled min of 8 uints (with -D GROUP=8)\n"),
+        said.contains("hand-rolled minimum of 8 uints (with -D GROUP=8)\n"),
         "{said}"
     );
     let folder = Folder::new("definition-each").with("a.hlsl", text);
     assert!(
         folder
             .printed(&[])
-            .contains("= with -D GROUP=16: hand-rolled min of 16 uints")
+            .contains("= with -D GROUP=16: hand-rolled minimum of 16 uints")
     );
     // Two kernels with the same definitions, and a statement in one of them.
     let text = "#pragma kernel First SIZE=32\n#pragma kernel Second SIZE=32

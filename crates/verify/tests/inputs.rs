@@ -47,7 +47,7 @@ fn several_groups_and_one_and_a_count_that_does_not_divide() {
         ("any words", 3),
         ("edge values", 1),
         ("few values", 3),
-        ("counts that do not divide the group", 5),
+        ("counts that are no multiple of the group size", 5),
     ];
     assert_eq!(shown, expected);
     let counts = cases.iter().map(|case| {

@@ -51,7 +51,11 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
         let array = claim.parts.as_ref().ok().and_then(|parts| parts.array);
         return Err(if races.iter().any(|race| Some(race.array) == array) {
             let counters = claim::counters(context, claim);
-            NoFix::new(Reason::Race, format!("other accesses to {counters} race")).named(counters)
+            NoFix::new(
+                Reason::Race,
+                format!("the kernel has a data race on {counters}, which is reported"),
+            )
+            .named(counters)
         } else {
             NoFix::new(Reason::Race, "the kernel has a data race, which is reported")
         });
@@ -116,7 +120,8 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let subject = Subject::of(shader, claim, parts, &expanded);
     if !subject.is_some_and(Subject::is_proved) {
         let fixed = fixed_shader(shader, context.entry, &fix.edits);
-        let (fixed, _) = fixed.ok_or_else(|| not_proved("the kernel is another one".to_owned()))?;
+        let (fixed, _) = fixed
+            .ok_or_else(|| not_proved("the fixed file no longer parses as the same kernel".to_owned()))?;
         serves_alike(shader, claim, &fixed).map_err(not_proved)?;
         if let Some(subject) = subject {
             subject.note_proof();
@@ -132,35 +137,35 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
     match (claim.meanwhile, stop) {
         (Meanwhile::Plain(Some(place)), _) => {
             let at = witness::on_lines(context, &[place], claim.span);
-            let text = format!("the access to {counters} {at} may race with it");
+            let text = format!("the access to {counters} {at} may race with the atomic");
             NoFix::new(Reason::Race, text).named(counters).at(place)
         }
         (Meanwhile::Plain(None), _) => {
             let text = format!(
-                "accesses to {counters} in statements that shaderlint cannot follow may race \
-                 with it"
+                "accesses to {counters} in statements that shaderlint cannot follow may race with the \
+                 atomic"
             );
             NoFix::new(Reason::Race, text).named(counters)
         }
         (Meanwhile::Unknown, Some(stop)) => {
             let at = witness::on_lines(context, &[stop.span], claim.span);
             let text = format!(
-                "shaderlint cannot follow the kernel past the code {at}: other accesses to {counters} may \
-                 race with it"
+                "shaderlint cannot follow the kernel past the code {at}, so other accesses to {counters} may \
+                 race with the atomic"
             );
             NoFix::new(Reason::Unfollowed, text).named(counters).at(stop.span)
         }
         (Meanwhile::Unreached(barrier), _) => {
             let barrier_at = witness::barrier(context, barrier, claim.span);
             let text = format!(
-                "not all threads are known to reach {barrier_at}: other accesses to {counters} may race \
-                 with it"
+                "some threads may not reach {barrier_at}, so other accesses to {counters} may race with \
+                 the atomic"
             );
             NoFix::new(Reason::Unfollowed, text).named(counters).at(barrier)
         }
         _ => {
             let text = format!(
-                "shaderlint cannot tell which barriers come before and after it: other accesses to \
+                "shaderlint cannot tell which barriers come before and after the atomic, so other accesses to \
                  {counters} may race with it"
             );
             NoFix::new(Reason::Unfollowed, text).named(counters)
@@ -175,7 +180,7 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         return NoFix::new(Reason::HiddenCounter, text);
     }
     let of_old_value = || {
-        let text = "its old value decides something, or shaderlint cannot follow how it is used";
+        let text = "the kernel uses the atomic's old value other than as a slot's index, or shaderlint cannot follow how";
         NoFix::new(Reason::OldValue, text)
     };
     if claim.found == Found::Otherwise {
@@ -184,8 +189,8 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
     let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
     match why {
         NotCombined::Unfollowed => {
-            let text = "shaderlint could not follow every run with this atomic to its end and with a known \
-                 address";
+            let text = "in some runs, shaderlint could not follow the kernel to its end or find the address of this \
+                 atomic";
             NoFix::new(Reason::Unfollowed, text)
         }
         NotCombined::NotAStatement => {
@@ -204,8 +209,8 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);
             let text = format!(
-                "shaderlint cannot follow {counter}, which names it, from one pass or call \
-                 to the next"
+                "shaderlint cannot prove that {counter} names one cell in every iteration and \
+                 call"
             );
             NoFix::new(Reason::Counter, text).named(counter).at(claim.place)
         }
@@ -233,8 +238,7 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         }
         NotCombined::OtherUse(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
-            let text =
-                format!("{counters} is also used {at}, and a thread may be able to tell which comes first");
+            let text = format!("{counters} is also used {at}, and a thread may observe which comes first");
             NoFix::new(Reason::OtherUse, text).named(counters).at(place)
         }
     }
@@ -255,9 +259,9 @@ fn proof(claim: &Claim) -> &'static str {
     match claim.found {
         Found::Slot => {
             "the wave form is proved: whichever lanes are active, each gets a slot that the atomics could \
-             have given it, no slot is left out, and the counter ends the same"
+             have given it, no slot is left out, and the counter ends with the same value"
         }
-        _ => "the wave form is proved: whichever lanes are active, the cell ends the same",
+        _ => "the wave form is proved: whichever lanes are active, the cell ends with the same value",
     }
 }
 

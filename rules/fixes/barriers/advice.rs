@@ -137,7 +137,7 @@ pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
         ""
     };
     format!(
-        "{undefined}: of {} and {}, all threads must finish one before any begins the other{or}",
+        "{undefined}: all threads must finish either {} or {} before any thread begins the other{or}",
         at(first),
         at(second),
     )
@@ -357,9 +357,9 @@ impl Advice {
         for is_into in [false, true] {
             let spans = statements(is_into, true);
             let shows = if spans.len() > 1 {
-                "other races then appear"
+                "then other races appear"
             } else {
-                "another race then appears"
+                "then another race appears"
             };
             parts.extend((!spans.is_empty()).then(|| format!("{shows}: {}", put(&spans, is_into))));
         }
@@ -377,7 +377,7 @@ impl Advice {
                 "close the condition{plural} {at} before {barrier}, and test {it} again after it"
             ));
             if self.places.iter().any(|place| place.declares) {
-                parts.push("before the condition, declare what both parts use".to_owned());
+                parts.push("declare what both parts use before the condition".to_owned());
             }
         }
         format!(

@@ -71,21 +71,21 @@ impl NoBarrier {
             NoBarrier::Left(place) => {
                 let at = witness::on_lines(context, &[place], place);
                 let text = format!(
-                    "threads may leave through the code {at}, and no barrier after it is proved to end the \
-                     race"
+                    "threads may leave the kernel by the code {at}, and no barrier after it is proved to end \
+                     the race"
                 );
                 NoFix::new(Reason::Leaves, text).at(place)
             }
             NoBarrier::Unsure {
                 lacks_includes: false,
             } => {
-                let text = "the barrier ended the race in the tested runs, but is not proved to end it in \
-                     every run";
+                let text = "a barrier ended the race in the tested runs, but is not proved to end it in every \
+                     run";
                 NoFix::new(Reason::SomeInputs, text)
             }
             NoBarrier::Unsure { lacks_includes: true } => {
-                let text = "an `#include` was not found: the barrier ended the race in the tested runs, but \
-                     is not proved to end it";
+                let text = "an `#include` was not found: a barrier ended the race in the tested runs, but is \
+                     not proved to end it";
                 NoFix::new(Reason::MissingInclude, text)
             }
             NoBarrier::FirstGroup => {

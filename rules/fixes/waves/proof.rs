@@ -142,12 +142,12 @@ fn proof_by(
                 };
                 let text = match outcome {
                     Outcome::Undecided => {
-                        "could not prove the wave form equal, although no inputs were found for which it \
-                         differs"
+                        "could not prove that the wave form does the same, although no inputs were found for \
+                         which it differs"
                             .to_owned()
                     }
                     outcome => format!(
-                        "could not prove the wave form equal (waves of {}{packed}): {}",
+                        "could not prove that the wave form does the same (waves of {}{packed}): {}",
                         run.wave_size,
                         outcome.reason()
                     ),
@@ -202,5 +202,5 @@ fn up_to(runs: &[WaveRun]) -> String {
         None if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) => return String::new(),
         None => return ", up to rounding,".to_owned(),
     };
-    format!(", up to {what}, which may change more than the value of a float,")
+    format!(", up to {what}, which may change more than a float's value,")
 }

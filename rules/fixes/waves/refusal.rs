@@ -28,9 +28,10 @@ impl Refusal {
     pub fn no_fix(self) -> NoFix {
         match self {
             Refusal::NoForm(why) | Refusal::NotProved(why) => why,
-            Refusal::HasOtherUses => {
-                NoFix::new(Reason::OtherUses, "later code depends on more than its result")
-            }
+            Refusal::HasOtherUses => NoFix::new(
+                Reason::OtherUses,
+                "later code depends on more than the ladder's result",
+            ),
         }
     }
 }
@@ -66,7 +67,7 @@ const NO_INDEX: &str = "no variable in scope holds the thread's index in its gro
 
 /// The form would leave out other results of the construct.
 pub(crate) fn other_results() -> Refusal {
-    let text = "the same statements compute other results, which the wave form of one would drop";
+    let text = "the ladder computes several results, and the wave form of one would drop the others";
     Refusal::because(Reason::OtherResults, text)
 }
 
@@ -146,7 +147,7 @@ fn no_form_of_name(
     });
     if let Some(left) = settled {
         let text = format!(
-            "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
+            "`[numthreads]` names the group's size, and the ladder leaves a number in `{left}` that may depend on it"
         );
         return NoFix::new(Reason::NamedSize, text).named(left);
     }
@@ -155,13 +156,13 @@ fn no_form_of_name(
     }
     NoFix::new(
         Reason::NamedSize,
-        "the group's size has a name, and shaderlint writes no form of such a ladder with it",
+        "`[numthreads]` names the group's size, and shaderlint writes no wave form of this ladder with that name",
     )
 }
 
 /// Why a form that names the group's size is not offered.
 pub(crate) fn no_size_by_name() -> NoFix {
-    let text = "a wave form needs the group's size, whose name may have another meaning here, or none";
+    let text = "a wave form needs the group's size, whose name may mean something else here, or nothing";
     NoFix::new(Reason::NamedSize, text)
 }
 
@@ -174,21 +175,21 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
     let bounds: Vec<&str> = loops.into_iter().map(|instance| &*instance.bound).collect();
     Refusal::NotProved(match (bounds.as_slice(), found.amid) {
         _ if !found.windows.is_empty() => {
-            let text = "its elements pass through a buffer, which other groups may write meanwhile";
+            let text = "the ladder's elements pass through a buffer, which other groups may write meanwhile";
             NoFix::new(Reason::InBuffer, text)
         }
         // There would be no form in any case.
         ([], _) if is_of_no_form(obstacle) => of_obstacle(context.shader, found, obstacle),
         ([], Some(amid)) => of_amid(context, found, amid),
         ([], None) if !groups.is_empty() => {
-            let text = "it is proved only for the first group, whose SV_GroupID is 0";
+            let text = "the ladder is proved only for the first group, whose SV_GroupID is 0";
             NoFix::new(Reason::FirstGroup, text)
         }
         ([], None) => match lives_on(context.shader, found) {
             Some(local) => {
                 let text = format!(
-                    "after the loop, `{}` is the loop's variable before HLSL 2021 and another variable from \
-                     then on: pass -HV, or set `hlsl` in shaderlint.toml",
+                    "after the loop, `{}` names the loop's variable before HLSL 2021 and another variable \
+                     since: pass -HV, or set `hlsl` in shaderlint.toml",
                     local.name
                 );
                 NoFix::new(Reason::LanguageVersion, text)
@@ -221,14 +222,14 @@ fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
     let (text, place) = match amid {
         Amid::Read(read) => (
             format!(
-                "the read {} may run while its elements are stored: no barrier is known to separate them",
+                "the read {} may run while the ladder stores its elements: no barrier is proved to come between",
                 witness::on_lines(context, &[read], found.span)
             ),
             read,
         ),
         Amid::Barrier(barrier) => (
             format!(
-                "not all inputs are known to reach {}",
+                "for some inputs, threads may not reach {}",
                 witness::barrier(context, barrier, found.span)
             ),
             barrier,
@@ -258,7 +259,7 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
         }
         Obstacle::Halves => NoFix::new(
             Reason::Halves,
-            "shaderlint writes no wave form for sums in halves of words",
+            "shaderlint writes no wave form for sums of 16-bit halves",
         ),
         Obstacle::Companions => {
             let text = "shaderlint writes no wave form that also selects other values, such as an index";
@@ -269,37 +270,43 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
             NoFix::new(Reason::ElementsPerThread, text)
         }
         Obstacle::Declares(id) => of_local(id, Reason::Declares, &|name| {
-            format!("later code uses {name}, which these statements declare")
+            format!("later code uses {name}, which the ladder declares")
         }),
         Obstacle::NoPlace => {
-            let text = "its result is part of an expression, and no wave form fits into one";
+            let text = "the ladder's result is part of an expression, and no wave form fits into one";
             NoFix::new(Reason::ResultInExpression, text)
         }
         Obstacle::Leaves(id) => of_local(id, Reason::Leaves, &|name| {
-            format!("later code uses {name}, which these statements set, and its value is not uniform")
+            format!("later code uses {name}, which the ladder sets, and its value is not uniform")
         }),
         Obstacle::NoIndex => NoFix::new(Reason::NoThreadIndex, NO_INDEX),
-        Obstacle::MayLeave => NoFix::new(Reason::MayReturn, "threads may return inside these statements"),
+        Obstacle::MayLeave => NoFix::new(
+            Reason::MayReturn,
+            "threads may return inside the ladder, or leave a loop around it",
+        ),
         Obstacle::Writes(id) => match shader.globals.get(id.0 as usize) {
             Some(written) => {
-                let text = format!("these statements also write `{}`", written.name);
+                let text = format!("the ladder's statements also write `{}`", written.name);
                 NoFix::new(Reason::Writes, text).named(&*written.name)
             }
-            None => NoFix::new(Reason::Writes, "these statements also write a variable"),
+            None => NoFix::new(Reason::Writes, "the ladder's statements also write a variable"),
         },
         Obstacle::WritesHandle => {
-            let text = "these statements also write a resource through a variable or parameter";
+            let text = "the ladder's statements also write a resource through a variable or parameter";
             NoFix::new(Reason::Writes, text)
         }
         Obstacle::SharesMemory => {
-            let text = "these statements also make an atomic, or read a writable resource";
+            let text = "the ladder's statements also make an atomic, or read a writable resource";
             NoFix::new(Reason::SharedMemory, text)
         }
         Obstacle::Unfollowed => NoFix::new(
             Reason::Unfollowed,
-            "shaderlint cannot follow one of these statements",
+            "shaderlint cannot follow one of the ladder's statements",
         ),
-        Obstacle::SomeRuns => NoFix::new(Reason::SomeRuns, "it is proved only for some runs of the kernel"),
+        Obstacle::SomeRuns => NoFix::new(
+            Reason::SomeRuns,
+            "the ladder is proved only for some runs of the kernel",
+        ),
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Proved {
 pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, Refusal> {
     // Only its proof says whether to report a reduction.
     if !context.wants_fixes && found.kind != Kind::Reduction {
-        return Err(Refusal::because(Reason::NotAsked, "none was asked for"));
+        return Err(Refusal::because(Reason::NotAsked, "no fix was asked for"));
     }
     let rewrite = found
         .rewrite
@@ -125,7 +125,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     }
     // A form that leaves the total in an element does not show whether other code reads that element.
     if why_not == Refusal::HasOtherUses && rewrite.last_step.is_some() {
-        let text = "its last step, or code after it, reads more than the total";
+        let text = "the ladder's last step, or code after it, reads more than the total";
         return Err(Refusal::because(Reason::OtherUses, text));
     }
     // The proofs above come first: even one that fails may show other uses of the result, and one of the statements

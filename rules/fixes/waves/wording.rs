@@ -22,16 +22,16 @@ pub(crate) fn needs(found: &Collective, proved: &Proved, needed: ShaderModel) ->
 fn in_words(barriers: usize) -> String {
     match barriers {
         0 => String::new(),
-        1 => "passes one barrier instead; it ".to_owned(),
-        2 => "passes two barriers instead; it ".to_owned(),
-        3 => "passes three barriers instead; it ".to_owned(),
-        more => format!("passes {more} barriers instead; it "),
+        1 => "passes one barrier; it ".to_owned(),
+        2 => "passes two barriers; it ".to_owned(),
+        3 => "passes three barriers; it ".to_owned(),
+        more => format!("passes {more} barriers; it "),
     }
 }
 
 /// What the linear forms assume.
 pub(crate) const LINEAR: &str =
-    "waves that hold consecutive threads, as every known implementation packs 1-D groups";
+    "waves that hold consecutive threads (all known implementations pack 1-D groups this way)";
 
 /// What the other forms of a reduction assume.
 pub(crate) const ANY: &str = "nothing else: any threads may share a wave";
@@ -41,7 +41,7 @@ const ANY_BY_ONE_WAVE: &str = "nothing else: the wave of thread 0 scans all elem
 
 /// How wave forms treat floats otherwise than the ladder.
 pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
-    let rounds = "a wave form combines floats in another order, so results may round differently";
+    let rounds = "wave intrinsics combine floats in another order, so results may round differently";
     let of_extrema = "HLSL does not specify what wave intrinsics return for NaNs, or which zero is smaller";
     let picks_floats = |operator: Operator| operator.is_extremum() && operator.is_on_floats();
     let said = [

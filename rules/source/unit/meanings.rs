@@ -86,7 +86,7 @@ impl Unit {
         let (word, meaning) = words.into_iter().find_map(of_word)?;
         let word = String::from_utf8_lossy(word);
         let what = meaning.in_words(shader);
-        let text = format!("the fix uses `{word}`, a name to which {what} may give another meaning");
+        let text = format!("the fix uses `{word}`, and {what} may give that name another meaning");
         Some(NoFix::new(Reason::RedefinedName, text).named(word))
     }
 

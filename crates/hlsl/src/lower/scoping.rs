@@ -23,7 +23,7 @@ use crate::types::Type;
 use crate::walk::expressions;
 
 pub(super) const A_LOOPS: &str =
-    "a name here is a loop's variable before HLSL 2021 and another variable from then on: pass -HV";
+    "a name here means a loop's variable before HLSL 2021 and another variable since: pass -HV";
 
 pub(super) const ITS_OWN: &str = "the initialiser reads its own variable, which has no value yet";
 

@@ -91,7 +91,8 @@ fn complains(text: &str, expected: &[(&str, &str)]) {
 
 #[test]
 fn blanket_forms_are_refused() {
-    let blanket = "an allow names its rules: write `allow(rule-id): reason` or `allow-file(rule-id): reason`";
+    let blanket =
+        "`allow` must name its rules: write `allow(rule-id): reason` or `allow-file(rule-id): reason`";
     complains("// shaderlint: allow", &[("allow", blanket)]);
     complains("// shaderlint: allow: all of it", &[("allow", blanket)]);
     complains("// shaderlint: allow()", &[("allow()", blanket)]);
@@ -117,7 +118,8 @@ fn what_is_not_understood_is_told() {
     );
     complains("// as shaderlint: disable says", &[]);
     // Taking out its first line would leave the rest as code.
-    let goes_on = "a comment to shaderlint ends with its line";
+    let goes_on =
+        "this comment continues on the next line, but a comment to shaderlint must end with its line";
     complains(
         "/* shaderlint: allow(a)\n and so on */",
         &[("/* shaderlint: allow(a)", goes_on)],

@@ -363,7 +363,7 @@ fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
         };
         let is_category = Category::ALL.iter().any(|category| category.to_string() == *id);
         let message = if is_category {
-            format!("`{id}` is a category: an allow names its rules")
+            format!("`{id}` is a category: `allow` must name its rules")
         } else {
             no_such_rule(id)
         };

@@ -113,22 +113,22 @@ fn sizes_that_cannot_be() {
     survives(
         "groups",
         &[
-            group("none", "0, 1, 1", "a thread group without threads"),
+            group("none", "0, 1, 1", "the thread group has no threads"),
             group(
                 "many",
                 "2048, 1, 1",
-                "a thread group of 2048 threads, where D3D allows 1024",
+                "the thread group has 2048 threads, but D3D allows at most 1024",
             ),
             group(
                 "cube",
                 "65536, 65536, 65536",
-                "a thread group of 281474976710656 threads",
+                "the thread group has 281474976710656 threads",
             ),
-            group("more", "1024, 1024, 64", "a thread group of 67108864 threads"),
+            group("more", "1024, 1024, 64", "the thread group has 67108864 threads"),
             group(
                 "most",
                 "4294967295, 4294967295, 4294967295",
-                "a thread group of 79228162458924105385300197375 threads",
+                "the thread group has 79228162458924105385300197375 threads",
             ),
             group(
                 "negative",

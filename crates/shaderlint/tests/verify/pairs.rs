@@ -167,7 +167,7 @@ fn what_is_proved_is_what_is_said() {
             ["Y[id.x] = WaveGetLaneCount();", "Y[id.x] = 32;"],
             "[WaveSize(32)] "
         ),
-        format!("0 Main: proved equal in waves of 32, all that both allow {all}\n")
+        format!("0 Main: proved equal in waves of 32, all sizes that both kernels allow {all}\n")
     );
     let early =
         "if (id.x >= Count) return; s[gi] = X[id.x]; GroupMemoryBarrierWithGroupSync(); Y[id.x] = s[gi];";

@@ -125,7 +125,9 @@ impl Outcome {
                 )
             }
             Outcome::RoundsBeyond(doubt) => doubt.reason().to_owned(),
-            Outcome::Undecided => "the two write different terms, but no inputs tell them apart".to_owned(),
+            Outcome::Undecided => {
+                "the kernels write different terms, but no inputs tell them apart".to_owned()
+            }
             Outcome::NotProved(why) => why.clone(),
             Outcome::Equal | Outcome::Reassociates | Outcome::Differs(_) => String::new(),
         }
@@ -189,7 +191,7 @@ pub fn proved_of_itself<'a>(floats: Floats, kernel: impl Into<Kernel<'a>>) -> Re
     if first.writes.len() == second.writes.len() && writes.all(|(a, b)| same(a, b)) {
         Ok(())
     } else {
-        Err("it contains code that shaderlint does not understand".to_owned())
+        Err("the kernel contains code that shaderlint does not understand".to_owned())
     }
 }
 
@@ -260,14 +262,14 @@ fn as_written<'v>(
         Outcome::Reassociates | Outcome::RoundsBeyond(_)
             if is_precise && terms.doubted(Doubt::Order).is_some() =>
         {
-            "floats are combined in another order despite `precise`"
+            "the kernels combine floats in different orders despite `precise`"
         }
         // Elsewhere, the compiler may fuse two operations.
         Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)
             if words.precise != other_words.precise
                 && (!matches!(outcome, Outcome::Equal) || combines_floats()) =>
         {
-            "floats are combined, and `precise` marks different values"
+            "the kernels combine floats, and `precise` marks different values in them"
         }
         Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
             "shaderlint does not compare conversions to `unorm` or `snorm`"
@@ -319,10 +321,10 @@ impl Words {
 }
 
 fn trace(kernel: Kernel<'_>, terms: &mut Terms, packing: Packing) -> Result<Trace, Outcome> {
-    let unfit = || Outcome::NotProved("its thread group has an unsupported size".to_owned());
+    let unfit = || Outcome::NotProved("the thread group has an unsupported size".to_owned());
     let group = kernel.group().ok_or_else(unfit)?;
     if has_results(kernel) {
-        let why = "shaderlint does not compare what its parameters pass to later stages".to_owned();
+        let why = "shaderlint does not compare what the kernel's parameters pass to later stages".to_owned();
         return Err(Outcome::NotProved(why));
     }
     let machine = Machine::<Detectors>::new(kernel, terms, packing.of(group), BUDGET);
@@ -563,11 +565,11 @@ pub(crate) fn compare_traces(
     }
     let [expected, got] = traces;
     let why = if !expected.waits_for_others.is_subset(&got.waits_for_others) {
-        Some("a loop that may wait for other groups is missing")
+        Some("one kernel lacks a loop that may wait for other groups")
     } else if got.has_unmarked_index && !expected.has_unmarked_index {
         Some("the resource index differs between threads, but lacks `NonUniformResourceIndex`")
     } else if got.presumes && !expected.presumes {
-        Some("a barrier that not all threads may reach")
+        Some("a barrier that some threads may not reach")
     } else {
         None
     };
@@ -597,7 +599,9 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, traces: [&Trace; 2], left:
     let [expected, got] = traces.map(per_thread);
     if let Some(pairs) = pairs(terms, traces, [&expected, &got]) {
         if !are_ordered_alike(terms, traces, &pairs) {
-            return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
+            return Outcome::NotProved(
+                "the kernels order accesses to device memory by different barriers".to_owned(),
+            );
         }
         let values = got.iter().flat_map(Write::values).chain(&entered).chain(left);
         if !are_served_alike(terms, steps, values) {

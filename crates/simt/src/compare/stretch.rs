@@ -133,13 +133,13 @@ impl Pair<'_> {
         let expected = self.run(0, &mut terms, packing)?;
         let got = self.run(1, &mut terms, packing)?;
         if expected.waits && !got.waits || expected.orders_device != got.orders_device {
-            return Err("the two order memory differently".to_owned());
+            return Err("the statements that differ order memory differently".to_owned());
         }
         if !got.trace.unended.is_subset(&expected.trace.unended) {
             return Err("a loop that is not proved to end".to_owned());
         }
         if expected.active != got.active {
-            return Err("other threads continue".to_owned());
+            return Err("different threads continue after the statements that differ".to_owned());
         }
         if expected.statics != got.statics {
             return Err("a `static` may end with another value".to_owned());
@@ -202,7 +202,9 @@ impl Pair<'_> {
             };
             let is_covered = is.touches_no_more(*is_in, was, *was_in);
             if !is_covered || self.is_mutual && !was.touches_no_more(*was_in, is, *is_in) {
-                return Err(format!("after the last barrier, other threads access `{name}`"));
+                return Err(format!(
+                    "after the last barrier, different threads access `{name}`"
+                ));
             }
             let pairs = (0u32..).zip(was.cells().iter().zip(is.cells()));
             let dead: BTreeSet<u32> = pairs.filter(|(_, (a, b))| a != b).map(|(cell, _)| cell).collect();
@@ -256,7 +258,7 @@ impl<'a> Pair<'a> {
     fn run(&self, number: usize, terms: &mut Terms, packing: Packing) -> Result<Left, String> {
         let side = &self.sides[number];
         let Kernel { shader, .. } = side.kernel;
-        let unfit = || "its thread group has an unsupported size".to_owned();
+        let unfit = || "the thread group has an unsupported size".to_owned();
         let entry = side.kernel.function().ok_or_else(unfit)?;
         let group = side.kernel.group().ok_or_else(unfit)?;
         let machine = Machine::<Detectors>::new(side.kernel, terms, packing.of(group), BUDGET);
@@ -284,7 +286,9 @@ impl<'a> Pair<'a> {
             let condition = machine.condition(condition).map_err(reason_of)?;
             let (holds, _, unknown) = machine.split(&condition);
             if !unknown.is_empty() {
-                return Err("a condition in the statements that differ is unknown".to_owned());
+                return Err(
+                    "the statements that differ have a condition that shaderlint cannot follow".to_owned(),
+                );
             }
             machine.state.active = holds;
             for statement in statements {
@@ -308,7 +312,7 @@ impl<'a> Pair<'a> {
         let waits = state.barriers.interval > interval;
         let orders_device = state.barriers.device_interval > device_interval;
         if machine.report.guarded_barrier || state.guard != Column::Uniform(Value::TRUE) {
-            return Err("a barrier under a condition is in the statements that differ".to_owned());
+            return Err("the statements that differ have a barrier under a condition".to_owned());
         }
         let named = |global: &GlobalId| name_of(shader, *global).unwrap_or_default();
         let left = Left {
@@ -328,7 +332,7 @@ impl<'a> Pair<'a> {
             trace: finished(shader, &mut machine, None).map_err(|outcome| outcome.reason())?,
         };
         if left.trace.presumes {
-            return Err("not every thread is known to reach a barrier".to_owned());
+            return Err("some threads may not reach a barrier".to_owned());
         }
         Ok(left)
     }
@@ -394,7 +398,7 @@ impl<'a> Pair<'a> {
             room = room.checked_sub(count)?;
             Some(count)
         };
-        let too_many = || "it has too many variables to follow".to_owned();
+        let too_many = || "the kernel has too many variables to follow".to_owned();
         for (number, local) in locals.iter().enumerate().take(self.before) {
             let id = LocalId(number as u32);
             if !touched.contains(&id) || stable.contains(&id) {

@@ -36,7 +36,7 @@ impl<O: Observer> Machine<'_, O> {
         if supposed.wholes.contains(&statement) {
             let guard = self.state.guard.uniform(self.all);
             if self.state.active != self.all || guard != Some(&Value::TRUE) {
-                return Self::stop("an assumed barrier that not every thread may reach", statement);
+                return Self::stop("an assumed barrier that some threads may not reach", statement);
             }
         }
         if supposed.before.contains(&statement) {

@@ -70,7 +70,7 @@ impl<O: Observer> Machine<'_, O> {
         if effects.barrier
             && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none())
         {
-            return Self::stop("not every thread is known to reach a barrier", span);
+            return Self::stop("some threads may not reach a barrier", span);
         }
         if effects.touches_shared() && self.may_hold_supposed(statements, span) {
             return Self::stop("an assumed barrier in an unsupported loop", span);

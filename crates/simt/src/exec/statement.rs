@@ -344,7 +344,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 self.state.barriers.since = Some(Rc::new(self.point(span)));
                 return Ok(());
             }
-            return Self::stop("not every thread is known to reach a barrier", span);
+            return Self::stop("some threads may not reach a barrier", span);
         };
         self.report.guarded_barrier |= guard != Value::TRUE;
         self.pass_barrier(orders_device, &guard);

@@ -140,7 +140,7 @@ impl Terms {
             | Op::Same => first
                 .map(|value| self.formula(shader, value, false))
                 .unwrap_or_default(),
-            Op::AtomicResult { .. } => "what an atomic found".to_owned(),
+            Op::AtomicResult { .. } => "the old value of an atomic".to_owned(),
             _ => self.function_of(shader, arguments),
         }
     }

@@ -79,13 +79,16 @@ impl Doubt {
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
-            Doubt::Order => "the order of float operations may change more than the value of a float",
+            Doubt::Order => {
+                "the order of float operations may change more than a float's value, such as an index or a condition"
+            }
             Doubt::Flush => {
-                "one kernel alone may add 0 to a float or multiply it by 1; this flushes denormals, which \
-                 may change more than the value of a float"
+                "only one kernel may add 0 to a float or multiply it by 1; this flushes denormals, which may \
+                 change more than a float's value, such as an index or a condition"
             }
             Doubt::Pick => {
-                "which of two equal floats `min` or `max` returns may change more than the value of a float"
+                "`min` or `max` may return the other of two equal floats, which may change more than a float's value, \
+                 such as an index or a condition"
             }
         }
     }

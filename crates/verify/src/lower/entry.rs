@@ -80,7 +80,7 @@ fn group_size(function: &Function) -> Result<[u32; 3], LowerError> {
     let threads: u128 = group_size.into_iter().map(u128::from).product();
     if !(1..=MAX_THREADS).contains(&threads) {
         return Err(LowerError::unsupported(
-            format_args!("a group of {threads} threads, where D3D allows 1 to {MAX_THREADS}"),
+            format_args!("a group of {threads} threads: D3D allows 1 to {MAX_THREADS}"),
             function.group_size_span,
         ));
     }
@@ -120,7 +120,7 @@ fn other_floats(text: &[u8]) -> Option<&'static str> {
             || is_literal
     };
     if words().any(is_half) {
-        return Some("floats of 16 bits have 32 here");
+        return Some("16-bit floats have 32 bits here");
     }
     let is_precise = words().any(|word| word == b"precise");
     is_precise.then_some("WGSL has no `precise`")

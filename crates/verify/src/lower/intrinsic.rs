@@ -26,7 +26,7 @@ impl Body<'_, '_> {
             let Some(barrier) = barrier else {
                 return Err(LowerError::unsupported(
                     format_args!(
-                        "`{}`: WGSL has no barrier that does not also wait",
+                        "`{}`: in WGSL every barrier also waits for all threads",
                         intrinsic.name()
                     ),
                     span,

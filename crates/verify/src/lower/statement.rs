@@ -53,7 +53,8 @@ impl Body<'_, '_> {
             return Err(LowerError::unsupported(what, expr.span));
         }
         if let Some(expr) = { statement.expressions() }.find(|expr| hangs_on_version(shader, expr)) {
-            let what = "a side effect behind `&&`, `||` or `?`, which is none in every version of HLSL";
+            let what =
+                "a side effect behind `&&`, `||` or `?`: versions of HLSL disagree on whether it happens";
             return Err(LowerError::unsupported(what, expr.span));
         }
         match &statement.kind {

@@ -37,7 +37,7 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
         case("edge values", [1, 1, 1], plan(Values::Edges, false)),
         case("few values", [3, 1, 1], plan(Values::Few, false)),
         case(
-            "counts that do not divide the group",
+            "counts that are no multiple of the group size",
             [5, 1, 1],
             plan(Values::Any, true),
         ),

@@ -353,7 +353,7 @@ pub(crate) fn slower(reduction: &Collective) -> Option<String> {
     };
     is_slower.then(|| {
         format!(
-            "for {} {}s, no form was faster than such a ladder on an NVIDIA H100 or H200",
+            "no wave form of such a ladder over {} {}s was faster on an NVIDIA H100 or H200",
             reduction.count,
             reduction.element_name()
         )

@@ -143,10 +143,10 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Read
     let names = names.iter().map(|(name, _)| name);
     let (defined, unknown): (Vec<&String>, Vec<&String>) =
         names.partition(|name| is_defined(&first.sources, name));
-    let unknown = listed(&unknown).map(|(names, number, verb)| {
-        format!("group size assumed: neither this file nor its headers say what {number} {names} {verb}")
+    let unknown = listed(&unknown).map(|(names, _)| {
+        format!("group size assumed: neither this file nor its headers give {names} a value; use -D to define what the build defines")
     });
-    let defined = listed(&defined).map(|(names, _, verb)| {
+    let defined = listed(&defined).map(|(names, verb)| {
         format!("group size assumed: {names} {verb} 1 unless the build defines another value")
     });
     let supposed: Vec<String> = unknown.into_iter().chain(defined).collect();
@@ -189,13 +189,13 @@ fn is_defined(sources: &Sources, name: &str) -> bool {
     !Definitions::of(sources, &[]).named(name.as_bytes()).is_empty()
 }
 
-/// The names for a sentence, with the noun and the verb in the singular or plural.
-fn listed(names: &[&String]) -> Option<(String, &'static str, &'static str)> {
+/// The names for a sentence, with the verb in the singular or plural.
+fn listed(names: &[&String]) -> Option<(String, &'static str)> {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match names {
         [] => None,
-        [_] => Some((quoted.concat(), "number", "is")),
-        _ => Some((quoted.join(" and "), "numbers", "are")),
+        [_] => Some((quoted.concat(), "is")),
+        _ => Some((quoted.join(" and "), "are")),
     }
 }
 

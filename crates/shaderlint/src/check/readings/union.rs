@@ -17,8 +17,8 @@ pub(crate) const MAX_INCLUDERS: usize = 32;
 
 /// The note on a fix if other files include its file and compile nothing that the fix changes. There is no proof of
 /// what the new names would mean in those files.
-const OF_SOME: &str = "the fix is proved where kernels reach what it changes; other files include this one \
-     and reach none of it";
+const OF_SOME: &str = "the fix is proved where kernels reach the code that it changes; other files include \
+     this one, but none of their kernels reaches that code";
 
 /// Prefixes of the names of wave intrinsics.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -174,7 +174,10 @@ fn keep_own_fixes(report: &mut Report, sources: &Sources) {
         if let Some(file) = sources.get(other) {
             let mut why = NoFix::new(
                 Reason::InInclude,
-                format!("the text is in {}, an included file", file.path),
+                format!(
+                    "the text that the fix would change is in {}, an included file",
+                    file.path
+                ),
             );
             why.place = finding.no_fix.take().and_then(|why| why.place);
             finding.no_fix = Some(why);
@@ -460,7 +463,7 @@ pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) ->
              defines"
         ),
         _ => format!(
-            "the fix is proved only for what shaderlint could read: {}{more}",
+            "the fix is proved only for the text that shaderlint could read: {}{more}",
             first.message
         ),
     })

@@ -375,7 +375,10 @@ fn proved(proof: &Proof, has_rows: bool, contradiction: Option<String>) -> Verdi
         "at every wave size".to_owned()
     } else {
         let sizes: Vec<String> = proof.wave_sizes.iter().map(u32::to_string).collect();
-        format!("in waves of {}, all that both allow", sizes.join(", "))
+        format!(
+            "in waves of {}, all sizes that both kernels allow",
+            sizes.join(", ")
+        )
     };
     let packing = if has_rows || is_for_all {
         " under every lane map tried"

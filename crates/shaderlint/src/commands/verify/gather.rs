@@ -158,7 +158,7 @@ fn runnable(
         // With as many elements as threads, no thread lies beyond the last element.
         trial.cases.retain(|case| !case.inputs.is_ragged);
         remarks.push(
-            "not run with counts that do not divide the group: then some threads may not reach the barriers"
+            "not run with counts that are no multiple of the group size: some threads may not reach the barriers then"
                 .to_owned(),
         );
     } else if !more.is_empty() {
@@ -216,7 +216,7 @@ fn runnable(
         ),
         (
             trial.overwritten.iter().map(String::as_str).collect(),
-            "not compared: atomics may give a place away again, and any of its elements may remain",
+            "not compared: atomics may give one place to several threads, and the element of any of them may remain",
         ),
     ];
     for (names, how) in treated.into_iter().filter(|(names, _)| !names.is_empty()) {
@@ -226,7 +226,9 @@ fn runnable(
     if is_timed {
         match ladders(files, pair) {
             Ok(ladders) => trial.ladders = Some(ladders),
-            Err(why) => remarks.push(format!("the difference is not timed by itself: {why}")),
+            Err(why) => remarks.push(format!(
+                "the statements that differ are not timed by themselves: {why}"
+            )),
         }
     }
     Ok(Runnable { trial, remarks })
@@ -390,7 +392,7 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         (trial.cases.iter().zip(&report.comparisons)).find(|(_, comparison)| comparison.differing > 0)
     else {
         if !report.is_match() {
-            let text = "no case wrote anything, which shows nothing".to_owned();
+            let text = "no case wrote anything, so the runs show nothing".to_owned();
             return (DeviceOutcome::NothingWritten, text);
         }
         let written: u64 = report
@@ -457,18 +459,17 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         None => text = format!("{text}, in the dispatch with {}", case.about),
     }
     if shown.is_some_and(|first| trial.is_contested(&first.binding)) {
-        let text = format!(
-            "not comparable, as another order of threads or atomics may leave something else: {text}"
-        );
+        let text =
+            format!("not comparable, as another order of threads or atomics may leave other values: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
     if report.is_unstable {
-        let text = format!("what is left may be another in each run: {text}");
+        let text = format!("the result may differ from run to run: {text}");
         return (DeviceOutcome::Unstable, text);
     }
     if !report.short.is_empty() {
         let sizes = sizes(trial, case, &report.short);
-        let text = format!("not comparable, as they leave the same with {sizes}: {text}");
+        let text = format!("not comparable, as both kernels leave the same with {sizes}: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
     let of_nans = shown.filter(|first| first.is_of_nans).map(|_| BITS_OF_NANS);
@@ -492,11 +493,11 @@ fn stand_ins(trial: &Trial) -> Option<String> {
     }
     if let Some(name) = a.replaced.symmetric_difference(&b.replaced).next() {
         // Two different reads have different hashes, even if they would read the same.
-        return Some(format!("one kernel alone has {name}, which is a hash here"));
+        return Some(format!("only one kernel has {name}, which a hash replaces here"));
     }
     let name = a.replaced.difference(&a.free).next()?;
     Some(format!(
-        "{name} is a hash here, and may be alike where that is not"
+        "a hash replaces {name} here, and differs where {name} may return the same"
     ))
 }
 
@@ -505,7 +506,7 @@ fn stand_ins(trial: &Trial) -> Option<String> {
 fn magnified(trial: &Trial, proof: &Proof) -> Option<String> {
     let may_magnify = trial.flagged.may_magnify() || trial.fixed.may_magnify();
     (proof.is_up_to_order() && may_magnify)
-        .then(|| "a quotient or a function may make more of how its operand rounds".to_owned())
+        .then(|| "a quotient or a function may magnify the rounding of its operand".to_owned())
 }
 
 /// How large these buffers and textures would have to be.

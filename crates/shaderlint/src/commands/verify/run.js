@@ -213,15 +213,15 @@ async function explain(device, browser, pair, one, { buffer, text, isOfNans }) {
     return flags;
   };
   if (!browser.contested || browser.contested.includes(buffer)) {
-    return says("not-comparable", "not comparable, as another order of threads or atomics may leave something else");
+    return says("not-comparable", "not comparable, as another order of threads or atomics may leave other values");
   }
   const twice = { ...one, suggested: one.flagged };
   const again = await differ(pair, one);
   if (!again.includes(true) || (await differ([pair[0], pair[0]], twice)).includes(true)) {
-    return says("unstable", "what is left may be another in each run");
+    return says("unstable", "the result may differ from run to run");
   }
   if (one.ample && !(await differ(pair, one.ample)).includes(true)) {
-    return says("not-comparable", "not comparable, as they leave the same in longer buffers");
+    return says("not-comparable", "not comparable, as both kernels leave the same in longer buffers");
   }
   if (browser.open) return says("not-comparable", `not comparable, as ${browser.open}`);
   if (isOfNans) return says("not-comparable", "not comparable, as D3D does not specify the bits of a NaN");
@@ -240,7 +240,7 @@ async function compareKernels(device, browser, flagged, suggested) {
     const text = `${compared.differs.text}, in the dispatch with ${one.about}`;
     return { words, ...await explain(device, browser, pair, one, { ...compared.differs, text }) };
   }
-  if (written === 0) return { outcome: "nothing-written", words, text: "no case wrote anything, which shows nothing" };
+  if (written === 0) return { outcome: "nothing-written", words, text: "no case wrote anything, so the runs show nothing" };
   return { outcome: "alike", words, text: `${words} words alike in ${browser.cases.length} cases, ${written} of them written` };
 }
 

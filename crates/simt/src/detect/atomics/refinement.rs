@@ -247,7 +247,7 @@ struct Left {
 
 fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Waves) -> Result<Left, String> {
     let shader = side.function.shader;
-    let unfit = || "it has too many variables to follow".to_owned();
+    let unfit = || "the statement has too many variables to follow".to_owned();
     let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
     let of_wave = Machine::<Detectors>::of_wave(side.function, &side.named, terms, wave.clone());
     let mut machine = of_wave.ok_or_else(unfit)?;
@@ -320,7 +320,7 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
                 .all(|(a, b)| a == b || (0..128).all(|lane| a.at(lane) == b.at(lane)))
     };
     if !expected.is_plain || !got.is_plain {
-        return Err("control flow continues differently");
+        return Err("the statements may continue or leave differently");
     }
     if expected.served.steps != got.served.steps {
         return Err("the atomic may use another cell");
