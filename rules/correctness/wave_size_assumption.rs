@@ -11,7 +11,7 @@ use crate::source::unit::Unit;
 pub(crate) const RULE: Rule = Rule {
     id: "wave-size-assumption",
     category: Category::Correctness,
-    summary: "wave code whose result changes, races or runs out of bounds at some wave size or lane packing",
+    summary: "wave code that races, runs out of bounds or changes its result at some wave size or lane map",
     aliases: &[],
     explanation: include_str!("wave_size_assumption.md"),
     check,

@@ -8,7 +8,7 @@ use crate::findings::{lane_reads, scan};
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-scan",
     category: Category::Perf,
-    summary: "a scan of any other shape: Sklansky's, one lane in a loop, reads of other lanes, …",
+    summary: "a scan that is neither Hillis–Steele's nor Blelloch's: one thread in a loop, lane reads, …",
     aliases: &["wave-prefix-sum-vs-scan-with-atomics"],
     explanation: include_str!("hand_rolled_scan.md"),
     check,

@@ -92,7 +92,7 @@ fn what_the_kernel_cannot_take_is_told() {
         .replace("Count)", "P.Count)");
     assert_eq!(
         wrong_with(&whole, "n / 2", "n / 3"),
-        "\"Main\": `P` of `Main` is not one int or uint; a `cbuffer` of those is what `set` fills"
+        "\"Main\": `set` cannot give `P` of `Main`: it gives only single ints and uints of a `cbuffer`"
     );
     // The place in `bind`, whichever of the two is there.
     let bind_in = "bind = { In = \"Target\" }";
@@ -197,7 +197,7 @@ fn a_pipeline_takes_no_more_memory_than_it_may() {
         "[[pass]]\nentry = \"Main\"\ngroups = \"1\"\nbind = { Out = \"Out[0]\" }\nset = { Count = \"1\" }\n";
     assert_eq!(
         wrong("[[pass]]", &format!("{}[[pass]]", pass.repeat(4097))),
-        "\"Main\": this goes on for more than 4096 dispatches"
+        "\"Main\": this repeats for more than 4096 dispatches"
     );
 }
 
@@ -222,7 +222,7 @@ fn what_never_ends_and_what_is_too_long_is_told() {
     let forever = "groups = \"0\"\nfor = { name = \"i\", from = \"0\", while = \"1\", next = \"i\" }";
     assert_eq!(
         wrong(groups, forever),
-        "1: this goes on for more than 4096 dispatches"
+        "1: this repeats for more than 4096 dispatches"
     );
     let long = format!("half = \"n{}\"", " + 0".repeat(100_000));
     assert!(wrong("half = \"n / 2\"", &long).ends_with("this is too long"));
@@ -290,7 +290,7 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "next = \"i + 1\"",
             "next = \"i\"",
-            "i < 2: this goes on for more than 4096 dispatches",
+            "i < 2: this repeats for more than 4096 dispatches",
         ),
         (
             "next = \"i + 1\"",
@@ -365,12 +365,12 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "set = ",
             "swap = [\"In\", \"Out[0]\"]\nset = ",
-            "\"Out[0]\": `Out` are several buffers: only two that are one each change places",
+            "\"Out[0]\": `Out` names several buffers: only single buffers can change places",
         ),
         (
             "set = ",
             "swap = [\"Out\", \"In\"]\nset = ",
-            "\"Out\": `Out` are several buffers: only two that are one each change places",
+            "\"Out\": `Out` names several buffers: only single buffers can change places",
         ),
         (
             "[let]",
@@ -390,12 +390,12 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "set = ",
             "swap = [\"In\", \"In\"]\nset = ",
-            "\"In\": a buffer changes places with another one",
+            "\"In\": a buffer cannot change places with itself",
         ),
         (
             "set = ",
             "swap = [\"In\", \"In\", \"In\"]\nset = ",
-            "[\"In\", \"In\", \"In\"]: two buffers change places",
+            "[\"In\", \"In\", \"In\"]: `swap` takes two buffers",
         ),
     ];
     for (from, to, said) in expected {

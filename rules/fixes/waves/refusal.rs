@@ -147,7 +147,7 @@ fn no_form_of_name(
     });
     if let Some(left) = settled {
         let text = format!(
-            "`[numthreads]` names the group's size, and the ladder leaves a number in `{left}` that may depend on it"
+            "`[numthreads]` has a name in the place of a number, and the ladder leaves a number in `{left}` that may depend on it"
         );
         return NoFix::new(Reason::NamedSize, text).named(left);
     }
@@ -156,7 +156,7 @@ fn no_form_of_name(
     }
     NoFix::new(
         Reason::NamedSize,
-        "`[numthreads]` names the group's size, and shaderlint writes no wave form of this ladder with that name",
+        "`[numthreads]` has a name in the place of a number, and shaderlint writes no wave form of this ladder with that name",
     )
 }
 

@@ -163,7 +163,10 @@ impl<'a> Unit<'a> {
         let source = Rc::clone(self.texts.get(file.0 as usize)?);
         self.bytes_read += source.bytes().len();
         if self.bytes_read > MAX_TEXT {
-            self.stop("the unit is too large: its files exceed 64 MiB", place);
+            self.stop(
+                "the translation unit is too large: its files exceed 64 MiB",
+                place,
+            );
             return None;
         }
         Some(Frame {
@@ -258,7 +261,7 @@ impl<'a> Unit<'a> {
     }
 
     pub fn stop_for_size(&mut self, place: FileSpan) {
-        let message = "the unit is too large: from here on, its expanded text exceeds 64 MiB";
+        let message = "the translation unit is too large: from here on, its expanded text exceeds 64 MiB";
         self.stop(message, Some(place));
     }
 

@@ -45,7 +45,7 @@ pub(crate) struct FileArgs {
     /// Skip excluded files even if they are named
     #[arg(long)]
     pub force_exclude: bool,
-    /// The file name of `-`, which locates its headers and configuration
+    /// The file name of `-`: says where its headers and configuration are
     #[arg(long, value_name = "FILE")]
     pub stdin_filename: Option<PathBuf>,
     /// Check again whenever a file changes
@@ -69,7 +69,7 @@ pub(crate) struct BaselineArgs {
     /// Write the findings to the baseline
     #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "statistics"])]
     pub write_baseline: bool,
-    /// Add comments to the files that allow the findings, for this reason
+    /// Allow each finding by a comment in its file, with this reason
     #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["fix", "fix_only", "diff", "statistics", "write_baseline"])]
     pub add_allow: Option<String>,
 }
@@ -99,10 +99,10 @@ pub(crate) struct FixArgs {
     /// Apply safe fixes, report no other findings, and exit with 0
     #[arg(long, conflicts_with_all = ["diff", "statistics"])]
     pub fix_only: bool,
-    /// With one of these: include unsafe fixes
+    /// With --fix, --fix-only or --diff: include unsafe fixes
     #[arg(long)]
     pub unsafe_fixes: bool,
-    /// With one of these: count the fixes by file and rule
+    /// With --fix, --fix-only or --diff: count the fixes by file and rule
     #[arg(long)]
     pub show_fixes: bool,
 }

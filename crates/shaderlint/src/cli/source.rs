@@ -19,13 +19,13 @@ pub(crate) struct SourceArgs {
     /// Folder in which to look for included files
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub include_dirs: Vec<PathBuf>,
-    /// Shader model compiled for, e.g. cs_6_6
+    /// Shader model of the build, e.g. cs_6_6
     #[arg(long, value_name = "PROFILE", value_parser = profile)]
     pub profile: Option<ShaderModel>,
     /// Version of HLSL, as -HV of DXC: 2016, 2017, 2018, 2021 or 202x
     #[arg(long, value_name = "VERSION", value_parser = hlsl_version)]
     pub hlsl_version: Option<Version>,
-    /// Configuration in place of those found
+    /// Configuration file to use instead of those found
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Ignore configuration files

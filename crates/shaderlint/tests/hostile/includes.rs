@@ -65,7 +65,7 @@ fn include_bombs() {
             case(
                 "bytes",
                 each(100, |_| "#include \"large.inc\"\n".to_owned()) + &race,
-                "the unit is too large: its files exceed 64 MiB",
+                "the translation unit is too large: its files exceed 64 MiB",
             ),
         ],
     );

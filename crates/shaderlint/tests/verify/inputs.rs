@@ -175,7 +175,7 @@ fn textures_are_arrays() {
     write("kernel.toml", "lengths = { Out = 64 }\n");
     let said = verify(&[&right], NO_ADAPTER);
     assert!(
-        said.contains("error: `Out` is a texture, which is as large as the dispatch\n"),
+        said.contains("error: `Out` is a texture, and textures are as large as the dispatch\n"),
         "{said}"
     );
 }

@@ -60,7 +60,9 @@ impl<'p> Check<'p> {
             let name = &binding.name;
             match &binding.kind {
                 BindingKind::Counter => {
-                    return Err(self.error(format!("`{entry}` uses `{name}`, which has no form here")));
+                    return Err(
+                        self.error(format!("`{entry}` uses `{name}`, which pipelines do not support"))
+                    );
                 }
                 BindingKind::Uniform { members } => self.constants_are_set(members)?,
                 BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage
@@ -85,7 +87,7 @@ impl<'p> Check<'p> {
                 && (words.iter()).all(|word| matches!(word.scalar, Scalar::Int | Scalar::Uint));
             if !is_whole_number {
                 return Err(self.error(format!(
-                    "`{name}` of `{entry}` is not one int or uint; a `cbuffer` of those is what `set` fills"
+                    "`set` cannot give `{name}` of `{entry}`: it gives only single ints and uints of a `cbuffer`"
                 )));
             }
             if !self.pass.set.iter().any(|(set, _)| set.name == *name) {

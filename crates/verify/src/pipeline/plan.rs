@@ -224,7 +224,7 @@ impl Planning<'_> {
         self.rounds += 1;
         if self.rounds > DISPATCHES {
             let condition = pass.repeat.as_ref().map(|repeat| repeat.condition.place());
-            let message = format!("this goes on for more than {DISPATCHES} dispatches");
+            let message = format!("this repeats for more than {DISPATCHES} dispatches");
             return Err(PipelineError::new(
                 message,
                 condition.unwrap_or(pass.place.clone()),

@@ -285,18 +285,18 @@ impl Reading<'_> {
             let is_array = |buffer: &&Buffer| buffer.name == name.trim() && buffer.count.is_some();
             if let Some(Buffer { name, .. }) = buffers.iter().find(is_array) {
                 let message =
-                    format!("`{name}` are several buffers: only two that are one each change places");
+                    format!("`{name}` names several buffers: only single buffers can change places");
                 return Err(PipelineError::new(message, written.span()));
             }
             Ok(self.reference(written, buffers, &[])?.buffer)
         };
         let [first, second] = swap.get_ref().as_slice() else {
-            return Err(PipelineError::new("two buffers change places", swap.span()));
+            return Err(PipelineError::new("`swap` takes two buffers", swap.span()));
         };
         let (first, second_place) = (one(first)?, second.span());
         match one(second)? {
             second if second == first => Err(PipelineError::new(
-                "a buffer changes places with another one",
+                "a buffer cannot change places with itself",
                 second_place,
             )),
             second => Ok((first, second)),

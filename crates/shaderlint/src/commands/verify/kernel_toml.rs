@@ -169,7 +169,11 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
         check_ranges(table, &wrong)?;
     }
     match file.entry.values().find_map(|own| own.entry.keys().next()) {
-        Some(name) => Err(wrong(name.span(), "an entry point has no entry points".to_owned()).into()),
+        Some(name) => Err(wrong(
+            name.span(),
+            "the table of an entry point cannot hold another one".to_owned(),
+        )
+        .into()),
         None => Ok(file),
     }
 }
@@ -298,12 +302,12 @@ pub(super) fn unsettable(shader: &Shader, name: &str, numbers: &[f64]) -> Option
     }
     if count > 0 && numbers.len() > count {
         let given = numbers.len();
-        let message = format!("`{name}` is set to {given} numbers and has {count}");
+        let message = format!("`{name}` is set to {given} numbers but has {count}");
         return Some(Why::unfit(message));
     }
     let is_whole = matches!(ty.scalar(), Some(Scalar::Int | Scalar::Uint));
     let fraction = numbers.iter().find(|number| is_whole && number.fract() != 0.0)?;
-    let message = format!("`{name}` is set to {fraction} and is of whole numbers");
+    let message = format!("`{name}` is set to {fraction} but holds whole numbers");
     Some(Why::unfit(message))
 }
 
@@ -312,7 +316,7 @@ fn not_as_long(shader: &Shader, name: &str) -> Option<Why> {
     let is_texture = |ty: &Type| matches!(ty, Type::Resource(kind, _) if kind.is_texture());
     let mut globals = shader.globals.iter();
     if globals.any(|global| global.name == name && is_texture(&global.ty)) {
-        let message = format!("`{name}` is a texture, which is as large as the dispatch");
+        let message = format!("`{name}` is a texture, and textures are as large as the dispatch");
         return Some(Why::unfit(message));
     }
     no_such_buffer(shader, name)
@@ -428,11 +432,11 @@ RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_Group
         );
         assert_eq!(
             said("[entry.Main]\nset = { Scale = [1, 2, 3] }"),
-            "Scale: `Scale` is set to 3 numbers and has 2"
+            "Scale: `Scale` is set to 3 numbers but has 2"
         );
         assert_eq!(
             said("set = { Count = 0.5 }"),
-            "Count: `Count` is set to 0.5 and is of whole numbers"
+            "Count: `Count` is set to 0.5 but holds whole numbers"
         );
         // Names that a neighbour may have.
         assert_eq!(
@@ -454,7 +458,7 @@ RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_Group
         );
         assert_eq!(
             said("[entry.A]\n[entry.A.entry.B]"),
-            "B: an entry point has no entry points"
+            "B: the table of an entry point cannot hold another one"
         );
         assert_eq!(
             said("lengths = { Out = 0 }"),

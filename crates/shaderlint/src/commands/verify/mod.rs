@@ -97,11 +97,10 @@ pub(crate) fn on_page(file: &ProjectFile) -> Result<Vec<serde_json::Value>> {
 fn nothing(mending: usize) -> String {
     match mending {
         0 => "no kernel has a finding with a fix".to_owned(),
-        1 => "1 finding with a fix is a mistake: a kernel that is wrong has no results to compare with"
-            .to_owned(),
-        more => format!(
-            "{more} findings with a fix are mistakes: a kernel that is wrong has no results to compare with"
-        ),
+        1 => "1 finding with a fix is a defect: a wrong kernel has no results to compare with".to_owned(),
+        more => {
+            format!("{more} findings with a fix are defects: a wrong kernel has no results to compare with")
+        }
     }
 }
 
