@@ -56,7 +56,7 @@ export class Linter {
     }
     const worker = this.#worker;
     job.timer = setTimeout(() => {
-      const message = `given up after ${PATIENCE_MS / 1000} s; the command line has more patience`;
+      const message = `shaderlint gave up after ${PATIENCE_MS / 1000} s; the command line allows more time`;
       this.#end({ error: { message, place: null } });
     }, PATIENCE_MS);
     worker.onmessage = ({ data }) => this.#done(job, JSON.parse(data));
@@ -64,7 +64,7 @@ export class Linter {
       event.preventDefault();
       // A page gives a thread less of a stack than the command line does.
       const message = /call stack|out of bounds|unreachable/.test(event.message)
-        ? "too deep or too large for a page; the command line may still read it" : event.message;
+        ? "the code is too deep or too large for a page; the command line may still read it" : event.message;
       this.#end({ error: { message, place: null } });
     };
     worker.postMessage(job.question);

@@ -496,9 +496,9 @@ error[groupshared-race]: data race on g_Tree[5]
    │             │
    │             thread 2 writes it here
    │
-   = thread 1 reads g_Tree[5] in pass 2 of the loop on line 34 (nodes = 128)
-     while thread 2 writes it in pass 1 (nodes = 256), both after the barrier
-     on line 31
+   = thread 1 reads g_Tree[5] in iteration 2 of the loop on line 34 (nodes =
+     128) while thread 2 writes it in iteration 1 (nodes = 256), both after the
+     barrier on line 31
    = other pairs of accesses also race here
    = threads of a wave need not run in lock-step
    = the fix is proved: with this barrier, no two threads of the group race on
@@ -527,7 +527,7 @@ error[groupshared-race]: data race on g_Part[16]
    │                           ^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Part[16]
    │
    = thread 0 reads g_Part[16] while thread 16 writes it, both after the
-     barrier on line 33 in pass 2 of the loop on line 27 (width = 64)
+     barrier on line 33 in iteration 2 of the loop on line 27 (width = 64)
    = lines 39 to 42 also read what other threads write, with no barrier between
    = other pairs of accesses also race here
    = threads of a wave need not run in lock-step

@@ -239,7 +239,7 @@ the driver and the moment, so such code tends to work on the machine it was writ
 **Hillis–Steele inclusive scan of 64 uints**
 
 - proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free
-- the wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
+- the wave form passes one barrier; it needs shader model 6.0 and waves that hold consecutive threads (all known implementations pack 1-D groups this way)
 - the fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)
 - fix: replace the ladder with wave intrinsics (safe)
 
