@@ -139,7 +139,7 @@ error: src/scan.hlsl;touch: no such file or folder
         str![[r#"
 ? 1
 ::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Aother pairs of accesses also race here%0Athreads of a wave need not run in lock-step%0Athe fix is proved: with these barriers, no two threads of the group race on groupshared memory
-::warning title=hillis-steele-scan,file=src/scan.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Athe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)
+::warning title=hillis-steele-scan,file=src/scan.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes one barrier; it needs shader model 6.0 and waves that hold consecutive threads (all known implementations pack 1-D groups this way)%0Athe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)
 2 findings in 3 files (1 fixable with --fix, 1 more with --unsafe-fixes)
 
 "#]]

@@ -16,7 +16,7 @@ fn github_shows_findings_beside_changed_lines() {
     assert_data_eq!(
         folder.printed(&["--output-format", "github"]),
         str![[r#"
-::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Athe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)
+::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes one barrier; it needs shader model 6.0 and waves that hold consecutive threads (all known implementations pack 1-D groups this way)%0Athe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)
 ::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Aother pairs of accesses also race here%0Athreads of a wave need not run in lock-step%0Athe fix is proved: with these barriers, no two threads of the group race on groupshared memory
 
 "#]]
@@ -176,7 +176,7 @@ fn junit_has_a_test_for_each_finding() {
     <testcase name="hillis-steele-scan" classname="src/ladder.hlsl" file="src/ladder.hlsl" line="9">
       <failure type="hillis-steele-scan" message="Hillis–Steele inclusive scan of 64 uints">src/ladder.hlsl:9:2
 proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i &lt; 64, race-free
-the wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
+the wave form passes one barrier; it needs shader model 6.0 and waves that hold consecutive threads (all known implementations pack 1-D groups this way)
 the fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)</failure>
     </testcase>
   </testsuite>
@@ -226,7 +226,7 @@ fn what_is_told_for_information_is_no_failed_test() {
       <system-out>Hillis–Steele inclusive scan of 64 uints
 src/ladder.hlsl:9:2
 proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i &lt; 64, race-free
-the wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
+the wave form passes one barrier; it needs shader model 6.0 and waves that hold consecutive threads (all known implementations pack 1-D groups this way)
 the fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)</system-out>
     </testcase>
   </testsuite>

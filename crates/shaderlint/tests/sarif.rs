@@ -202,7 +202,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free/nthe wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups/nthe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)"
+            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free/nthe wave form passes one barrier; it needs shader model 6.0 and waves that hold consecutive threads (all known implementations pack 1-D groups this way)/nthe fix is proved: the kernel writes the same values at wave sizes 4 to 128 (lane map: linear)"
           },
           "partialFingerprints": {
             "shaderlint/v1": "b5fc62b544fea7c21"

@@ -416,9 +416,9 @@ warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
    │
    = proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64,
      race-free
-   = the wave form passes one barrier instead; it needs shader model 6.0 and
-     waves that hold consecutive threads, as every known implementation packs
-     1-D groups
+   = the wave form passes one barrier; it needs shader model 6.0 and waves that
+     hold consecutive threads (all known implementations pack 1-D groups this
+     way)
    = no automatic fix: the same fix is not proved in variant odd
 
 1 finding in 1 file
