@@ -34,15 +34,17 @@ fn advice(slot: &Claim) -> String {
     } else {
         ("WavePrefixSum", "WaveActiveSum")
     };
-    let is_one = slot.amount == Amount::Known(1) || slot.operation.is_of_hidden_counter();
-    let times = match slot.amount {
-        _ if is_one || all == "WaveActiveSum" => String::new(),
-        Amount::Known(number) => format!("{number} * "),
-        _ => "the amount * ".to_owned(),
+    let (slots, apart) = match slot.amount {
+        // Sums have the amounts already; a hidden counter moves by one.
+        _ if !claim::is_counted(slot) || slot.operation.is_of_hidden_counter() => Default::default(),
+        Amount::Known(1) => Default::default(),
+        Amount::Known(-1) => (String::new(), "-".to_owned()),
+        Amount::Known(number) => (format!("{} * ", number.unsigned_abs()), format!("{number} * ")),
+        _ => ("the amount * ".to_owned(), "the amount * ".to_owned()),
     };
     let form = format!(
-        "from shader model 6.0 on, one lane can claim for its whole wave: {times}{all} is the number of slots, \
-         WaveReadLaneFirst broadcasts the first slot, and {times}{own} is the offset of each lane"
+        "from shader model 6.0 on, one lane can claim for its whole wave: {slots}{all} is the number of slots, \
+         WaveReadLaneFirst broadcasts the first slot, and {apart}{own} is the offset of each lane"
     );
     match slot.operation {
         Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume => {
