@@ -36,8 +36,10 @@ fn advice(slot: &Claim) -> String {
     };
     let (slots, apart) = match slot.amount {
         // Sums have the amounts already; a hidden counter moves by one.
-        _ if !claim::is_counted(slot) || slot.operation.is_of_hidden_counter() => Default::default(),
-        Amount::Known(1) => Default::default(),
+        _ if !claim::is_counted(slot) || slot.operation.is_of_hidden_counter() => {
+            (String::new(), String::new())
+        }
+        Amount::Known(1) => (String::new(), String::new()),
         Amount::Known(-1) => (String::new(), "-".to_owned()),
         Amount::Known(number) => (format!("{} * ", number.unsigned_abs()), format!("{number} * ")),
         _ => ("the amount * ".to_owned(), "the amount * ".to_owned()),
