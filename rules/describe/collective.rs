@@ -207,7 +207,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         (true, false) => ("once the reported race on its array is fixed", ""),
         (false, _) => (amid.as_deref().unwrap_or("race-free"), ""),
     };
-    let given = if scan.presumes {
+    let given = if scan.assumes_convergence {
         ", for inputs for which all threads reach its barriers"
     } else {
         ""

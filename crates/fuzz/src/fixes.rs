@@ -236,7 +236,8 @@ fn prove(
     }
     let maps = maps(before.0, before.1);
     let runs: Vec<WaveRun> = compare(before, after, &maps).collect();
-    if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) || is_presumed(before, after, &maps, fix)
+    if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal))
+        || is_proved_conditionally(before, after, &maps, fix)
     {
         return Ok(true);
     }
@@ -272,7 +273,7 @@ fn prove(
 
 /// Whether equality is proved under a condition that an unsafe fix names: no float is NaN, all threads reach the
 /// barriers, or the original kernel has a data race. This may compare the changed statements by themselves.
-fn is_presumed(
+fn is_proved_conditionally(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
     maps: &[LaneMap],

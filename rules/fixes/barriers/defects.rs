@@ -46,7 +46,7 @@ pub(crate) fn ends_races(context: &Context<'_>, races: &[&Race], candidate: &Can
         places.any(|place| leaving.span.start < place.start)
     });
     let runs = || compare(itself, itself, &[LaneMap::Linear]);
-    if may_have_left && !runs().all(|run| run.outcome.is_equal() && !run.presumes) {
+    if may_have_left && !runs().all(|run| run.outcome.is_equal() && !run.assumes_convergence) {
         return None;
     }
     let is_proved = after.is_empty() && (may_have_left || runs().all(|run| run.outcome.is_equal()));

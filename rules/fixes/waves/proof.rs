@@ -28,8 +28,8 @@ pub(crate) struct Proof {
     pub ends_races: bool,
     /// It covers the whole kernel, not only the statements.
     pub is_whole: bool,
-    /// It covers the statements only, and not all threads may reach them.
-    pub may_part: bool,
+    /// As [`WaveRun::assumes_convergence`].
+    pub assumes_convergence: bool,
 }
 
 /// Proves the edits. It stops at the first run that is not equal: most forms without a proof fail in the first run,
@@ -81,7 +81,7 @@ fn prove_texts(
         whole => {
             return whole.map(|proof| Proof {
                 is_whole: true,
-                may_part: false,
+                assumes_convergence: false,
                 ..proof
             });
         }
@@ -162,8 +162,12 @@ fn proof_by(
         is_exact,
         ends_races: false,
         is_whole: false,
-        may_part: runs.iter().any(|run| run.presumes),
+        assumes_convergence: assume_convergence(&runs),
     })
+}
+
+fn assume_convergence(runs: &[WaveRun]) -> bool {
+    runs.iter().any(|run| run.assumes_convergence)
 }
 
 /// The proof in words, from runs that are equal.
@@ -180,8 +184,7 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
         names.join(", ")
     );
     let up_to = up_to(runs);
-    let presumes = runs.iter().any(|run| run.presumes);
-    let given = if presumes {
+    let given = if assume_convergence(runs) {
         ", for inputs for which all threads reach its barriers"
     } else {
         ""

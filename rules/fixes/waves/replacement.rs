@@ -288,7 +288,7 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
 /// What the fix rests on besides its proof.
 fn doubt(context: &Context<'_>, proof: &Proof, holds_in_all: bool) -> Option<&'static str> {
     // Nothing is promised for a group that diverges at a barrier, and a wave is not whole once threads have left it.
-    let is_as_one = context.analysis.divergences.is_empty() && !proof.may_part;
+    let is_as_one = context.analysis.divergences.is_empty() && !proof.assumes_convergence;
     if proof.ends_races {
         Some(ENDS_RACES)
     } else if !is_as_one {

@@ -116,7 +116,7 @@ fn take_confirmed(analysis: &mut Analysis, mut amid: Vec<Collective>, unordered:
     analysis.collectives.retain_mut(|known| {
         let mut same = amid.iter().filter(|found| overlap(known, found)).peekable();
         let is_confirmed = same.peek().is_some();
-        known.presumes |= same.any(|found| found.presumes);
+        known.assumes_convergence |= same.any(|found| found.assumes_convergence);
         is_confirmed || has_part(known)
     });
     amid.retain(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));

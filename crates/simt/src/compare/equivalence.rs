@@ -45,18 +45,18 @@ pub struct WaveRun {
     pub outcome: Outcome,
     /// One of the kernels assumes that all threads reach its barriers. The outcome holds for inputs for which
     /// they do.
-    pub presumes: bool,
+    pub assumes_convergence: bool,
     /// The first kernel races or leaves an array, so it has no results to compare with.
     pub is_first_wrong: bool,
 }
 
 impl WaveRun {
-    pub(crate) fn new(packing: Packing, outcome: Outcome, presumes: bool) -> WaveRun {
+    pub(crate) fn new(packing: Packing, outcome: Outcome, assumes_convergence: bool) -> WaveRun {
         WaveRun {
             wave_size: packing.wave_size,
             map: packing.map,
             outcome,
-            presumes,
+            assumes_convergence,
             is_first_wrong: false,
         }
     }
@@ -212,11 +212,12 @@ pub(crate) struct Trace {
     events: Rc<Vec<Event>>,
     /// Its atomics on groupshared memory.
     steps: Rc<Vec<Steps>>,
-    pub presumes: bool,
+    pub assumes_convergence: bool,
 }
 
 fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Packing) -> WaveRun {
-    let run = |outcome: Outcome, presumes: bool| WaveRun::new(packing, outcome, presumes);
+    let run =
+        |outcome: Outcome, assumes_convergence: bool| WaveRun::new(packing, outcome, assumes_convergence);
     let mut terms = Terms::of(floats);
     terms.note_derivations();
     let expected = match trace(first, &mut terms, packing) {
@@ -231,17 +232,17 @@ fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Pa
     };
     let got = match trace(second, &mut terms, packing) {
         Ok(trace) => trace,
-        Err(outcome) => return run(outcome, expected.presumes),
+        Err(outcome) => return run(outcome, expected.assumes_convergence),
     };
-    let presumes = expected.presumes || got.presumes;
+    let assumes_convergence = expected.assumes_convergence || got.assumes_convergence;
     // We assume that the first kernel ends. Then a loop of the second ends too if it is entered in the same way
     // with the same values.
     if !got.unended.is_subset(&expected.unended) {
         let why = "a loop that is not proved to end".to_owned();
-        return run(Outcome::NotProved(why), presumes);
+        return run(Outcome::NotProved(why), assumes_convergence);
     }
     let outcome = compare_traces(&mut terms, [first.shader, second.shader], [&expected, &got], &[]);
-    run(outcome, presumes)
+    run(outcome, assumes_convergence)
 }
 
 /// Downgrades an outcome where `precise` or `snorm` may make equal terms differ. `values` are those that the
@@ -374,9 +375,8 @@ pub(crate) fn finished(
         ));
     }
     // A thread at a barrier that others never reach may wait forever or not: HLSL leaves it undefined.
-    let presumes = machine.state.presumes
-        || machine.state.assumed != Value::TRUE
-        || !machine.report.divergences.is_empty();
+    let assumes_convergence =
+        machine.state.convergence.is_conditional() || !machine.report.divergences.is_empty();
     let unended = machine.state.loops.unended.clone();
     let waits_for_others = machine.state.loops.waits_for_others.clone();
     let has_unmarked_index = machine.report.has_unmarked_index;
@@ -395,7 +395,7 @@ pub(crate) fn finished(
         is_published,
         events,
         steps,
-        presumes,
+        assumes_convergence,
     })
 }
 
@@ -568,7 +568,7 @@ pub(crate) fn compare_traces(
         Some("one kernel lacks a loop that may wait for other groups")
     } else if got.has_unmarked_index && !expected.has_unmarked_index {
         Some("the resource index differs between threads, but lacks `NonUniformResourceIndex`")
-    } else if got.presumes && !expected.presumes {
+    } else if got.assumes_convergence && !expected.assumes_convergence {
         Some("a barrier that some threads may not reach")
     } else {
         None

@@ -21,7 +21,7 @@
 //!   declared, computed from these ([`Stable`]).
 //! - *The same threads.* The stretch follows a barrier of its block, or the start of the kernel. HLSL leaves a
 //!   barrier undefined that not all threads of a group reach, so all threads are there. If some may be missing,
-//!   which devices handle in different ways, the proof says so ([`WaveRun::presumes`]). No thread leaves within
+//!   which devices handle in different ways, the proof says so ([`WaveRun::assumes_convergence`]). No thread leaves within
 //!   the stretch, in either run.
 //! - *The same state at the end.* Equal terms are equal values for every input ([`crate::terms::value`]). In a
 //!   loop, dead cells may differ when the stretch starts again. So each cell that the stretch writes starts
@@ -119,7 +119,7 @@ impl Pair<'_> {
         match self.compare(floats, packing).map_err(Outcome::NotProved)? {
             Outcome::Differs(_) | Outcome::Undecided => Err(Outcome::Undecided),
             outcome @ (Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)) => {
-                Ok(WaveRun::new(packing, outcome, self.presumes))
+                Ok(WaveRun::new(packing, outcome, self.assumes_convergence))
             }
             outcome @ (Outcome::OutOfBounds { .. } | Outcome::Races { .. } | Outcome::NotProved(_)) => {
                 Err(Outcome::NotProved(outcome.reason()))
@@ -311,7 +311,7 @@ impl<'a> Pair<'a> {
         let state = &machine.state;
         let waits = state.barriers.interval > interval;
         let orders_device = state.barriers.device_interval > device_interval;
-        if machine.report.guarded_barrier || state.guard != Column::Uniform(Value::TRUE) {
+        if machine.report.passed_conditional_barrier || state.guard != Column::Uniform(Value::TRUE) {
             return Err("the statements that differ have a barrier under a condition".to_owned());
         }
         let named = |global: &GlobalId| name_of(shader, *global).unwrap_or_default();
@@ -331,7 +331,7 @@ impl<'a> Pair<'a> {
             orders_device,
             trace: finished(shader, &mut machine, None).map_err(|outcome| outcome.reason())?,
         };
-        if left.trace.presumes {
+        if left.trace.assumes_convergence {
             return Err("some threads may not reach a barrier".to_owned());
         }
         Ok(left)

@@ -8,7 +8,7 @@ use crate::exec::Machine;
 use crate::exec::Observer;
 use crate::exec::RunMode;
 use crate::exec::host::Within;
-use crate::exec::memory::{Action, Conflict, Meeting, Site, Touch, Touches};
+use crate::exec::memory::{Action, Conflict, Meeting, Site, Touch};
 use crate::finding::{Access, Race, Under};
 use crate::terms::column::{Column, Mask};
 use crate::terms::sample::Inputs;
@@ -34,7 +34,7 @@ impl<O: Observer> Machine<'_, O> {
         self.sites.push(Site {
             span,
             position: self.position(),
-            doubtful: self.state.doubtful,
+            is_uncertain: self.state.convergence.is_uncertain(),
             shared_guard,
             since: self.state.barriers.since.clone(),
             fences: u32::try_from(self.state.barriers.passed.len()).unwrap_or(u32::MAX),
@@ -42,7 +42,7 @@ impl<O: Observer> Machine<'_, O> {
             waited: self.state.barriers.waited.and(self.state.active) != Mask::EMPTY,
             exchanges: self.state.barriers.exchanges,
             guard: self.state.guard.clone(),
-            condition: self.uncertain_condition(),
+            condition: self.unknown_condition(),
         });
         (self.sites.len() - 1) as u32
     }
@@ -72,8 +72,8 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The accesses of one evaluation at `site`, to groupshared memory or to resources.
-    pub fn touches(&mut self, site: u32, on_device: bool) -> Touches {
+    /// The access at `site`, to groupshared memory or to resources, for all threads ([`Touch::by`]).
+    pub fn touch(&mut self, site: u32, on_device: bool) -> Touch {
         // A barrier that only some inputs reach orders nothing for the others.
         let state = &self.state;
         let at_barrier = if on_device {
@@ -85,20 +85,14 @@ impl<O: Observer> Machine<'_, O> {
             self.report.unproved = true;
             self.leave_unsettled(site, site);
             let barrier = self.state.barriers.since.as_deref().filter(|_| !on_device);
-            self.noticed.ordered_by_chance = self
-                .noticed
-                .ordered_by_chance
-                .or(barrier.map(|barrier| barrier.span));
+            let known = self.noticed.conditional_barrier;
+            self.noticed.conditional_barrier = known.or(barrier.map(|barrier| barrier.span));
         }
-        let of_all = Touch {
+        Touch {
             site,
             thread: 0,
-            definite: matches!(&self.state.guard, Column::Uniform(guard) if self.is_certain(guard)),
+            is_unconditional: matches!(&self.state.guard, Column::Uniform(guard) if self.is_certain(guard)),
             action: Action::Plain,
-        };
-        Touches {
-            of_all,
-            doubtful: self.state.doubtful,
         }
     }
 
@@ -130,10 +124,10 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     /// The innermost condition around that is not known for all threads that take part.
-    fn uncertain_condition(&self) -> Option<(Span, bool)> {
+    fn unknown_condition(&self) -> Option<(Span, bool)> {
         let mut partings = self.paths.partings.iter().rev();
-        let uncertain = partings.find(|parting| !parting.perhaps.is_empty())?;
-        Some((uncertain.span, uncertain.holds))
+        let unknown = partings.find(|parting| !parting.perhaps.is_empty())?;
+        Some((unknown.span, unknown.holds))
     }
 
     /// Whether one thread read before it handed its wave a value, and the other wrote after that. The value written
@@ -157,14 +151,14 @@ impl<O: Observer> Machine<'_, O> {
         let Conflict { first, second, .. } = conflict;
         self.leave_unsettled(first.site, second.site);
         self.note_unordered(array, &conflict);
-        if conflict.doubtful || self.observer.is_trying() || self.is_ordered_by_wave(&conflict) {
+        if conflict.may_be_none || self.observer.is_trying() || self.is_ordered_by_wave(&conflict) {
             return;
         }
         let conditional = match first.meets(second, &self.sites) {
             Meeting::Certain => Vec::new(),
             Meeting::If(touch) => vec![touch],
             Meeting::IfBoth => vec![first, second],
-            Meeting::NotCertain => return,
+            Meeting::Uncertain => return,
         };
         let access = |touch: Touch, is_write| {
             let span = self
@@ -201,7 +195,7 @@ impl<O: Observer> Machine<'_, O> {
             let mut given = condition.within.atoms;
             if condition.guard.is_none() {
                 // That all threads have stayed is no condition of either access.
-                given.extend(self.state.stays.iter().copied());
+                given.extend(self.state.convergence.inputs().iter().copied());
             }
             let race = Race {
                 array,
@@ -320,7 +314,7 @@ impl<O: Observer> Machine<'_, O> {
         !(is_answered || self.is_exhausted())
     }
 
-    /// The condition under which an access happens, and the innermost uncertain condition in the text.
+    /// The condition under which an access happens, and the innermost unknown condition in the text.
     fn guard_of(&self, touch: Touch) -> Option<(Value, Option<(Span, bool)>)> {
         let site = self.sites.get(touch.site as usize)?;
         Some((site.guard.at(usize::from(touch.thread)).clone(), site.condition))

@@ -6,13 +6,10 @@
 //! is that kernel's run too if it counts a barrier between them, as long as all threads are at the enclosing
 //! statement. The run checks that where the statement begins, as it does for a barrier.
 
-use std::rc::Rc;
-
 use shaderlint_hlsl::{Span, Stmt, calls};
 
 use crate::exec::Observer;
 use crate::exec::{Machine, Run};
-use crate::terms::column::Mask;
 use crate::terms::value::Value;
 
 /// Places at which the whole group is assumed to wait.
@@ -69,10 +66,7 @@ impl<O: Observer> Machine<'_, O> {
         self.report_data_dependent_races();
         let point = self.point(span);
         let state = &mut self.state;
-        state.doubtful = state.presumes;
-        state.barriers.waited = Mask::EMPTY;
-        state.barriers.interval += 1;
-        state.barriers.since = Some(Rc::new(point));
-        state.barriers.guard = Value::TRUE;
+        state.wait();
+        state.barriers.end_interval(point, Value::TRUE);
     }
 }

@@ -183,8 +183,10 @@ impl<'a, O: Observer> Machine<'a, O> {
     fn change_cells(&mut self, mut made: OnShared<'_>, span: Span) {
         let OnShared { array, base, .. } = made;
         let site = self.site(span);
-        let mut touches = self.touches(site, false);
-        touches.of_all.action = Action::Atomic;
+        let touch_of_all = Touch {
+            action: Action::Atomic,
+            ..self.touch(site, false)
+        };
         let interval = self.state.barriers.interval;
         O::accessed(self);
         let number = made.number;
@@ -203,7 +205,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         for thread in self.state.active.threads() {
             let cell = base.at(thread).known();
             if let Some(cell) = cell.map(|base| base.saturating_add(made.component)) {
-                let touch = touches.of(thread, self.state.guard.row());
+                let touch = touch_of_all.by(thread, self.state.guard.row());
                 self.change_cell(&made, number, cell, touch);
             }
         }
@@ -221,7 +223,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             shared.blur(interval);
             // An atomic that adds nothing only reads.
             if made.operator == Some(Operator::Add) && *made.amount != Column::ZERO {
-                self.note_data_dependent(number, touches, base, made.component);
+                self.note_data_dependent(number, touch_of_all, base, made.component);
             }
             self.forget_reads(array, None);
             self.report.unproved = true;
@@ -231,24 +233,24 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// Writes what one thread's atomic leaves in a cell of the groupshared array with this number.
     fn change_cell(&mut self, made: &OnShared<'_>, number: usize, cell: u32, touch: Touch) {
         let thread = touch.thread as usize;
-        let (cells, tracks) = self.state.shared[number].open();
+        let state = &mut self.state;
+        let is_made = touch.is_unconditional || state.convergence.is_guard_of_group(state.guard.at(thread));
+        let (cells, tracks) = state.shared[number].open();
         let old = cells.get(cell as usize).cloned();
         let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize)) else {
             self.report.unproved = true;
             return;
         };
         *slot = match (made.operator, made.step) {
-            (Some(operator), _) if touch.definite || *self.state.guard.at(thread) == self.state.staying => {
-                self.terms.combine(operator, slot, made.amount.at(thread))
-            }
+            (Some(operator), _) if is_made => self.terms.combine(operator, slot, made.amount.at(thread)),
             // Where the thread does not make the atomic, that is as if it changed nothing.
             (Some(operator), Some(_)) => {
                 let nothing = Value::Known(operator.identity());
-                let guard = self.state.guard.at(thread);
+                let guard = state.guard.at(thread);
                 let amount = self.terms.select(guard, made.amount.at(thread), &nothing);
                 self.terms.combine(operator, slot, &amount)
             }
-            (None, Some(step)) => self.terms.left_by(step, self.state.atomics.left, cell),
+            (None, Some(step)) => self.terms.left_by(step, state.atomics.left, cell),
             (_, None) => self.terms.fresh(),
         };
         // An atomic that adds nothing writes as well.
@@ -257,7 +259,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         if old.as_ref() == Some(&*slot) && is_unwritten(slot) {
             *slot = self.terms.fresh();
         }
-        let conflict = track.write(cell, self.state.barriers.interval, touch, false);
+        let conflict = track.write(cell, state.barriers.interval, touch, false);
         if let Some(old) = old.filter(|_| self.mode == RunMode::Numbers) {
             // Whatever the atomic adds, a write by another thread undoes it.
             let new = self.terms.fresh();

@@ -50,7 +50,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 Direction::Out => None,
                 Direction::In | Direction::InOut => {
                     let by_reference = parameter.direction == Direction::InOut;
-                    let value = self.doubtfully(by_reference, |m| m.load(&place, argument.span));
+                    let value = self.uncertainly(by_reference, |m| m.load(&place, argument.span));
                     Some(match ty {
                         Some(ty) => self.convert(&value, &argument.ty, ty),
                         None => value,
@@ -66,7 +66,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             for (place, _, argument) in outs {
                 let count = self.parts(&argument.ty).min(MAX_COMPONENTS);
                 let value: Vec<Column> = (0..count).map(|_| self.unknown()).collect();
-                self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
+                self.uncertainly(true, |m| m.store(&place, &value, argument.span))?;
             }
             let count = self.parts(&function.returns).min(MAX_COMPONENTS);
             return Ok((0..count).map(|_| self.unknown()).collect());
@@ -96,10 +96,10 @@ impl<'a, O: Observer> Machine<'a, O> {
                 None => value,
             };
             if self.over_approximates() && matches!(argument.kind, ExprKind::Opaque(_)) {
-                self.doubtfully(true, |m| m.change_part(argument, "=", &value))?;
+                self.uncertainly(true, |m| m.change_part(argument, "=", &value))?;
                 continue;
             }
-            self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
+            self.uncertainly(true, |m| m.store(&place, &value, argument.span))?;
         }
         let mut result = callee.result;
         let count = self.parts(&function.returns).min(MAX_COMPONENTS);
@@ -195,14 +195,16 @@ impl<'a, O: Observer> Machine<'a, O> {
         effects.repeats && effects.is_of_own_variables()
     }
 
-    /// Runs `f`, if `doubtful`, as something that may not happen. The language says that arguments are copied in and
+    /// Runs `f`, if `is_uncertain`, as something that may not happen. The language says that arguments are copied in and
     /// out, but compilers may pass them by reference; then a call touches nothing that the function itself does not
     /// touch.
-    pub fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
-        let before = self.state.doubtful;
-        self.state.doubtful |= doubtful;
+    pub fn uncertainly<T>(&mut self, is_uncertain: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.state.convergence.is_uncertain();
+        if is_uncertain {
+            self.state.convergence.lose_certainty();
+        }
         let result = f(self);
-        self.state.doubtful = before;
+        self.state.convergence.restore_certainty(before);
         result
     }
 }

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use crate::exec::Observer;
-use crate::exec::memory::{Conflict, DataDependent, Shared, Touches};
+use crate::exec::memory::{Conflict, DataDependent, Shared, Touch};
 use crate::exec::{Machine, RunMode};
 use crate::terms::column::Column;
 
@@ -21,7 +21,7 @@ const MAX_THREADS: usize = 3;
 
 impl<O: Observer> Machine<'_, O> {
     /// Notes threads that add to unknown elements of an array.
-    pub fn note_data_dependent(&mut self, number: usize, touches: Touches, base: &Column, component: u32) {
+    pub fn note_data_dependent(&mut self, number: usize, touch_of_all: Touch, base: &Column, component: u32) {
         if !self.tells_races() {
             return;
         }
@@ -44,7 +44,7 @@ impl<O: Observer> Machine<'_, O> {
         }
         for thread in state.active.threads().take(MAX_THREADS) {
             array.note_data_dependent(DataDependent {
-                touch: touches.of(thread, state.guard.row()),
+                touch: touch_of_all.by(thread, state.guard.row()),
                 base: base.at(thread).clone(),
                 component,
             });
@@ -112,7 +112,7 @@ impl<O: Observer> Machine<'_, O> {
                 second: second.0,
                 first_writes: first.1,
                 second_writes: second.1,
-                doubtful: false,
+                may_be_none: false,
                 data_dependent: Some((led.touch.thread, seed)),
             })
         })

@@ -11,7 +11,6 @@
 //! nothing happens.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
 
@@ -51,7 +50,7 @@ const MAX_UNKNOWNS: usize = 3;
 impl<O: Observer> Machine<'_, O> {
     /// Whether a guard is known to hold, at least for some inputs.
     pub fn is_certain(&self, guard: &Value) -> bool {
-        if *guard == self.state.assumed {
+        if self.state.convergence.is_assumed(guard) {
             self.terms.note_left_out(guard);
             return true;
         }
@@ -61,7 +60,7 @@ impl<O: Observer> Machine<'_, O> {
     /// Reports the barrier at `span` if one thread is here for certain and another one is not.
     pub fn look_for_divergence(&mut self, span: Span) {
         let state = &self.state;
-        if state.doubtful || self.observer.is_trying() {
+        if state.convergence.is_uncertain() || self.observer.is_trying() {
             return;
         }
         let Some(away) = self.all.without(state.active).threads().next() else {
@@ -122,7 +121,10 @@ impl<O: Observer> Machine<'_, O> {
             .loops
             .last()
             .is_some_and(|innermost| innermost.number == 0);
-        let may_look = is_first && !state.doubtful && !self.over_approximates() && !self.observer.is_trying();
+        let may_look = is_first
+            && !state.convergence.is_uncertain()
+            && !self.over_approximates()
+            && !self.observer.is_trying();
         if !may_look || state.active != self.all || state.alive != self.all {
             return;
         }
@@ -201,23 +203,23 @@ impl<O: Observer> Machine<'_, O> {
         let Column::Lanes(guards) = state.guard.clone() else {
             return None;
         };
-        match self.parting(&guards) {
+        let inputs = match self.parting(&guards) {
             Some(witness) => {
-                self.state.stays = Rc::new(witness.stay.clone());
-                if !self.state.doubtful {
+                let inputs = witness.stay.clone();
+                if !self.state.convergence.is_uncertain() {
                     self.report_parting(span, witness);
                 }
+                Some(inputs)
             }
             None if self.observer.awaits_constructs() => {
-                self.state.presumes = true;
-                self.noticed.presumed = true;
-                self.state.doubtful = true;
+                self.noticed.assumed_convergence = true;
+                None
             }
             None => return None,
-        }
+        };
         let everyone = self.terms.apply(Op::Same, &guards);
         self.state.guard = Column::Uniform(everyone.clone());
-        self.state.assumed = everyone.clone();
+        self.state.convergence.assume(everyone.clone(), inputs);
         Some(everyone)
     }
 }

@@ -228,7 +228,7 @@ impl<O: Observer> Machine<'_, O> {
     /// access in the interval races with a write among them, and another thread's write races with a read. So one
     /// access stands for all of them, and the checks against other accesses in the interval apply to it as usual.
     fn pass_by_one(&mut self, global: GlobalId, left: Option<Value>, span: Span) {
-        self.doubtfully(true, |m| {
+        self.uncertainly(true, |m| {
             let site = m.site(span);
             match left {
                 Some(value) => {

@@ -24,8 +24,8 @@ pub(crate) struct Site {
     pub span: Span,
     /// The loop iterations and the calls that it is in.
     pub position: Position,
-    /// The access may not happen, because something before it was not understood.
-    pub doubtful: bool,
+    /// As [`Convergence::is_uncertain`](crate::exec::convergence::Convergence::is_uncertain) where the access is.
+    pub is_uncertain: bool,
     /// A number for the guard that all participating threads share; `None` if their guards differ.
     pub shared_guard: Option<NonZeroU32>,
     /// The last barrier before it that orders groupshared memory.
@@ -50,8 +50,8 @@ pub(crate) struct Touch {
     /// Index into the run's sites.
     pub site: u32,
     pub thread: u16,
-    /// The access happens for all inputs.
-    pub definite: bool,
+    /// Its guard holds for all inputs.
+    pub is_unconditional: bool,
     pub action: Action,
 }
 
@@ -67,30 +67,31 @@ pub(crate) enum Action {
     Mixed,
 }
 
-/// The accesses of all threads at one site.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Touches {
-    /// `definite` if all threads' accesses are.
-    pub of_all: Touch,
-    pub doubtful: bool,
-}
-
 impl Touch {
+    /// This access by another thread. It stands for all threads: it is unconditional if the accesses of all are.
+    pub fn by(self, thread: usize, guard: Row<'_>) -> Touch {
+        Touch {
+            thread: thread as u16,
+            is_unconditional: self.is_unconditional || *guard.at(thread) == Value::TRUE,
+            ..self
+        }
+    }
+
     /// Whether two accesses both happen: for certain if both guards are known to hold, and for some inputs if both
     /// have the same guard.
     pub fn meets(self, other: Touch, sites: &[Site]) -> Meeting {
         let (Some(here), Some(there)) = (sites.get(self.site as usize), sites.get(other.site as usize))
         else {
-            return Meeting::NotCertain;
+            return Meeting::Uncertain;
         };
         // A thread that waited may come after everything that the others do.
         let waited = here.waited || there.waited;
         let mixed = [self.action, other.action].contains(&Action::Mixed);
-        if here.doubtful || there.doubtful || waited || mixed || here.epoch != there.epoch {
-            return Meeting::NotCertain;
+        if here.is_uncertain || there.is_uncertain || waited || mixed || here.epoch != there.epoch {
+            return Meeting::Uncertain;
         }
         let one_guard = here.shared_guard.is_some() && here.shared_guard == there.shared_guard;
-        match (self.definite, other.definite) {
+        match (self.is_unconditional, other.is_unconditional) {
             (true, true) => Meeting::Certain,
             _ if one_guard => Meeting::Certain,
             (true, false) => Meeting::If(other),
@@ -108,22 +109,7 @@ pub(crate) enum Meeting {
     If(Touch),
     /// The two have different conditions.
     IfBoth,
-    NotCertain,
-}
-
-impl Touches {
-    pub fn of(&self, thread: usize, guard: Row<'_>) -> Touch {
-        Touch {
-            thread: thread as u16,
-            definite: self.of_all.definite || *guard.at(thread) == Value::TRUE,
-            ..self.of_all
-        }
-    }
-
-    /// Whether this access happens for certain.
-    pub fn is_certain(&self, touch: Touch) -> bool {
-        touch.definite && !self.doubtful
-    }
+    Uncertain,
 }
 
 /// The accesses to a cell.
@@ -140,8 +126,8 @@ pub(crate) struct Track {
     changed: bool,
     /// The least and the greatest thread that wrote.
     writers: (u16, u16),
-    /// The same for threads that certainly wrote.
-    certain_writers: Option<(u16, u16)>,
+    /// The same for threads that wrote under no condition.
+    unconditional_writers: Option<(u16, u16)>,
     /// Some thread between these two may not have written.
     gaps: bool,
 }
@@ -177,7 +163,7 @@ pub(crate) struct Conflict {
     pub first_writes: bool,
     pub second_writes: bool,
     /// It may be no conflict.
-    pub doubtful: bool,
+    pub may_be_none: bool,
     /// The thread whose data lead it to the cell, and the seed of such data.
     pub data_dependent: Option<(u16, u64)>,
 }
@@ -308,7 +294,7 @@ impl Shared {
 impl Track {
     /// Records a read and returns its conflict.
     ///
-    /// A thread that certainly wrote the cell itself, with the value that all others wrote too, reads this value
+    /// A thread that wrote the cell itself under no condition, with the value that all others wrote too, reads this value
     /// under every order. A thread that wrote under a condition may find the earlier value. Only the bounds of the
     /// writing threads are known: if there are gaps between them, this thread may or may not have written, and
     /// nothing is proved.
@@ -317,10 +303,10 @@ impl Track {
         let (least, greatest) = self.writers;
         let is_among_writers = (least..=greatest).contains(&touch.thread);
         let may_have_written = self.agreed && is_among_writers;
-        let is_among_certain = self
-            .certain_writers
+        let is_among_unconditional = self
+            .unconditional_writers
             .is_some_and(|(least, greatest)| (least..=greatest).contains(&touch.thread));
-        let reads_its_own = self.agreed && is_among_certain && !self.gaps;
+        let reads_its_own = self.agreed && is_among_unconditional && !self.gaps;
         let conflict = self
             .writes
             .iter()
@@ -333,7 +319,7 @@ impl Track {
                 first_writes: true,
                 second_writes: false,
                 // It is not known whether writes under conditions agree.
-                doubtful: may_have_written || is_among_writers && !touch.definite,
+                may_be_none: may_have_written || is_among_writers && !touch.is_unconditional,
                 data_dependent: None,
             });
         remember(&mut self.reads, touch);
@@ -358,7 +344,7 @@ impl Track {
             second: touch,
             first_writes,
             second_writes: true,
-            doubtful: false,
+            may_be_none: false,
             data_dependent: None,
         };
         let is_of_another = |other: &&Touch| other.thread != touch.thread;
@@ -383,10 +369,10 @@ impl Track {
             self.writers
         };
         self.writers = (least.min(touch.thread), greatest.max(touch.thread));
-        if touch.definite {
-            let (least, greatest) = self.certain_writers.unwrap_or((touch.thread, touch.thread));
+        if touch.is_unconditional {
+            let (least, greatest) = self.unconditional_writers.unwrap_or((touch.thread, touch.thread));
             self.gaps |= touch.thread > greatest.saturating_add(1) || touch.thread.saturating_add(1) < least;
-            self.certain_writers = Some((least.min(touch.thread), greatest.max(touch.thread)));
+            self.unconditional_writers = Some((least.min(touch.thread), greatest.max(touch.thread)));
         }
         remember(&mut self.writes, touch);
         conflict
@@ -403,7 +389,7 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
             Some(kept) => {
                 match (kept.action, touch.action) {
                     (own, other) if own == other => {
-                        if !kept.definite {
+                        if !kept.is_unconditional {
                             *kept = touch;
                         }
                     }
@@ -423,27 +409,29 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
 }
 
 impl Track {
-    /// The certain accesses of an interval other than atomics, and whether each writes.
+    /// The unconditional accesses of an interval other than atomics, and whether each writes.
     pub fn plain_in(&self, interval: u32) -> impl Iterator<Item = (Touch, bool)> {
         let is_now = self.interval == interval;
         let all = [(self.writes, true), (self.reads, false)].into_iter();
         let all =
             all.flat_map(|(touches, writes)| touches.into_iter().flatten().map(move |touch| (touch, writes)));
-        all.filter(move |(touch, _)| is_now && touch.definite && touch.action == Action::Plain)
+        all.filter(move |(touch, _)| is_now && touch.is_unconditional && touch.action == Action::Plain)
     }
 
     fn touches_no_more(&self, other: &Track, interval: u32) -> bool {
         let is_now = other.interval == interval;
-        let certain = |touches: [Option<Touch>; 2]| {
+        let unconditional = |touches: [Option<Touch>; 2]| {
             let touches = touches.into_iter().flatten();
-            touches.filter(move |touch| is_now && touch.definite && touch.action == Action::Plain)
+            touches.filter(move |touch| is_now && touch.is_unconditional && touch.action == Action::Plain)
         };
         let covers = |of: &[Touch], touch: &Touch| {
             let is_of_several = of.iter().any(|one| one.thread != of[0].thread);
             is_of_several || of.iter().any(|one| one.thread == touch.thread)
         };
-        let writes: Vec<Touch> = certain(other.writes).collect();
-        let any: Vec<Touch> = certain(other.writes).chain(certain(other.reads)).collect();
+        let writes: Vec<Touch> = unconditional(other.writes).collect();
+        let any: Vec<Touch> = unconditional(other.writes)
+            .chain(unconditional(other.reads))
+            .collect();
         let mut own_writes = self.writes.iter().flatten();
         let mut own_reads = self.reads.iter().flatten();
         own_writes.all(|touch| covers(&writes, touch)) && own_reads.all(|touch| covers(&any, touch))

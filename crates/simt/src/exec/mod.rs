@@ -15,6 +15,7 @@ pub(crate) mod atomic_history;
 pub(crate) mod buffer_tiles;
 pub(crate) mod call;
 pub(crate) mod control;
+pub(crate) mod convergence;
 pub(crate) mod data_dependent_races;
 pub(crate) mod device_order;
 pub(crate) mod divergence;
@@ -49,6 +50,7 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Spa
 use crate::exec::assumptions::Assumptions;
 use crate::exec::atomic_history::Steps;
 use crate::exec::buffer_tiles::Window;
+use crate::exec::convergence::Convergence;
 use crate::exec::device_order::Ordering;
 use crate::exec::divergence::Parting;
 use crate::exec::handle::Handle;
@@ -103,9 +105,6 @@ pub(crate) struct State {
     pub events: u32,
     /// What happened to device memory, and in which order.
     pub ordering: Ordering,
-    /// The condition under which the group has not left by a `return` that all its threads take or none. Where it
-    /// does not hold, no thread reads groupshared memory any more.
-    pub staying: Value,
     /// The run may have written something that other groups may see meanwhile.
     pub publishes: bool,
     pub barriers: Barriers,
@@ -116,15 +115,7 @@ pub(crate) struct State {
     pub alive: Mask,
     /// By thread: the path condition under which it is here.
     pub guard: Column,
-    /// The guard under which all threads have stayed, where some may have left. It holds for some inputs.
-    pub assumed: Value,
-    /// Words of atoms under which `assumed` holds, in the first group.
-    pub stays: Rc<Vec<(u32, u32)>>,
-    /// It is not known whether what happens here happens for certain, up to the next barrier.
-    pub doubtful: bool,
-    /// The run assumes that all threads have stayed, though it is not known whether they can. Nothing is certain any
-    /// more, but what is proved holds wherever they do stay.
-    pub presumes: bool,
+    pub convergence: Convergence,
 }
 
 /// The barriers that the run passed.
@@ -250,7 +241,7 @@ pub(crate) struct Report {
     /// Bodies of loops that began a second iteration.
     pub repeated: FxHashSet<Span>,
     /// The run passed a barrier that only some inputs reach.
-    pub guarded_barrier: bool,
+    pub passed_conditional_barrier: bool,
     pub used_waves: bool,
     /// An index that differs between threads chose among several resources, without `NonUniformResourceIndex`.
     pub has_unmarked_index: bool,
@@ -322,9 +313,9 @@ pub(crate) struct Noticed {
     /// Reads of groupshared arrays that met a write, at least once, and no barrier is known to order the two.
     pub unordered: BTreeSet<Read>,
     /// A barrier that only some inputs reach, after which the run touched groupshared memory.
-    pub ordered_by_chance: Option<Span>,
-    /// The run assumed that all threads reach a barrier.
-    pub presumed: bool,
+    pub conditional_barrier: Option<Span>,
+    /// The run assumed that all threads reach a barrier, and knows no inputs for which they do.
+    pub assumed_convergence: bool,
 }
 
 /// How far a run may go.
@@ -526,7 +517,6 @@ impl State {
             writes: Rc::default(),
             events: 0,
             ordering: Ordering::default(),
-            staying: Value::TRUE,
             publishes: false,
             barriers: Barriers {
                 interval: 0,
@@ -546,11 +536,14 @@ impl State {
             active: all,
             alive: all,
             guard: Column::Uniform(Value::TRUE),
-            assumed: Value::TRUE,
-            stays: Rc::default(),
-            doubtful: false,
-            presumes: false,
+            convergence: Convergence::at_entry(),
         }
+    }
+
+    /// The threads of the group wait for each other.
+    pub fn wait(&mut self) {
+        self.convergence.pass_barrier();
+        self.barriers.waited = Mask::EMPTY;
     }
 
     /// The barrier interval that the array's accesses are in.
@@ -560,6 +553,15 @@ impl State {
         } else {
             self.barriers.interval
         }
+    }
+}
+
+impl Barriers {
+    /// Passes a barrier that orders groupshared memory, under this guard.
+    pub fn end_interval(&mut self, barrier: Point, guard: Value) {
+        self.interval += 1;
+        self.since = Some(Rc::new(barrier));
+        self.guard = guard;
     }
 }
 

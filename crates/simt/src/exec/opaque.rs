@@ -183,9 +183,9 @@ impl<'a, O: Observer> Machine<'a, O> {
         for (number, written) in given.places.into_iter().enumerate() {
             if written.tells || may_tell {
                 let changed = self.not_known(written.place.components.len());
-                self.doubtfully(true, |m| m.store(&written.place, &changed, written.span))?;
+                self.uncertainly(true, |m| m.store(&written.place, &changed, written.span))?;
             } else {
-                self.doubtfully(true, |m| {
+                self.uncertainly(true, |m| {
                     m.write_opaquely(text, number, &all, &written.place, written.span, is_guess)
                 })?;
             }
@@ -271,7 +271,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         for Written { place, span, .. } in given.places {
             let changed = self.not_known(place.components.len());
-            self.doubtfully(true, |m| m.store(&place, &changed, span))?;
+            self.uncertainly(true, |m| m.store(&place, &changed, span))?;
         }
         for part in given.parts {
             let changed = self.not_known(1);

@@ -28,7 +28,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 return Ok(());
             }
             if is_outermost {
-                self.note_staying();
+                self.note_shared_guard();
             }
             O::before_statement(self, statements, index, trail);
             let Some(before) = self.over_approximates().then(|| self.whereabouts()) else {
@@ -45,14 +45,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         Ok(())
     }
 
-    /// Called at the kernel's outermost statements, which threads miss only by a `return`. If all threads share one
-    /// guard, all of them are here where it holds, and none where it does not.
-    fn note_staying(&mut self) {
+    /// Called at the kernel's outermost statements.
+    fn note_shared_guard(&mut self) {
         let state = &mut self.state;
         if state.active == state.alive
             && let Some(guard) = state.guard.uniform(state.alive)
         {
-            state.staying = guard.clone();
+            state.convergence.share_guard(guard);
         }
     }
 
@@ -182,10 +181,9 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     /// Called after an unknown statement: it may be a macro with a barrier in it, or one by which some threads leave.
-    /// Threads that leave pass no more barriers, so at the next barrier all are here again.
     fn meet_unknown(&mut self) {
         self.state.barriers.epoch += 1;
-        self.state.doubtful = true;
+        self.state.convergence.lose_certainty();
     }
 
     fn is_of_unknown_type(&self, local: LocalId) -> bool {
@@ -346,23 +344,20 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
             return Self::stop("some threads may not reach a barrier", span);
         };
-        self.report.guarded_barrier |= guard != Value::TRUE;
+        self.report.passed_conditional_barrier |= guard != Value::TRUE;
         self.pass_barrier(orders_device, &guard);
         if orders_shared {
             self.report_data_dependent_races();
         }
         let point = self.point(span);
         let state = &mut self.state;
-        state.doubtful = state.presumes;
-        state.barriers.waited = Mask::EMPTY;
+        state.wait();
         if orders_device {
             state.barriers.device_interval += 1;
             state.barriers.device_guard = guard.clone();
         }
         if orders_shared {
-            state.barriers.interval += 1;
-            state.barriers.since = Some(Rc::new(point));
-            state.barriers.guard = guard;
+            state.barriers.end_interval(point, guard);
         } else {
             // It synchronises the threads, but promises nothing about groupshared memory.
             state.barriers.epoch += 1;

@@ -8,7 +8,7 @@ use shaderlint_hlsl::{BinaryOp, GlobalId, Scalar, Shader, Span, Storage, Type};
 use crate::exec::Observer;
 use crate::exec::RunMode;
 use crate::exec::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
-use crate::exec::memory::{Action, Touch, Touches};
+use crate::exec::memory::{Action, Touch};
 use crate::exec::place::{Place, Root, index_outside};
 use crate::exec::undef_flow;
 use crate::exec::undef_flow::Suspect;
@@ -217,11 +217,11 @@ impl<O: Observer> Machine<'_, O> {
         let remembers = self.remembers_reads();
         let declared = self.shader.globals.get(global.0 as usize).filter(|_| remembers);
         let own_name = declared.map(|declared| self.terms.symbol(&declared.name));
-        let touches = self.touches(site, on_device);
+        let touch_of_all = self.touch(site, on_device);
         let mut reads = Vec::new();
         let is_recorded = self.mode == RunMode::Numbers;
         let index = base;
-        let chosen = self.load_chosen(number, index, component, touches);
+        let chosen = self.load_chosen(number, index, component, touch_of_all);
         let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
         let values = Column::from_fn(self.lanes, |thread| {
@@ -241,7 +241,7 @@ impl<O: Observer> Machine<'_, O> {
                 // Outside: an undefined value, or for a resource one that another group may be changing.
                 let value = self.terms.fresh();
                 unproved |= on_device;
-                if remembers && touches.is_certain(touches.of(thread, guard)) {
+                if remembers && touch_of_all.by(thread, guard).is_unconditional {
                     suspects.push((
                         value.clone(),
                         thread,
@@ -250,7 +250,7 @@ impl<O: Observer> Machine<'_, O> {
                 }
                 return value;
             };
-            let touch = touches.of(thread, guard);
+            let touch = touch_of_all.by(thread, guard);
             if is_recorded {
                 reads.push((cell, touch));
             }
@@ -258,7 +258,7 @@ impl<O: Observer> Machine<'_, O> {
                 conflicts.push((conflict, value.clone()));
                 return self.terms.fresh();
             }
-            if !touch.definite {
+            if !touch.is_unconditional {
                 return self.terms.assuming(guard.at(thread), value);
             }
             if own_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell)) {
@@ -320,7 +320,7 @@ impl<O: Observer> Machine<'_, O> {
         number: usize,
         base: &Column,
         component: u32,
-        touches: Touches,
+        touch_of_all: Touch,
     ) -> BTreeMap<usize, Value> {
         let mut read = BTreeMap::new();
         // Others may write the memory of a window onto a resource.
@@ -343,9 +343,9 @@ impl<O: Observer> Machine<'_, O> {
             let array = &self.state.shared[number];
             let interval = self.state.interval_of(array);
             let touch = Touch {
-                definite: false,
+                is_unconditional: false,
                 action: Action::Mixed,
-                ..touches.of(thread, self.state.guard.row())
+                ..touch_of_all.by(thread, self.state.guard.row())
             };
             let (cells, tracks) = self.state.shared[number].open_to_read();
             let elements = ranked.elements.iter().map(|(key, base)| {
@@ -545,7 +545,7 @@ impl<O: Observer> Machine<'_, O> {
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
         let mut anywhere = None;
         let mut conflicts = Vec::new();
-        let touches = self.touches(site, on_device);
+        let touch_of_all = self.touch(site, on_device);
         let mut writes = Vec::new();
         let is_recorded = self.mode == RunMode::Numbers;
         let mut is_outside = false;
@@ -553,26 +553,27 @@ impl<O: Observer> Machine<'_, O> {
         let mut forgotten = Vec::new();
         let given = [base, value];
         let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
+        let convergence = &self.state.convergence;
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
             let Value::Known(base) = base.at(thread) else {
                 anywhere.get_or_insert_with(|| base.at(thread).clone());
                 continue;
             };
-            let touch = touches.of(thread, guard);
+            let touch = touch_of_all.by(thread, guard);
             let cell = base.saturating_add(component);
             let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
             else {
                 unproved = true;
                 is_outside = true;
-                if touches.is_certain(touch) {
+                if touch.is_unconditional && !convergence.is_uncertain() {
                     outside.get_or_insert((thread as u16, index_outside(*base)));
                 }
                 continue;
             };
             let new = value.at(thread);
             // Where the group has left, no thread reads the cell any more.
-            let new = if touch.definite || *guard.at(thread) == self.state.staying {
+            let new = if touch.is_unconditional || convergence.is_guard_of_group(guard.at(thread)) {
                 new.clone()
             } else {
                 self.terms.select(guard.at(thread), new, slot)

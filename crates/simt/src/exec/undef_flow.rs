@@ -39,7 +39,7 @@ impl<O: Observer> Machine<'_, O> {
     /// Whether undefined reads may be recorded now: nothing so far may have written in an unknown way.
     pub fn remembers_reads(&self) -> bool {
         !self.observer.is_trying()
-            && !self.state.doubtful
+            && !self.state.convergence.is_uncertain()
             && self.state.barriers.epoch == 0
             && self.suspects.len() < MAX_SUSPECTS
     }
@@ -55,7 +55,7 @@ impl<O: Observer> Machine<'_, O> {
 
     /// Reports the undefined values among those that the threads store to a resource.
     pub fn look_for_undefined(&mut self, index: &[Column], value: &Column, span: Span) {
-        if self.suspects.is_empty() || self.state.doubtful || self.observer.is_trying() {
+        if self.suspects.is_empty() || self.state.convergence.is_uncertain() || self.observer.is_trying() {
             return;
         }
         let state = &self.state;

@@ -31,7 +31,7 @@ pub(crate) struct Pair<'a> {
     /// The number of variables that are declared before the stretch.
     pub before: usize,
     /// It is not known whether all threads reach the stretch: some may leave before, or not be led there.
-    pub presumes: bool,
+    pub assumes_convergence: bool,
     /// Neither kernel may touch more after its last barrier than the other one; otherwise only the second may not.
     pub is_mutual: bool,
     /// The variables that both have at the end of the stretch, in the order of their numbers.
@@ -264,7 +264,7 @@ impl<'a> Pair<'a> {
                 tail,
             )
         });
-        let presumes =
+        let assumes_convergence =
             may_part(first.shader, was, &outer, &blocks[0][begins..]) || is_led_there(first.shader, &ways[0]);
         let pair = Pair {
             sides,
@@ -272,7 +272,7 @@ impl<'a> Pair<'a> {
             repeats,
             own,
             is_mutual: false,
-            presumes,
+            assumes_convergence,
             before: 0,
             common: Vec::new(),
         };
@@ -319,7 +319,7 @@ impl<'a> Pair<'a> {
             has_macro_before |= around.has_macro_before();
             around.is_understood() && is_of_values(side) && side.is_plain(self.leading)
         });
-        self.presumes |= has_macro_before;
+        self.assumes_convergence |= has_macro_before;
         let names_own = |side: usize| {
             let of = &self.sides[side];
             let locals = &functions[side].locals;

@@ -139,7 +139,7 @@ pub struct Collective {
     /// elements meanwhile.
     pub windows: Vec<Extent>,
     /// It holds for inputs for which all threads reach its barriers.
-    pub presumes: bool,
+    pub assumes_convergence: bool,
     /// What it requires of floats.
     pub needs: Needs,
     /// What may happen meanwhile, as far as the run knows.

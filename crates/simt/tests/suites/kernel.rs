@@ -258,17 +258,17 @@ impl Read {
         } else {
             "orders groupshared memory"
         };
-        let presumes = if found.presumes {
-            "presuming that threads stay"
+        let assumes = if found.assumes_convergence {
+            "assuming convergence"
         } else {
-            "presuming nothing"
+            "assuming nothing"
         };
         let amid = if found.amid.is_some() {
             "amid other accesses"
         } else {
             "amid nothing"
         };
-        let rest = [orders, presumes, amid].map(str::to_owned);
+        let rest = [orders, assumes, amid].map(str::to_owned);
         let all = std::iter::once(head)
             .chain(half)
             .chain(parts)

@@ -96,12 +96,12 @@ impl Pair {
 fn outcomes(way: &str, runs: impl Iterator<Item = WaveRun>) -> Vec<String> {
     let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
     for run in runs {
-        let presumes = if run.presumes {
-            "that threads stay"
+        let assumes = if run.assumes_convergence {
+            "convergence"
         } else {
             "nothing"
         };
-        let outcome = format!("{way}{}, presuming {presumes}", outcome(&run.outcome));
+        let outcome = format!("{way}{}, assuming {assumes}", outcome(&run.outcome));
         match groups.last_mut() {
             Some((last, sizes)) if *last == outcome => sizes.push(run.wave_size),
             _ => groups.push((outcome, vec![run.wave_size])),

@@ -42,7 +42,7 @@ pub(super) fn prove([flagged, fixed]: [&TranslationUnit; 2], pair: &Pair) -> Pro
         .collect::<BTreeSet<u32>>()
         .into_iter()
         .collect();
-    proof.presumes_barriers = runs.iter().any(|run| run.presumes);
+    proof.presumes_barriers = runs.iter().any(|run| run.assumes_convergence);
     proof.left_open = runs.iter().find_map(|run| match run.outcome {
         Outcome::RoundsBeyond(doubt) => doubt.left_open(),
         _ => None,

@@ -396,10 +396,10 @@ impl<'a> Machine<'a, Detectors> {
     pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
         let mut found = self.observer.prober.finish(self.shader, stopped);
         for collective in &mut found {
-            collective.presumes |= self.noticed.presumed;
+            collective.assumes_convergence |= self.noticed.assumed_convergence;
             collective.amid = collective
                 .amid
-                .or(self.noticed.ordered_by_chance.map(Amid::Barrier));
+                .or(self.noticed.conditional_barrier.map(Amid::Barrier));
         }
         if self.windows.is_empty() {
             return found;

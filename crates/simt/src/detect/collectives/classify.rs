@@ -246,7 +246,7 @@ impl Machine<'_, Detectors> {
             function: self.state.frame.function,
             instances: Vec::new(),
             windows: Vec::new(),
-            presumes: false,
+            assumes_convergence: false,
             needs: self.terms.needs.get(),
             amid: None,
             rewrite: Err(Obstacle::ElementsPerThread),

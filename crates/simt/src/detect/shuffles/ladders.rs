@@ -370,8 +370,8 @@ impl<'a> Machine<'a, Detectors> {
             let first = guards.next();
             guards.all(|guard| Some(guard) == first)
         };
-        !state.doubtful
-            && !state.presumes
+        !state.convergence.is_uncertain()
+            && !state.convergence.may_be_vacuous()
             && !self.is_exhausted()
             && self.active_waves().iter().all(has_one_guard)
     }
@@ -523,7 +523,7 @@ impl<'a> Machine<'a, Detectors> {
             }
             let is_clean = !self.report.unproved
                 && self.report.out_of_bounds.is_empty()
-                && !self.state.doubtful
+                && !self.state.convergence.is_uncertain()
                 && self.state.active == active
                 && self.state.guard.uniform(active) == Some(&Value::TRUE);
             if !is_clean {

@@ -1,0 +1,103 @@
+//! What the run knows, and what it assumes, about whether the threads of the group stay together.
+
+use std::rc::Rc;
+
+use crate::terms::value::Value;
+
+/// Whether the threads of the group stay together.
+///
+/// A barrier needs all of them. Where some may have left, the run *assumes* that all have stayed, and what it proves
+/// holds for inputs for which they do. If it knows no such inputs, the assumption may be *vacuous*, and everything
+/// from there on is *uncertain*: proved, but not known to happen for any input. Code that is not understood makes
+/// what follows uncertain too, but only up to the next barrier. It may be a macro by which threads leave, and threads
+/// that left pass no more barriers, so at the next one all are here again.
+#[derive(Clone)]
+pub(crate) struct Convergence {
+    /// The guard that all live threads shared at the last of the kernel's outermost statements.
+    group_guard: Value,
+    /// The guard under which all threads have stayed; true if nothing is assumed.
+    assumed: Value,
+    /// Words of atoms under which it holds, in the first group, as far as they are known.
+    inputs: Rc<Vec<(u32, u32)>>,
+    may_be_vacuous: bool,
+    is_uncertain: bool,
+}
+
+impl Convergence {
+    /// The threads that enter a kernel.
+    pub fn at_entry() -> Convergence {
+        Convergence {
+            group_guard: Value::TRUE,
+            assumed: Value::TRUE,
+            inputs: Rc::default(),
+            may_be_vacuous: false,
+            is_uncertain: false,
+        }
+    }
+
+    /// Called at the kernel's outermost statements, which threads miss only by a `return`, if all live threads share
+    /// this guard: all of them are here where it holds, and none where it does not.
+    pub fn share_guard(&mut self, guard: &Value) {
+        self.group_guard = guard.clone();
+    }
+
+    /// Whether the guard holds wherever the group has not left by a `return` that all its threads take or none. Where
+    /// it has left, no thread reads groupshared memory any more.
+    pub fn is_guard_of_group(&self, guard: &Value) -> bool {
+        *guard == self.group_guard
+    }
+
+    /// Assumes that this guard, which says that all threads are here, holds. `inputs` are words of atoms for which it
+    /// does, if any are known.
+    pub fn assume(&mut self, guard: Value, inputs: Option<Vec<(u32, u32)>>) {
+        self.assumed = guard;
+        match inputs {
+            Some(inputs) => self.inputs = Rc::new(inputs),
+            None => {
+                self.may_be_vacuous = true;
+                self.is_uncertain = true;
+            }
+        }
+    }
+
+    /// Whether the guard is the one that the run assumes.
+    pub fn is_assumed(&self, guard: &Value) -> bool {
+        *guard == self.assumed
+    }
+
+    /// Whether the run assumes anything.
+    pub fn is_conditional(&self) -> bool {
+        self.may_be_vacuous || self.assumed != Value::TRUE
+    }
+
+    /// Words of atoms under which the assumption holds, in the first group.
+    pub fn inputs(&self) -> &[(u32, u32)] {
+        &self.inputs
+    }
+
+    /// Whether the run made an assumption without knowing inputs for which it holds.
+    pub fn may_be_vacuous(&self) -> bool {
+        self.may_be_vacuous
+    }
+
+    /// Whether it is unknown if what happens here happens for any input.
+    pub fn is_uncertain(&self) -> bool {
+        self.is_uncertain
+    }
+
+    /// Makes what follows uncertain, up to the next barrier.
+    pub fn lose_certainty(&mut self) {
+        self.is_uncertain = true;
+    }
+
+    /// All threads wait for each other.
+    pub fn pass_barrier(&mut self) {
+        self.is_uncertain = self.may_be_vacuous;
+    }
+
+    /// Leaves code whose accesses count as uncertain, as [`Convergence::lose_certainty`] made them; `before` is
+    /// whether they were before it.
+    pub fn restore_certainty(&mut self, before: bool) {
+        self.is_uncertain = before;
+    }
+}
