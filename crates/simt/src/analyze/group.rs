@@ -24,7 +24,7 @@ use crate::detect::collectives::partial_result_taint::withdraw_unused;
 use crate::detect::coverage::is_for_other_waves;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
-use crate::exec::{BUDGET, FIRST_WORK, Read};
+use crate::exec::{BUDGET, FIRST_WORK, Read, RunMode};
 use crate::facts::effects::Effects;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::finding::{Analysis, Collective, Instance, Obstacle, Race};
@@ -39,9 +39,10 @@ pub(super) struct Found {
     pub unordered: BTreeSet<Read>,
 }
 
-/// Runs a group. If each thread's own long loops used up the steps, runs it once more without them.
-pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Found {
-    let mut found = run_in_full(kernel, effects, assuming);
+/// Runs a group for collectives and defects, or in [`RunMode::Plain`] for defects alone. If each thread's own long
+/// loops used up the steps, runs it once more without them.
+pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: Assumptions<'_>) -> Found {
+    let mut found = run_in_full(kernel, effects, mode, assuming);
     let stopped = found.analysis.stopped.as_ref();
     let took_asides = stopped.is_some_and(|stop| stop.by_asides);
     if !took_asides || assuming.skims || !assuming.windows.is_empty() {
@@ -51,7 +52,7 @@ pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'
         skims: true,
         ..assuming
     };
-    let skimmed = run_in_full(kernel, effects, skimming);
+    let skimmed = run_in_full(kernel, effects, mode, skimming);
     if skimmed.analysis.stopped.is_some() {
         return found;
     }
@@ -76,8 +77,8 @@ pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'
     }
 }
 
-fn run_in_full(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Found {
-    let Some(mut runs) = Runs::new(kernel, assuming) else {
+fn run_in_full(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: Assumptions<'_>) -> Found {
+    let Some(mut runs) = Runs::new(kernel, mode, assuming) else {
         return Found::default();
     };
     let (bounds, races) = runs.first();
@@ -89,7 +90,7 @@ fn run_in_full(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>)
     }
     runs.withdraw_unused();
     if runs.counts_by_group && !assuming.is_first_group && assuming.windows.is_empty() {
-        let mut of_first = in_first_group(kernel, effects, runs.assuming);
+        let mut of_first = in_first_group(kernel, effects, mode, runs.assuming);
         if runs.found.collectives.is_empty() {
             runs.found.collectives = std::mem::take(&mut of_first.collectives);
         }
@@ -106,6 +107,8 @@ fn run_in_full(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>)
 struct Runs<'s> {
     kernel: Kernel<'s>,
     group: [u32; 3],
+    /// [`RunMode::Collectives`], or [`RunMode::Plain`] if only defects are looked for.
+    mode: RunMode,
     assuming: Assumptions<'s>,
     terms: Terms,
     /// The remaining steps. All runs share the steps of one run; findings that no step is left to confirm are
@@ -119,11 +122,12 @@ struct Runs<'s> {
 }
 
 impl<'s> Runs<'s> {
-    fn new(kernel: Kernel<'s>, assuming: Assumptions<'s>) -> Option<Runs<'s>> {
+    fn new(kernel: Kernel<'s>, mode: RunMode, assuming: Assumptions<'s>) -> Option<Runs<'s>> {
         let group = kernel.group()?;
         Some(Runs {
             kernel,
             group,
+            mode,
             assuming,
             terms: Terms::of(Floats::Numbers),
             budget: BUDGET,
@@ -150,13 +154,12 @@ impl<'s> Runs<'s> {
     /// The first run: records its findings, and returns the unknown loop bounds and the races.
     fn first(&mut self) -> (HostBounds, Vec<Race>) {
         let waves = self.waves(WAVE_SIZES[0]);
-        let machine = self
-            .assuming
-            .machine::<Detectors>(self.kernel, &mut self.terms, waves, self.budget);
+        let machine =
+            self.assuming
+                .machine::<Detectors>(self.kernel, &mut self.terms, waves, self.mode, self.budget);
         let Some(mut machine) = machine else {
             return (HostBounds::default(), Vec::new());
         };
-        machine.observer.prober.enabled = !self.assuming.defects_alone;
         // A run with buffer tiles must reach its end.
         if self.assuming.windows.is_empty() {
             machine.limits.max_work = FIRST_WORK;
@@ -188,7 +191,7 @@ impl<'s> Runs<'s> {
     fn take_bounds_for_numbers(&mut self, bounds: HostBounds, races: Vec<Race>) {
         self.budget = self.budget.min(BUDGET / 4);
         let met = bounds.bounds.clone();
-        if !self.assuming.defects_alone {
+        if self.mode == RunMode::Collectives {
             let (terms, budget) = (&mut self.terms, &mut self.budget);
             let (mut found, stopped) = bounds.collectives(self.kernel, terms, self.assuming, budget);
             let known = std::mem::take(&mut self.found.collectives);
@@ -241,11 +244,15 @@ impl<'s> Runs<'s> {
         }
         self.terms.clear();
         let waves = self.waves(wave_size);
-        let machine = self
-            .assuming
-            .machine::<Detectors>(self.kernel, &mut self.terms, waves, self.budget);
+        let mode = if self.found.collectives.is_empty() {
+            RunMode::Plain
+        } else {
+            self.mode
+        };
+        let machine =
+            self.assuming
+                .machine::<Detectors>(self.kernel, &mut self.terms, waves, mode, self.budget);
         let Some(mut machine) = machine else { return };
-        machine.observer.prober.enabled = !self.assuming.defects_alone && !self.found.collectives.is_empty();
         machine.observer.prober.await_again(&self.found.collectives);
         if !is_faulty && self.assuming.windows.is_empty() {
             let awaited = self
@@ -282,7 +289,8 @@ impl<'s> Runs<'s> {
     /// long, so do the runs to compare.
     fn look_for_wave_dependence(&mut self, effects: &Effects) {
         let assuming = self.assuming;
-        let is_looked_for = self.uses_waves && !assuming.defects_alone && assuming.is_of_kernel_itself();
+        let is_looked_for =
+            self.uses_waves && self.mode == RunMode::Collectives && assuming.is_of_kernel_itself();
         if is_looked_for && effects.touches_shared() && !assuming.skims {
             self.found.wave_dependence =
                 wave_sensitivity::dependence(self.kernel, effects.barrier, &mut self.budget);
@@ -291,12 +299,17 @@ impl<'s> Runs<'s> {
 }
 
 /// Findings for the first group alone, if other groups would access no element of the array.
-fn in_first_group(kernel: Kernel<'_>, effects: &Effects, assuming: Assumptions<'_>) -> Analysis {
+fn in_first_group(
+    kernel: Kernel<'_>,
+    effects: &Effects,
+    mode: RunMode,
+    assuming: Assumptions<'_>,
+) -> Analysis {
     let assuming = Assumptions {
         is_first_group: true,
         ..assuming
     };
-    let mut analysis = run(kernel, effects, assuming).analysis;
+    let mut analysis = run(kernel, effects, mode, assuming).analysis;
     let first = Instance::first_group();
     for found in &mut analysis.collectives {
         found.instances.insert(0, first.clone());

@@ -6,7 +6,7 @@ use crate::detect::collectives::partial_result_taint::withdraw_unused;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::loop_bounds::{self, Bound, TakenBounds};
-use crate::exec::{BUDGET, MAX_WORK, Machine};
+use crate::exec::{BUDGET, MAX_WORK, Machine, RunMode};
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::finding::{Collective, Obstacle, Race, Stop};
@@ -100,8 +100,7 @@ fn run_with(
     terms.forget_assumptions();
     let instances = taken.assume(terms);
     let waves = Waves::new(kernel.group()?, WAVE_SIZES[0], LaneMap::Linear);
-    let mut machine = assuming.machine::<Detectors>(kernel, terms, waves, *budget)?;
-    machine.observer.prober.enabled = true;
+    let mut machine = assuming.machine::<Detectors>(kernel, terms, waves, RunMode::Collectives, *budget)?;
     machine.limits.max_work = max_work;
     let stopped = machine.run();
     *budget = machine.limits.budget;
@@ -153,7 +152,8 @@ pub(super) fn races_in_passes(
         terms.forget_assumptions();
         let max_work = terms.work().saturating_add(MAX_WORK / 8);
         let given = TakenBounds { bounds, number }.assume(terms);
-        let mut machine = assuming.machine::<Detectors>(kernel, terms, waves.clone(), BUDGET / 16)?;
+        let mut machine =
+            assuming.machine::<Detectors>(kernel, terms, waves.clone(), RunMode::Plain, BUDGET / 16)?;
         machine.limits.max_work = max_work;
         let stopped = machine.run();
         let mut races = std::mem::take(&mut machine.report.races);

@@ -19,10 +19,10 @@ use shaderlint_hlsl::{FunctionId, Shader};
 use crate::analyze::findings::{add_collectives, overlap};
 use crate::detect::atomics;
 use crate::detect::shuffles::ladders;
-use crate::exec::Read;
 use crate::exec::assumed_barriers::Supposed;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::buffer_tiles::View;
+use crate::exec::{Read, RunMode};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::kernel::Kernel;
 use crate::facts::reachable_globals::Beginning;
@@ -50,7 +50,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     }
     // All other findings need groupshared memory, or a barrier that not all threads reach.
     if synchronises {
-        let found = group::run(kernel, &effects, Assumptions::default());
+        let found = group::run(kernel, &effects, RunMode::Collectives, Assumptions::default());
         analysis = found.analysis;
         if !found.unordered.is_empty() {
             let amid = amid_unordered_reads(kernel, &effects, &found.unordered);
@@ -79,10 +79,9 @@ pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Su
     let effects = EffectsCache::default().of_function(shader, entry);
     let assuming = Assumptions {
         supposed,
-        defects_alone: true,
         ..Assumptions::default()
     };
-    group::run(kernel, &effects, assuming).analysis
+    group::run(kernel, &effects, RunMode::Plain, assuming).analysis
 }
 
 /// The empty analysis of a function without a group size that D3D allows.
@@ -105,7 +104,9 @@ fn amid_unordered_reads(kernel: Kernel<'_>, effects: &Effects, reads: &BTreeSet<
         finds_anything: Some(reads),
         ..Assumptions::default()
     };
-    group::run(kernel, effects, assuming).analysis.collectives
+    group::run(kernel, effects, RunMode::Collectives, assuming)
+        .analysis
+        .collectives
 }
 
 /// Keeps the collectives that hold whatever unordered reads return, and those that take part in a reported
@@ -139,5 +140,7 @@ fn in_buffer_tiles(kernel: Kernel<'_>) -> Vec<Collective> {
         windows: &resources,
         ..Assumptions::default()
     };
-    group::run(viewed, &effects, assuming).analysis.collectives
+    group::run(viewed, &effects, RunMode::Collectives, assuming)
+        .analysis
+        .collectives
 }

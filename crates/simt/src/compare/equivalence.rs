@@ -25,7 +25,7 @@ use crate::compare::counterexample::{Difference, difference};
 use crate::detect::Detectors;
 use crate::exec::atomic_history::{Steps, are_served_alike};
 use crate::exec::device_order::{Event, Observed, keeps_order};
-use crate::exec::{BUDGET, Machine, Write};
+use crate::exec::{BUDGET, Machine, RunMode, Write};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::facts::naming_heuristics::is_of_name;
 use crate::facts::paths::has_results;
@@ -328,9 +328,8 @@ fn trace(kernel: Kernel<'_>, terms: &mut Terms, packing: Packing) -> Result<Trac
         let why = "shaderlint does not compare what the kernel's parameters pass to later stages".to_owned();
         return Err(Outcome::NotProved(why));
     }
-    let machine = Machine::<Detectors>::new(kernel, terms, packing.of(group), BUDGET);
+    let machine = Machine::<Detectors>::new(kernel, terms, packing.of(group), RunMode::Comparison, BUDGET);
     let mut machine = machine.ok_or_else(unfit)?;
-    machine.keeps_steps = true;
     let stopped = machine.run();
     finished(kernel.shader, &mut machine, stopped)
 }

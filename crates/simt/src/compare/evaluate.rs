@@ -6,7 +6,7 @@ use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::compare::equivalence::by_address;
 use crate::detect::Detectors;
-use crate::exec::{BUDGET, Machine, Write};
+use crate::exec::{BUDGET, Machine, RunMode, Write};
 use crate::facts::kernel::Kernel;
 use crate::terms::sample::{Given, Sample};
 use crate::terms::{Symbol, Terms};
@@ -55,7 +55,7 @@ pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) ->
     };
     let mut terms = Terms::default();
     let waves = Waves::new(group, wave_size, map);
-    let machine = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET);
+    let machine = Machine::<Detectors>::new(kernel, &mut terms, waves, RunMode::Plain, BUDGET);
     machine.is_some_and(|mut machine| is_followed(&mut machine))
 }
 
@@ -136,7 +136,7 @@ fn words_of_groups(
     let mut terms = Terms::default();
     terms.note_derivations();
     let waves = Waves::new(group, wave_size, map);
-    let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET)?;
+    let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, RunMode::Plain, BUDGET)?;
     if !is_followed(&mut machine) {
         return None;
     }

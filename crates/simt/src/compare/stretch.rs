@@ -46,7 +46,7 @@ use shaderlint_hlsl::{Direction, Expr, ExprKind, GlobalId, LocalId, Stmt, Type};
 use crate::compare::equivalence::{Outcome, Trace, WaveRun, compare_traces, compare_with, finished};
 use crate::detect::Detectors;
 use crate::exec::memory::Shared;
-use crate::exec::{BUDGET, Frame, Halt, Machine};
+use crate::exec::{BUDGET, Frame, Halt, Machine, RunMode};
 use crate::facts::differing_statements::Tail;
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
@@ -261,9 +261,9 @@ impl<'a> Pair<'a> {
         let unfit = || "the thread group has an unsupported size".to_owned();
         let entry = side.kernel.function().ok_or_else(unfit)?;
         let group = side.kernel.group().ok_or_else(unfit)?;
-        let machine = Machine::<Detectors>::new(side.kernel, terms, packing.of(group), BUDGET);
+        let machine =
+            Machine::<Detectors>::new(side.kernel, terms, packing.of(group), RunMode::Comparison, BUDGET);
         let mut machine = machine.ok_or_else(unfit)?;
-        machine.keeps_steps = true;
         machine.bind_parameters(entry);
         side.come_to_stretch(&mut machine)?;
         let read_afterwards = self.read_afterwards_by(side, &mut machine);

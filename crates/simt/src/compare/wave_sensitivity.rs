@@ -17,7 +17,7 @@ use shaderlint_hlsl::Shader;
 use crate::detect::Detectors;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
-use crate::exec::{Machine, Report, Write};
+use crate::exec::{Machine, Report, RunMode, Write};
 use crate::facts::kernel::Kernel;
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
 use crate::terms::formula::part;
@@ -55,7 +55,7 @@ pub(crate) fn dependence(kernel: Kernel<'_>, has_barrier: bool, budget: &mut u64
                 runs.push(Run { map: *map, ..same });
                 continue;
             }
-            let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, *budget)?;
+            let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, RunMode::Plain, *budget)?;
             let stopped = machine.run();
             *budget = machine.limits.budget;
             let report = std::mem::take(&mut machine.report);

@@ -18,35 +18,28 @@ use crate::detect::shuffles::ladders::Ladders;
 use crate::detect::witness::Recorder;
 use crate::exec::atomic::Cell;
 use crate::exec::memory::Touch;
-use crate::exec::{AtomicAccess, Machine, Observer, Run, RunMode};
+use crate::exec::{AtomicAccess, Machine, Observer, Run};
 use crate::facts::effects::Effects;
 use crate::terms::Symbol;
 use crate::terms::column::Column;
 use crate::terms::source::Source;
 use crate::terms::value::Value;
 
-/// The state of all detectors. A detector that this run does not need is `None` or empty.
+/// The state of all detectors. A detector that this kind of run does not need is `None` or empty.
 #[derive(Default)]
 pub(crate) struct Detectors {
+    /// In a run for collectives.
     pub prober: Prober,
-    /// In a run for atomics alone, which over-approximates.
+    /// In a run for atomics.
     pub claims: Option<Claims>,
-    /// The marked values that constructs leave.
+    /// In a run for partial results: the marked values that constructs leave.
     pub leftovers: Marking,
-    /// In a run of one wave, which serves atomics lane by lane.
+    /// In a run for refinement.
     pub served: Option<Served>,
-    /// In a run for shuffle ladders alone.
+    /// In a run for lane reads.
     pub ladders: Option<Ladders>,
-    /// In a run on numbers that records accesses.
+    /// In a replay.
     pub recorder: Option<Recorder>,
-}
-
-impl Machine<'_, Detectors> {
-    /// From here on, the run over-approximates and records atomics.
-    pub fn look_for_claims(&mut self) {
-        self.mode = RunMode::OverApproximate;
-        self.observer.claims = Some(Claims::default());
-    }
 }
 
 impl Observer for Detectors {
@@ -55,18 +48,6 @@ impl Observer for Detectors {
 
     fn is_trying(&self) -> bool {
         self.prober.is_probing()
-    }
-
-    fn awaits_constructs(&self) -> bool {
-        self.prober.enabled
-    }
-
-    fn follows_results(&self) -> bool {
-        !self.leftovers.is_empty()
-    }
-
-    fn awaits_lane_reads(&self) -> bool {
-        self.ladders.is_some()
     }
 
     fn before_statement<'a>(

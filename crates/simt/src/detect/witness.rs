@@ -131,12 +131,15 @@ pub(crate) fn borne_out(
         tried.push(inputs.clone());
         terms.take_inputs(inputs);
         let max_work = terms.work().saturating_add(MAX_WORK);
-        let machine = assuming
-            .to_the_full()
-            .machine::<Detectors>(kernel, terms, waves.clone(), BUDGET);
+        let machine = assuming.to_the_full().machine::<Detectors>(
+            kernel,
+            terms,
+            waves.clone(),
+            RunMode::Replay,
+            BUDGET,
+        );
         if let Some(mut machine) = machine {
             machine.limits.max_work = max_work;
-            machine.mode = RunMode::Numbers;
             machine.observer.recorder = Some(recorder());
             machine.run();
             for (race, is_borne_out) in races.iter().zip(&mut is_borne_out) {

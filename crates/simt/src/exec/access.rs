@@ -6,7 +6,6 @@ use shaderlint_hlsl::{GlobalId, Span, Type};
 
 use crate::exec::Machine;
 use crate::exec::Observer;
-use crate::exec::RunMode;
 use crate::exec::host::Within;
 use crate::exec::memory::{Action, Conflict, Meeting, Site, Touch};
 use crate::finding::{Access, Race, Under};
@@ -61,7 +60,7 @@ impl<O: Observer> Machine<'_, O> {
     /// A number for the guard that all active threads share. A guard that may hold for no input has none, unless the
     /// inputs of the run are numbers.
     fn shared_guard(&mut self) -> Option<NonZeroU32> {
-        let is_of_numbers = self.mode == RunMode::Numbers;
+        let is_of_numbers = self.mode.is_on_numbers();
         match self.state.guard.uniform(self.state.active)?.clone() {
             Value::Known(_) => NonZeroU32::new(u32::MAX),
             guard if !is_of_numbers && !self.terms.is_chosen_by_inputs(&guard) => None,

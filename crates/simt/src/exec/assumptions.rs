@@ -6,7 +6,7 @@ use shaderlint_hlsl::GlobalId;
 
 use crate::exec::Observer;
 use crate::exec::assumed_barriers::Supposed;
-use crate::exec::{Machine, Read};
+use crate::exec::{Machine, Read, RunMode};
 use crate::facts::kernel::Kernel;
 use crate::terms::Terms;
 use crate::waves::Waves;
@@ -22,8 +22,6 @@ pub(crate) struct Assumptions<'s> {
     pub finds_anything: Option<&'s BTreeSet<Read>>,
     /// Barriers that the kernel does not have.
     pub supposed: Option<&'s Supposed>,
-    /// The run looks for defects only.
-    pub defects_alone: bool,
     /// The run does not follow long loops to their end if the threads do nothing together in them.
     pub skims: bool,
 }
@@ -45,12 +43,13 @@ impl<'s> Assumptions<'s> {
         kernel: Kernel<'m>,
         terms: &'m mut Terms,
         waves: Waves,
+        mode: RunMode,
         budget: u64,
     ) -> Option<Machine<'m, O>>
     where
         's: 'm,
     {
-        let mut machine = Machine::new(kernel, terms, waves, budget)?;
+        let mut machine = Machine::new(kernel, terms, waves, mode, budget)?;
         machine.open_windows(self.windows);
         machine.assuming = self;
         Some(machine)

@@ -109,7 +109,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         for operand in inputs {
             amount.extend(self.eval(operand)?);
         }
-        if self.mode == RunMode::LaneByLane {
+        if self.mode.serves_lane_by_lane() {
             let cell = Cell {
                 resource: array,
                 index: std::slice::from_ref(&base),
@@ -141,7 +141,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         let is_somewhere = number.is_some() && threads.any(|thread| base.at(thread).known().is_none());
         // Nothing is proved about cells that are not known; the run only still checks for partial results in
         // them.
-        let is_followed = self.keeps_steps && (!is_somewhere || self.observer.follows_results());
+        let is_followed =
+            self.mode.keeps_atomic_history() && (!is_somewhere || self.mode == RunMode::PartialResults);
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         let step = number.filter(|_| is_followed).map(|number| {
             let made = Made {
@@ -260,7 +261,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             *slot = self.terms.fresh();
         }
         let conflict = track.write(cell, state.barriers.interval, touch, false);
-        if let Some(old) = old.filter(|_| self.mode == RunMode::Numbers) {
+        if let Some(old) = old.filter(|_| self.mode.is_on_numbers()) {
             // Whatever the atomic adds, a write by another thread undoes it.
             let new = self.terms.fresh();
             O::accessed_cell(self, made.array, cell, touch, Some([old, new]));
@@ -293,7 +294,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.state.publishes = true;
         let (inputs, out) = split_operands(intrinsic, operands);
         let mut amount = Vec::new();
-        if self.mode == RunMode::LaneByLane {
+        if self.mode.serves_lane_by_lane() {
             for operand in inputs {
                 amount.extend(self.eval(operand)?);
             }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use shaderlint_hlsl::{Case, Expr, ExprKind, GlobalId, LocalId, Loop, Span, Stmt, StmtKind, Storage};
 
 use crate::exec::Observer;
-use crate::exec::RunMode;
 use crate::exec::divergence::{Parting, breaks};
 use crate::exec::{BUDGET, Halt, LoopState, MAX_WORK, Machine, Run};
 use crate::terms::column::{Column, Mask};
@@ -389,7 +388,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             };
             innermost.number += 1;
             // With random inputs a count may be any number.
-            let is_cut_short = self.assuming.skims || self.mode == RunMode::Numbers;
+            let is_cut_short = self.assuming.skims || self.mode.is_on_numbers();
             let takes_too_much = is_cut_short && self.terms.work() - work > WORK_SHARE;
             if takes_too_much || budget.saturating_sub(self.limits.budget) > share {
                 return Err(Halt::LeaveLoop);

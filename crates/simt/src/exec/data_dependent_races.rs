@@ -11,9 +11,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::exec::Machine;
 use crate::exec::Observer;
 use crate::exec::memory::{Conflict, DataDependent, Shared, Touch};
-use crate::exec::{Machine, RunMode};
 use crate::terms::column::Column;
 
 /// How many threads of one access are noted.
@@ -67,7 +67,7 @@ impl<O: Observer> Machine<'_, O> {
 
     /// Whether this run reports races.
     fn tells_races(&self) -> bool {
-        !self.observer.is_trying() && !self.over_approximates() && self.mode != RunMode::LaneByLane
+        !self.observer.is_trying() && !self.over_approximates() && !self.mode.serves_lane_by_lane()
     }
 
     fn conflict_of(&self, array: &Shared, led: &DataDependent) -> Option<Conflict> {

@@ -211,7 +211,7 @@ impl<O: Observer> Machine<'_, O> {
                 }
                 Some(inputs)
             }
-            None if self.observer.awaits_constructs() => {
+            None if self.mode.assumes_convergence() => {
                 self.noticed.assumed_convergence = true;
                 None
             }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, ExprKind, Method, ResourceKind, Shader, Type};
 
+use crate::exec::Observer;
 use crate::exec::atomic::Cell;
 use crate::exec::{MAX_COMPONENTS, Machine, Run};
-use crate::exec::{Observer, RunMode};
 use crate::facts::layout::is_of_words;
 use crate::terms::column::Column;
 
@@ -101,7 +101,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 | Method::CalculateLevelOfDetail { .. },
                 _,
             ) if kind.is_writable() => {
-                if self.mode == RunMode::LaneByLane {
+                if self.mode.serves_lane_by_lane() {
                     return Self::stop("a counter within an atomic", expr.span);
                 }
                 let cell = Cell {

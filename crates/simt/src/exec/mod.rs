@@ -34,6 +34,7 @@ pub(crate) mod opaque;
 pub(crate) mod over_approximation;
 pub(crate) mod place;
 pub(crate) mod position;
+mod run_mode;
 pub(crate) mod statement;
 pub(crate) mod transfer;
 pub(crate) mod undeclared;
@@ -59,6 +60,7 @@ use crate::exec::memory::{Shared, Site};
 pub(crate) use crate::exec::observer::{AtomicAccess, Observer};
 use crate::exec::over_approximation::Approximation;
 use crate::exec::position::Caller;
+pub(crate) use crate::exec::run_mode::RunMode;
 use crate::exec::undef_flow::Suspect;
 use crate::facts::canonical_form::Meaning;
 use crate::facts::effects::EffectsCache;
@@ -258,20 +260,6 @@ pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 2;
 const LEAST_STEPS: usize = 16;
 const MAX_CALL_DEPTH: u32 = 32;
 
-/// What a run does where it cannot follow the text, and who uses its results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunMode {
-    /// What it cannot follow becomes a term of all that may have a part in it, or ends the run.
-    Exact,
-    /// The run goes on past what it cannot follow, with everything unknown that may have been written there
-    /// ([`over_approximation`]). What it shows holds for any behaviour of that code.
-    OverApproximate,
-    /// The lanes of one wave are served one after another, and memory that others may write is a resource.
-    LaneByLane,
-    /// Inputs are numbers, and the machine reports each access of a cell to the observer.
-    Numbers,
-}
-
 pub(crate) struct Machine<'a, O> {
     pub shader: &'a Shader,
     /// The globals that the entry point may use.
@@ -288,13 +276,10 @@ pub(crate) struct Machine<'a, O> {
     pub cache: Cache<'a>,
     pub observer: O,
     pub mode: RunMode,
-    /// In [`RunMode::OverApproximate`].
+    /// If the run over-approximates.
     pub approximation: Approximation,
     pub assuming: Assumptions<'a>,
     pub limits: Limits,
-    /// Its terms are compared with another run's, or examined for their parts: what atomics find and leave are then
-    /// terms of all that has a part in it.
-    pub keeps_steps: bool,
     /// Where `state.shared` holds cells of resources.
     pub windows: Vec<Window>,
     pub sites: Vec<Site>,
@@ -357,12 +342,13 @@ pub(crate) struct Paths {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// A group about to enter `entry`, with this budget of steps. `None` if the function is no entry point, or its
+    /// A group about to enter `entry` in a run of this kind, with this budget of steps. `None` if the function is no entry point, or its
     /// group is empty or larger than D3D allows.
     pub fn new(
         kernel: Kernel<'a>,
         terms: &'a mut Terms,
         waves: Waves,
+        mode: RunMode,
         budget: u64,
     ) -> Option<Machine<'a, O>> {
         let Kernel { shader, entry } = kernel;
@@ -384,13 +370,13 @@ impl<'a, O: Observer> Machine<'a, O> {
                 })
             })
             .collect();
-        let mut machine = Machine::of_threads(kernel, group, named, terms, waves, budget)?;
+        let mut machine = Machine::of_threads(kernel, group, named, terms, waves, mode, budget)?;
         machine.state.shared = shared;
         Some(machine)
     }
 
     /// The threads of one wave about to run a statement of `function`, which uses these globals, without groupshared
-    /// memory.
+    /// memory, in a run for refinement.
     pub fn of_wave(
         function: Kernel<'a>,
         named: &Named,
@@ -399,7 +385,15 @@ impl<'a, O: Observer> Machine<'a, O> {
     ) -> Option<Machine<'a, O>> {
         let lanes = u32::try_from(wave.place.len()).ok()?;
         let named = named.ids(function.shader);
-        Machine::of_threads(function, [lanes, 1, 1], named, terms, wave, BUDGET)
+        Machine::of_threads(
+            function,
+            [lanes, 1, 1],
+            named,
+            terms,
+            wave,
+            RunMode::Refinement,
+            BUDGET,
+        )
     }
 
     /// Threads, in these numbers along each axis, about to run a function that uses these globals.
@@ -409,6 +403,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         named: Vec<GlobalId>,
         terms: &'a mut Terms,
         waves: Waves,
+        mode: RunMode,
         budget: u64,
     ) -> Option<Machine<'a, O>> {
         let threads = group
@@ -433,7 +428,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             effects: EffectsCache::default(),
             cache: Cache::default(),
             observer: O::default(),
-            mode: RunMode::Exact,
+            mode,
             approximation: Approximation::default(),
             assuming: Assumptions::default(),
             limits: Limits {
@@ -442,7 +437,6 @@ impl<'a, O: Observer> Machine<'a, O> {
                 may_skim: false,
                 aside: (0, 0),
             },
-            keeps_steps: false,
             windows: Vec::new(),
             sites: Vec::new(),
             paths: Paths::default(),
@@ -474,7 +468,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     pub fn over_approximates(&self) -> bool {
-        self.mode == RunMode::OverApproximate
+        self.mode.over_approximates()
     }
 
     pub fn function(&self) -> Option<&'a Function> {

@@ -44,12 +44,6 @@ pub(crate) trait Observer: Default {
 
     /// Whether the run tries a candidate: nothing is reported meanwhile.
     fn is_trying(&self) -> bool;
-    /// Whether the observer looks for constructs that need all threads at a barrier.
-    fn awaits_constructs(&self) -> bool;
-    /// Whether the observer follows what the kernel computes from partial results.
-    fn follows_results(&self) -> bool;
-    /// Whether the observer looks for ladders of lane reads.
-    fn awaits_lane_reads(&self) -> bool;
 
     /// The statement with this index is next.
     fn before_statement<'a>(
@@ -85,9 +79,7 @@ pub(crate) trait Observer: Default {
     /// Groupshared memory is accessed.
     fn accessed(machine: &mut Machine<'_, Self>);
     /// One thread accesses a cell. For a write, `change` holds the old and the new value. The machine reports this
-    /// only in [`RunMode::Numbers`].
-    ///
-    /// [`RunMode::Numbers`]: crate::exec::RunMode::Numbers
+    /// only in a [replay](crate::exec::RunMode::Replay).
     fn accessed_cell(
         machine: &mut Machine<'_, Self>,
         array: GlobalId,
@@ -125,9 +117,7 @@ pub(crate) trait Observer: Default {
     fn appended(machine: &mut Machine<'_, Self>, resource: GlobalId);
     /// An atomic found a value from this source.
     fn found(machine: &mut Machine<'_, Self>, source: Source);
-    /// In [`RunMode::LaneByLane`]: returns what the lanes find.
-    ///
-    /// [`RunMode::LaneByLane`]: crate::exec::RunMode::LaneByLane
+    /// In a run for [refinement](crate::exec::RunMode::Refinement): returns what the lanes find.
     fn serve<'a>(
         machine: &mut Machine<'a, Self>,
         intrinsic: Intrinsic,

@@ -5,14 +5,13 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{BinaryOp, GlobalId, Scalar, Shader, Span, Storage, Type};
 
-use crate::exec::Observer;
-use crate::exec::RunMode;
 use crate::exec::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
 use crate::exec::memory::{Action, Touch};
 use crate::exec::place::{Place, Root, index_outside};
 use crate::exec::undef_flow;
 use crate::exec::undef_flow::Suspect;
 use crate::exec::{Machine, Run, Write};
+use crate::exec::{Observer, RunMode};
 use crate::terms::column::Column;
 use crate::terms::history::Step;
 use crate::terms::ranked::Ranked;
@@ -194,7 +193,7 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     pub fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
-        if self.mode == RunMode::LaneByLane {
+        if self.mode.serves_lane_by_lane() {
             // Others may write this memory meanwhile, as they may write a resource.
             return self.load_device(global, std::slice::from_ref(base), component);
         }
@@ -219,7 +218,7 @@ impl<O: Observer> Machine<'_, O> {
         let own_name = declared.map(|declared| self.terms.symbol(&declared.name));
         let touch_of_all = self.touch(site, on_device);
         let mut reads = Vec::new();
-        let is_recorded = self.mode == RunMode::Numbers;
+        let is_recorded = self.mode.is_on_numbers();
         let index = base;
         let chosen = self.load_chosen(number, index, component, touch_of_all);
         let (base, guard) = (base.row(), self.state.guard.row());
@@ -529,7 +528,7 @@ impl<O: Observer> Machine<'_, O> {
         value: &Column,
         site: u32,
     ) {
-        if self.mode == RunMode::LaneByLane {
+        if self.mode.serves_lane_by_lane() {
             return self.store_device(global, std::slice::from_ref(base), component, value);
         }
         O::accessed(self);
@@ -547,7 +546,7 @@ impl<O: Observer> Machine<'_, O> {
         let mut conflicts = Vec::new();
         let touch_of_all = self.touch(site, on_device);
         let mut writes = Vec::new();
-        let is_recorded = self.mode == RunMode::Numbers;
+        let is_recorded = self.mode.is_on_numbers();
         let mut is_outside = false;
         let mut outside = None;
         let mut forgotten = Vec::new();
@@ -591,7 +590,7 @@ impl<O: Observer> Machine<'_, O> {
         if let Some(base) = &anywhere {
             self.noticed.counts_by_group |= self.terms.is_of_group(base);
             // Nothing in the array is known any more, whatever else was written there.
-            if self.observer.follows_results() {
+            if self.mode == RunMode::PartialResults {
                 forgotten = cells.to_vec();
             }
             cells.fill_with(|| self.terms.fresh());

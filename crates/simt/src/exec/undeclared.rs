@@ -11,11 +11,11 @@ use shaderlint_hlsl::{Expr, ExprKind, Method, Shader};
 
 use crate::exec::Observer;
 use crate::exec::atomic::Cell;
+use crate::exec::control;
 use crate::exec::handle::{FROM_HEAP, is_heap};
 use crate::exec::opaque::MAX_COUNT;
 use crate::exec::place::{Components, Place, Root};
 use crate::exec::{Machine, Run};
-use crate::exec::{RunMode, control};
 use crate::facts::calls::{after, atomic_method};
 use crate::facts::naming_heuristics::{
     is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
@@ -50,7 +50,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     pub fn undeclared_element(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
         let [object, at] = operands else { return Ok(None) };
         let is_element = self.over_approximates()
-            && self.mode != RunMode::LaneByLane
+            && !self.mode.serves_lane_by_lane()
             && self.is_undeclared_variable(object)
             && matches!(after(self.shader, object, expr), Some([b'[', ..]))
             && !self.is_left_in(object)

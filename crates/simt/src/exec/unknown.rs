@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, expressions};
 
-use crate::exec::Observer;
 use crate::exec::handle::FROM_HEAP;
 use crate::exec::memory::Shared;
 use crate::exec::transfer::resource_name;
 use crate::exec::undeclared::{root, undeclared_name};
 use crate::exec::{Machine, Run};
+use crate::exec::{Observer, RunMode};
 use crate::facts::calls::{Unknown, after};
 use crate::facts::canonical_form::is_told;
 use crate::facts::naming_heuristics::is_named_as_variable;
@@ -99,7 +99,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// uses of a result, not of a partial result: that a call could name them does not mean that it does.
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
         let mut reach = self.reach(is_macro);
-        if self.observer.follows_results() {
+        if self.mode == RunMode::PartialResults {
             let arrays = self
                 .state
                 .shared

@@ -9,7 +9,7 @@
 use crate::detect::Detectors;
 use crate::detect::atomics::contention::Claims;
 use crate::exec::over_approximation::Approximation;
-use crate::exec::{BUDGET, MAX_WORK, Machine};
+use crate::exec::{BUDGET, MAX_WORK, Machine, RunMode};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::finding::Claim;
@@ -37,12 +37,11 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
     for part in 0..parts {
         terms.clear();
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-        let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET)?;
+        let mut machine = Machine::<Detectors>::new(kernel, &mut terms, waves, RunMode::Atomics, BUDGET)?;
         let threads = Mask::first(((part + 1) * PART).min(lanes)).without(Mask::first(part * PART));
         machine.state.active = threads;
         machine.state.alive = threads;
         machine.limits.max_work = ALL_WORK / parts;
-        machine.look_for_claims();
         machine.observer.claims = Some(claims);
         machine.approximation = approximation;
         if machine.run().is_some() || machine.is_exhausted() {

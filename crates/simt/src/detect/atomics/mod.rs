@@ -8,7 +8,8 @@ pub(crate) mod refinement;
 pub(crate) mod service_order;
 
 use crate::detect::Detectors;
-use crate::exec::{BUDGET, Machine};
+use crate::detect::atomics::contention::Claims;
+use crate::exec::{BUDGET, Machine, RunMode};
 use crate::facts::kernel::Kernel;
 use crate::finding::{Claim, Meanwhile, Stop};
 use crate::terms::Terms;
@@ -28,10 +29,12 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
     for (number, wave_size) in kernel.wave_sizes().enumerate() {
         terms.clear();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::<Detectors>::new(kernel, &mut terms, waves, budget) else {
+        let Some(mut machine) =
+            Machine::<Detectors>::new(kernel, &mut terms, waves, RunMode::Atomics, budget)
+        else {
             return (claims, early);
         };
-        machine.look_for_claims();
+        machine.observer.claims = Some(Claims::default());
         let stopped = machine.run();
         // The step budget may also end an iteration that stands for any iteration, without a stop.
         let stopped = stopped.or_else(|| {

@@ -30,7 +30,6 @@ use shaderlint_hlsl::{
 
 use crate::detect::Detectors;
 use crate::detect::atomics::aggregation::{block_of, statement_at};
-use crate::exec::RunMode;
 use crate::exec::atomic::Cell;
 use crate::exec::atomic::combining;
 use crate::exec::handle::from_heap;
@@ -251,7 +250,6 @@ fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Wa
     let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
     let of_wave = Machine::<Detectors>::of_wave(side.function, &side.named, terms, wave.clone());
     let mut machine = of_wave.ok_or_else(unfit)?;
-    machine.mode = RunMode::LaneByLane;
     machine.observer.served = Some(Served {
         cell: Some(cell.at(0).clone()),
         steps: Vec::new(),

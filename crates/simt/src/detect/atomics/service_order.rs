@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
 use crate::detect::Detectors;
+use crate::detect::atomics::contention::Claims;
 use crate::exec::transfer::resource_name;
-use crate::exec::{BUDGET, Machine};
+use crate::exec::{BUDGET, Machine, RunMode};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::terms::affine::Affine;
 use crate::terms::column::Column;
@@ -97,10 +98,11 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
     };
     let mut terms = Terms::default();
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-    let Some(mut machine) = Machine::<Detectors>::new(kernel, &mut terms, waves, BUDGET) else {
+    let Some(mut machine) = Machine::<Detectors>::new(kernel, &mut terms, waves, RunMode::Atomics, BUDGET)
+    else {
         return Unordered::default();
     };
-    machine.look_for_claims();
+    machine.observer.claims = Some(Claims::default());
     let stopped = machine.run();
     let is_followed = stopped.is_none() && !machine.is_exhausted();
     let claims = machine.observer.claims.take().unwrap_or_default();

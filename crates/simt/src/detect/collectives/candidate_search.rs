@@ -17,7 +17,7 @@ use crate::detect::collectives::executed::Executed;
 use crate::detect::collectives::partial_results::Watch;
 use crate::detect::coverage::{Missed, runs_once};
 use crate::exec::memory::Shared;
-use crate::exec::{MAX_WORK, Machine, Report, State};
+use crate::exec::{MAX_WORK, Machine, Report, RunMode, State};
 use crate::facts::effects::Effects;
 use crate::finding::leftovers::Places;
 use crate::finding::{Amid, Collective, Elements, Kind, Obstacle};
@@ -36,7 +36,6 @@ const MAX_LAST: u32 = 16;
 
 #[derive(Default)]
 pub(crate) struct Prober {
-    pub enabled: bool,
     pub watch: Option<Watch>,
     tried: BTreeSet<Key>,
     /// Statements that cannot be a collective's first, given what follows them.
@@ -311,7 +310,7 @@ impl Prober {
 impl<'a> Machine<'a, Detectors> {
     /// Called before the statement at `index` of a block: records what a construct that starts there needs.
     pub fn leave_trail(&mut self, statements: &'a [Stmt], index: usize, trail: &mut Trail) {
-        if !self.observer.prober.enabled || self.observer.prober.is_probing() {
+        if self.mode != RunMode::Collectives || self.observer.prober.is_probing() {
             return;
         }
         self.observer.prober.tick += 1;

@@ -27,7 +27,7 @@ use shaderlint_hlsl::{Direction, Function, FunctionId, GlobalId, Span, Stmt, Typ
 use crate::detect::Detectors;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::loop_bounds::TakenBounds;
-use crate::exec::{Machine, Write};
+use crate::exec::{Machine, RunMode, Write};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::finding::leftovers::{Leftovers, Places};
 use crate::finding::{Collective, Kind};
@@ -131,12 +131,12 @@ pub(crate) fn withdraw_unused(
         None => terms.clear(),
     }
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-    let machine = assuming
-        .to_the_full()
-        .machine::<Detectors>(kernel, terms, waves, *budget);
+    let machine =
+        assuming
+            .to_the_full()
+            .machine::<Detectors>(kernel, terms, waves, RunMode::PartialResults, *budget);
     let Some(mut machine) = machine else { return };
     machine.observer.leftovers = marking;
-    machine.keeps_steps = true;
     if given.is_some() {
         machine.limits.max_work = machine.limits.max_work.saturating_add(machine.terms.work());
     }

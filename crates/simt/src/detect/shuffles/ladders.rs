@@ -32,7 +32,7 @@ use crate::detect::collectives::pattern;
 use crate::detect::coverage::Missed;
 use crate::detect::shuffles::lanes::{Lanes, Pattern, register};
 use crate::detect::shuffles::prefilter::{Key, effects_of_ladder, starts};
-use crate::exec::{BUDGET, MAX_COMPONENTS, Machine, Run};
+use crate::exec::{BUDGET, MAX_COMPONENTS, Machine, Run, RunMode};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::kernel::Kernel;
 use crate::facts::layout::Layout;
@@ -149,7 +149,9 @@ pub(crate) fn of_entry(kernel: Kernel<'_>) -> Vec<WaveLadder> {
         }
         seen.push(waves.clone());
         terms.clear();
-        let Some(mut machine) = Machine::<Detectors>::new(kernel, &mut terms, waves, budget) else {
+        let Some(mut machine) =
+            Machine::<Detectors>::new(kernel, &mut terms, waves, RunMode::LaneReads, budget)
+        else {
             return Vec::new();
         };
         machine.observer.ladders = Some(Ladders {
