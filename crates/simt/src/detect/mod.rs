@@ -187,7 +187,7 @@ impl Observer for Detectors {
     }
 
     fn is_made_of_slots(machine: &Machine<'_, Self>, column: &Column) -> bool {
-        machine.facts(column).is_some_and(|(_, facts)| facts.slots != 0)
+        machine.taint(column).is_some_and(|(_, taint)| taint.slots != 0)
     }
 
     fn read_lane(machine: &mut Machine<'_, Self>, in_arm: bool) {

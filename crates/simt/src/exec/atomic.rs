@@ -55,8 +55,22 @@ impl<'a, O: Observer> Machine<'a, O> {
         u32::try_from(all / self.shader.components(ty).max(1)).unwrap_or(u32::MAX)
     }
 
+    /// `count` columns of unknown values that may tell the threads apart, as an atomic's results do: what is not
+    /// followed may make one.
+    pub fn unknowns_by_thread(&mut self, count: usize) -> Vec<Column> {
+        let unknown = |_| {
+            let event = self.atomic_event();
+            O::found(self, Source::UNKNOWN);
+            Column::from_fn(self.lanes, |thread| {
+                self.terms
+                    .apply(Op::UnknownByThread { event }, &[Value::Known(thread as u32)])
+            })
+        };
+        (0..count).map(unknown).collect()
+    }
+
     /// `count` columns of results of atomics: the device chooses the order in which it serves them.
-    pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
+    fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
         let result = |_| {
             let event = self.atomic_event();
             self.atomic_result(event, source, None)

@@ -9,7 +9,6 @@ use crate::exec::{MAX_COMPONENTS, Machine, Run};
 use crate::exec::{Observer, RunMode};
 use crate::facts::layout;
 use crate::terms::column::{Column, Mask};
-use crate::terms::source::Source;
 use crate::terms::value::Value;
 use crate::terms::{Terms, fold};
 
@@ -211,7 +210,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// `count` unknown columns, for a value whose type is not known.
     pub fn not_known(&mut self, count: usize) -> Vec<Column> {
         if self.over_approximates() {
-            self.atomic_results(count, Source::UNKNOWN)
+            self.unknowns_by_thread(count)
         } else {
             self.fresh_columns(count)
         }

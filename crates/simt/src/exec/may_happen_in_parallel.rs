@@ -316,6 +316,7 @@ impl Terms {
                         }
                         Source::Other(_) => return None,
                     },
+                    Op::UnknownByThread { .. } | Op::Mark { .. } => return None,
                     // All threads that read one place may find the same value.
                     Op::VolatileLoad { .. } => {
                         let place = arguments.split_last().map_or(&[][..], |(_, place)| place);

@@ -18,7 +18,6 @@ use crate::exec::{Halt, LoopState, Machine, Run};
 use crate::facts::effects::Effects;
 use crate::terms::column::{Column, Mask};
 use crate::terms::fold;
-use crate::terms::source::Source;
 
 /// What an over-approximating run knows of the code that it cannot follow.
 #[derive(Default)]
@@ -311,7 +310,7 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     /// An unknown value of each thread's own, which may tell the threads apart.
     pub fn unknown_by_thread(&mut self) -> Column {
-        let mut columns = self.atomic_results(1, Source::UNKNOWN);
+        let mut columns = self.unknowns_by_thread(1);
         columns.pop().unwrap_or(Column::ZERO)
     }
 

@@ -8,7 +8,6 @@ use crate::terms::column::Column;
 use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Way;
-use crate::terms::source::Source;
 use crate::terms::value::Value;
 
 /// The active lanes of one wave, ascending, each with its thread.
@@ -150,7 +149,7 @@ impl<O: Observer> Machine<'_, O> {
     fn of_some_lanes(&mut self, count: usize) -> Vec<Column> {
         if self.over_approximates() {
             // It may tell an elected lane from the others.
-            return self.atomic_results(count, Source::UNKNOWN);
+            return self.unknowns_by_thread(count);
         }
         self.fresh_columns(count)
     }

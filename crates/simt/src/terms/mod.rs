@@ -42,7 +42,7 @@ use crate::terms::rounding::Derivations;
 use crate::terms::sample::{Inputs, Sample};
 use crate::terms::shape::{Shape, ShapeError};
 use crate::terms::stable_vec::Pile;
-use crate::terms::taint::Facts;
+use crate::terms::taint::Taint;
 use crate::terms::value::{Op, Value};
 
 /// How deep nested operations are rebuilt on inputs.
@@ -87,11 +87,11 @@ pub(crate) struct Terms {
     atoms: Pile<Atom>,
     /// The arguments of all operations.
     arguments: Pile<Value>,
-    /// By atom number: the [`Facts`] of the atom, as an index into `facts`.
-    facts_of: Vec<u32>,
+    /// By atom number: the [`Taint`] of the atom, as an index into `taints`.
+    taint_of: Vec<u32>,
     /// Deduplicated: few differ.
-    facts: Vec<Facts>,
-    numbers: FxHashMap<Facts, u32>,
+    taints: Vec<Taint>,
+    numbers: FxHashMap<Taint, u32>,
     /// The atoms of operations, each with the hash of its operation and operands.
     interned: HashTable<(u32, u32)>,
     names: Vec<Box<str>>,
@@ -173,8 +173,8 @@ impl Default for Terms {
         Terms {
             atoms: Pile::default(),
             arguments: Pile::default(),
-            facts_of: Vec::new(),
-            facts: vec![Facts::default(), Facts::OPAQUE],
+            taint_of: Vec::new(),
+            taints: vec![Taint::default(), Taint::OPAQUE],
             numbers: FxHashMap::default(),
             interned: HashTable::new(),
             names: Vec::new(),
@@ -209,8 +209,8 @@ impl Terms {
     pub fn clear(&mut self) {
         self.atoms.clear();
         self.arguments.clear();
-        self.facts_of.clear();
-        self.facts.truncate(2);
+        self.taint_of.clear();
+        self.taints.truncate(2);
         self.numbers.clear();
         self.interned.clear();
         self.names.clear();
@@ -261,7 +261,7 @@ impl Terms {
         self.work.set(self.work.get().saturating_add(atoms));
     }
 
-    fn push(&mut self, kind: AtomKind, arguments: &[Value], facts: u32) -> u32 {
+    fn push(&mut self, kind: AtomKind, arguments: &[Value], taint: u32) -> u32 {
         let number = u32::try_from(self.atoms.end()).unwrap_or(u32::MAX - 1);
         self.note_work(1);
         let first = self.arguments.add(arguments);
@@ -270,7 +270,7 @@ impl Terms {
             first: u32::try_from(first).unwrap_or(u32::MAX),
             count: u32::try_from(arguments.len()).unwrap_or(0),
         });
-        self.facts_of.push(facts);
+        self.taint_of.push(taint);
         number
     }
 
@@ -307,7 +307,7 @@ impl Terms {
     /// A new unknown value.
     pub fn fresh(&mut self) -> Value {
         self.fresh += 1;
-        let opaque = self.number_of(Facts::OPAQUE);
+        let opaque = self.number_of(Taint::OPAQUE);
         Value::atom(self.push(AtomKind::Fresh(self.fresh), &[], opaque))
     }
 
@@ -334,9 +334,9 @@ impl Terms {
         if let Some((_, atom)) = self.interned.find(spread(hash), is_same) {
             return *atom;
         }
-        let facts = Facts::of(op, operands.iter().map(|value| self.facts(value)));
-        let facts = self.number_of(facts);
-        let atom = self.push(AtomKind::Apply(op), operands, facts);
+        let taint = Taint::of(op, operands.iter().map(|value| self.taint(value)));
+        let taint = self.number_of(taint);
+        let atom = self.push(AtomKind::Apply(op), operands, taint);
         self.interned
             .insert_unique(spread(hash), (hash, atom), |(hash, _)| spread(*hash));
         atom
@@ -406,15 +406,15 @@ impl Terms {
         self.at_hand = None;
     }
 
-    /// The index of these facts in `facts`; adds them if they are new.
-    fn number_of(&mut self, facts: Facts) -> u32 {
-        let first = [Facts::default(), Facts::OPAQUE];
-        if let Some(number) = (0..).zip(first).find(|(_, known)| *known == facts) {
+    /// The index of this taint in `taints`; adds it if it is new.
+    fn number_of(&mut self, taint: Taint) -> u32 {
+        let first = [Taint::default(), Taint::OPAQUE];
+        if let Some(number) = (0..).zip(first).find(|(_, known)| *known == taint) {
             return number.0;
         }
-        let next = u32::try_from(self.facts.len()).unwrap_or(1);
-        *self.numbers.entry(facts).or_insert_with(|| {
-            self.facts.push(facts);
+        let next = u32::try_from(self.taints.len()).unwrap_or(1);
+        *self.numbers.entry(taint).or_insert_with(|| {
+            self.taints.push(taint);
             next
         })
     }
@@ -430,7 +430,7 @@ impl Terms {
 
     /// Whether the value depends on something unknown, so that different terms may still be equal values.
     pub fn is_opaque(&self, value: &Value) -> bool {
-        self.facts(value).opaque
+        self.taint(value).opaque
     }
 
     /// Whether inputs certainly choose the value: it depends on some input, and no operation in it is one that
@@ -467,18 +467,18 @@ impl Terms {
     }
 
     /// What the value depends on.
-    pub fn facts(&self, value: &Value) -> Facts {
-        let of = |number: u32| self.facts.get(number as usize).copied().unwrap_or(Facts::OPAQUE);
-        let of_run = |start: u32, end: u32| match self.facts_of.get(start as usize..end as usize) {
+    pub fn taint(&self, value: &Value) -> Taint {
+        let of = |number: u32| self.taints.get(number as usize).copied().unwrap_or(Taint::OPAQUE);
+        let of_run = |start: u32, end: u32| match self.taint_of.get(start as usize..end as usize) {
             Some(&[number]) => of(number),
             Some([first, rest @ ..]) if rest.iter().all(|number| number == first) => of(*first),
-            Some(numbers) => Facts::joined(numbers.iter().map(|number| of(*number))),
-            None => Facts::OPAQUE,
+            Some(numbers) => Taint::joined(numbers.iter().map(|number| of(*number))),
+            None => Taint::OPAQUE,
         };
         match value {
-            Value::Known(_) => Facts::default(),
+            Value::Known(_) => Taint::default(),
             Value::Run { start, end, .. } => of_run(*start, *end),
-            Value::Sum(sum) => Facts::joined(sum.parts.iter().map(|part| of_run(part.start, part.end))),
+            Value::Sum(sum) => Taint::joined(sum.parts.iter().map(|part| of_run(part.start, part.end))),
         }
     }
 

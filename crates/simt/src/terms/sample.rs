@@ -330,7 +330,9 @@ impl<'t> Sample<'t> {
         if let Op::GroupId(axis) = op {
             return self.group_word(*axis);
         }
-        if let (Op::AtomicResult { .. }, [Value::Known(thread), ..]) = (op, arguments) {
+        if let Op::AtomicResult { .. } | Op::UnknownByThread { .. } | Op::Mark { .. } = op
+            && let [Value::Known(thread), ..] = arguments
+        {
             // Each thread gets another number: here, in the order of the threads.
             self.guessed = true;
             hash.0 ^= fingerprint(op);

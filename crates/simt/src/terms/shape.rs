@@ -137,6 +137,9 @@ impl Terms {
                 Source::Spread => Shape::of_leaf(0),
                 _ => return Err(ShapeError::Unknown),
             },
+            Term::Apply(Op::UnknownByThread { .. } | Op::Mark { .. }, _) => {
+                return Err(ShapeError::Unknown);
+            }
             Term::Apply(op, _) if is_data(op) => Shape::of_leaf(0),
             Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
                 Shape::of_leaf(fingerprint(text))

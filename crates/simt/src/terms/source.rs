@@ -1,6 +1,6 @@
 //! The provenance of values that atomics return.
 
-/// The number of an atomic's position in the source; [`Mark::NONE`] if there are too many to tell apart.
+/// The number of an atomic's position in the source, or of a partial result; [`Mark::NONE`] if there are too many to tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mark(u8);
 
@@ -34,4 +34,11 @@ pub(crate) enum Source {
 impl Source {
     /// A value without known provenance.
     pub const UNKNOWN: Source = Source::Other(Mark::NONE);
+
+    pub fn mark(self) -> Mark {
+        match self {
+            Source::Counter(mark) | Source::Other(mark) => mark,
+            Source::Spread => Mark::NONE,
+        }
+    }
 }

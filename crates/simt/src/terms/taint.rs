@@ -1,39 +1,39 @@
-//! Taint: which atomics a value derives from, and how.
+//! Taint: which marks a value derives from, and how.
 
 use shaderlint_hlsl::BinaryOp;
 
 use crate::terms::source::Source;
 use crate::terms::value::Op;
 
-/// Facts of a value, kept so that its term need not be searched.
+/// The taint of a value, kept so that its term need not be searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Facts {
+pub(crate) struct Taint {
     /// The value depends on something unknown.
     pub opaque: bool,
-    /// The counters that the value depends on in any way, one bit each.
-    pub counters: u64,
-    /// The counters that the value was computed from by arithmetic: it is a position derived from a slot.
+    /// The marks of atomics, or of partial results, that the value depends on in any way, one bit each.
+    pub marks: u64,
+    /// The marks of counters that the value was computed from by arithmetic: it is a position derived from a slot.
     pub slots: u64,
 }
 
-impl Facts {
-    pub const OPAQUE: Facts = Facts {
+impl Taint {
+    pub const OPAQUE: Taint = Taint {
         opaque: true,
-        counters: 0,
+        marks: 0,
         slots: 0,
     };
 
-    pub fn joined(all: impl Iterator<Item = Facts>) -> Facts {
-        all.fold(Facts::default(), |a, b| Facts {
+    pub fn joined(all: impl Iterator<Item = Taint>) -> Taint {
+        all.fold(Taint::default(), |a, b| Taint {
             opaque: a.opaque | b.opaque,
-            counters: a.counters | b.counters,
+            marks: a.marks | b.marks,
             slots: a.slots | b.slots,
         })
     }
 
-    /// The facts of an operation, from those of its arguments.
-    pub fn of(op: Op, arguments: impl Iterator<Item = Facts>) -> Facts {
-        let mut facts = Facts::default();
+    /// The taint of an operation's result, from that of its arguments.
+    pub fn of(op: Op, arguments: impl Iterator<Item = Taint>) -> Taint {
+        let mut taint = Taint::default();
         for (number, argument) in arguments.enumerate() {
             let passes_slot = match op {
                 Op::Same | Op::Offset | Op::Unary(..) | Op::Cast { .. } | Op::Intrinsic { .. } => true,
@@ -43,30 +43,29 @@ impl Facts {
                 Op::Select => number > 0,
                 _ => false,
             };
-            facts.opaque |= argument.opaque;
-            facts.counters |= argument.counters;
+            taint.opaque |= argument.opaque;
+            taint.marks |= argument.marks;
             if passes_slot {
-                facts.slots |= argument.slots;
+                taint.slots |= argument.slots;
             }
         }
-        facts.opaque |= matches!(
-            op,
-            Op::Opaque { .. } | Op::Havoc { .. } | Op::AtomicResult { .. } | Op::VolatileLoad { .. }
-        );
         match op {
-            Op::AtomicResult {
-                source: Source::Counter(mark),
-                ..
-            } => {
-                facts.counters |= mark.bit();
-                facts.slots |= mark.bit();
+            Op::Opaque { .. } | Op::Havoc { .. } | Op::VolatileLoad { .. } | Op::UnknownByThread { .. } => {
+                taint.opaque = true;
             }
-            Op::AtomicResult {
-                source: Source::Other(mark),
-                ..
-            } => facts.counters |= mark.bit(),
+            Op::AtomicResult { source, .. } => {
+                taint.opaque = true;
+                taint.marks |= source.mark().bit();
+                if matches!(source, Source::Counter(_)) {
+                    taint.slots |= source.mark().bit();
+                }
+            }
+            Op::Mark { mark, .. } => {
+                taint.opaque = true;
+                taint.marks |= mark.bit();
+            }
             _ => {}
         }
-        facts
+        taint
     }
 }

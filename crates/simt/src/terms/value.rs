@@ -23,7 +23,7 @@ use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::terms::Symbol;
 use crate::terms::operator::Operator;
-use crate::terms::source::Source;
+use crate::terms::source::{Mark, Source};
 
 /// A 32-bit word: known, or a term over atoms.
 ///
@@ -130,6 +130,16 @@ pub(crate) enum Op {
         place: Symbol,
         component: u32,
     },
+    /// An unknown value that may tell the threads apart. Argument: thread.
+    UnknownByThread {
+        event: u32,
+    },
+    /// What a partial result is marked with ([`crate::detect::collectives::partial_result_taint`]). Arguments: the
+    /// place within what is marked.
+    Mark {
+        event: u32,
+        mark: Mark,
+    },
 }
 
 impl Op {
@@ -152,7 +162,9 @@ impl Op {
             | Op::Uninitialised { .. }
             | Op::Free { .. }
             | Op::Opaque { .. }
-            | Op::Havoc { .. } => false,
+            | Op::Havoc { .. }
+            | Op::UnknownByThread { .. }
+            | Op::Mark { .. } => false,
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::facts::kernel::Kernel;
 use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined};
 use crate::terms::column::{Column, Mask};
 use crate::terms::source::{Mark, Source};
-use crate::terms::taint::Facts;
+use crate::terms::taint::Taint;
 use crate::terms::value::Value;
 
 /// The fewest threads worth aggregating: the size of the smallest wave.
@@ -327,34 +327,34 @@ impl Machine<'_, Detectors> {
     }
 
     /// What a column's values depend on; `None` before the run has reached an atomic.
-    pub fn facts(&self, column: &Column) -> Option<(&Claims, Facts)> {
+    pub fn taint(&self, column: &Column) -> Option<(&Claims, Taint)> {
         let claims = self
             .observer
             .claims
             .as_ref()
             .filter(|claims| !claims.numbers.is_empty())?;
-        let facts = match column {
-            Column::Uniform(value) => self.terms.facts(value),
+        let taint = match column {
+            Column::Uniform(value) => self.terms.taint(value),
             Column::Lanes(_) => {
                 let threads = self.state.active.threads();
-                Facts::joined(threads.map(|thread| self.terms.facts(column.at(thread))))
+                Taint::joined(threads.map(|thread| self.terms.taint(column.at(thread))))
             }
         };
-        Some((claims, facts))
+        Some((claims, taint))
     }
 
     /// Something depends on these values.
     pub fn uses(&self, column: &Column) {
-        if let Some((claims, facts)) = self.facts(column) {
-            claims.used.set(claims.used.get() | facts.counters);
+        if let Some((claims, taint)) = self.taint(column) {
+            claims.used.set(claims.used.get() | taint.marks);
         }
     }
 
     /// These values are used as an address, or are kept somewhere.
     pub fn uses_as_place(&self, column: &Column) {
         self.uses(column);
-        if let Some((claims, facts)) = self.facts(column) {
-            claims.slots.set(claims.slots.get() | facts.slots);
+        if let Some((claims, taint)) = self.taint(column) {
+            claims.slots.set(claims.slots.get() | taint.slots);
         }
     }
 

@@ -170,9 +170,8 @@ impl Machine<'_, Detectors> {
     /// Notes the provenance of an atomic's result. If the atomic may use several cells, or there are too many
     /// atomics to tell apart, values derived from the result carry no mark.
     pub fn note_found(&mut self, source: Source) {
-        let is_told = matches!(source, Source::Counter(mark) | Source::Other(mark) if mark.bit() != 0);
         if let Some(claims) = &mut self.observer.claims {
-            claims.order.is_untold |= !is_told;
+            claims.order.is_untold |= source.mark().bit() == 0;
         }
     }
 
@@ -191,7 +190,7 @@ impl Machine<'_, Detectors> {
         // another thread gets it too.
         let is_given = |thread: &usize| {
             let mut columns = all();
-            is_store && columns.any(|column| self.terms.facts(column.at(*thread)).slots != 0)
+            is_store && columns.any(|column| self.terms.taint(column.at(*thread)).slots != 0)
         };
         let places = active.threads().filter(|thread| !is_given(thread));
         let places: Vec<_> = places.map(|thread| (place(thread), thread as u16)).collect();
@@ -237,7 +236,7 @@ impl Machine<'_, Detectors> {
         let (active, guard) = (self.state.active, self.state.guard.clone());
         let depends = |column: &Column| {
             let mut threads = active.threads();
-            threads.any(|thread| self.terms.facts(column.at(thread)).counters != 0)
+            threads.any(|thread| self.terms.taint(column.at(thread)).marks != 0)
         };
         let is_chosen = depends(&guard) || depends(value);
         let is_open = is_chosen || { places }.any(depends);

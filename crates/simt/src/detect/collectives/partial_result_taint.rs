@@ -8,7 +8,7 @@
 //!
 //! So the kernel runs once more, and at the end of each construct the run replaces what the construct leaves by
 //! marked values, which stand for anything: one mark for the result, one for the partial results. A term keeps
-//! the marks of everything that it depends on ([`crate::terms::taint::Facts::counters`]), and so does the guard
+//! the marks of everything that it depends on ([`crate::terms::taint::Taint::marks`]), and so does the guard
 //! of an action under a condition. A mark in an *output* shows that the marked value is used. Outputs are: what
 //! is stored in a resource, where, and under which condition; what an entry point returns; and everything that
 //! code receives which the run does not follow.
@@ -33,7 +33,7 @@ use crate::finding::leftovers::{Leftovers, Places};
 use crate::finding::{Collective, Kind};
 use crate::terms::Terms;
 use crate::terms::column::Column;
-use crate::terms::source::{Mark, Source};
+use crate::terms::source::Mark;
 use crate::terms::value::{Op, Value};
 use crate::waves::{LaneMap, Waves};
 
@@ -171,7 +171,7 @@ impl Machine<'_, Detectors> {
     }
 
     fn marks<'v>(&self, values: impl IntoIterator<Item = &'v Value>) -> u64 {
-        let marks = values.into_iter().map(|value| self.terms.facts(value).counters);
+        let marks = values.into_iter().map(|value| self.terms.taint(value).marks);
         marks.fold(0, |all, marks| all | marks)
     }
 
@@ -235,9 +235,9 @@ impl Machine<'_, Detectors> {
         for Marked { places, mark, .. } in ended.cloned().collect::<Vec<_>>() {
             self.observer.leftovers.placed |= mark.bit();
             self.state.events += 1;
-            let op = Op::AtomicResult {
+            let op = Op::Mark {
                 event: self.state.events,
-                source: Source::Other(mark),
+                mark,
             };
             for (number, (global, cell)) in (0..).zip(places.cells) {
                 let mark = self.terms.apply(op, &[Value::Known(number)]);
