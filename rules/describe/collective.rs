@@ -263,7 +263,7 @@ fn is_written_within(context: &Context<'_>, race: &Race, found: &Collective) -> 
 /// What the proof assumes of other groups, where elements are in resources.
 pub(crate) fn alone(context: &Context<'_>, found: &Collective) -> Option<String> {
     let names = found
-        .windows
+        .tiles
         .iter()
         .filter_map(|extent| context.global(extent.resource));
     let names: Vec<&str> = names.map(|resource| &*resource.name).collect();

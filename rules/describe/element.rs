@@ -90,7 +90,7 @@ fn variable(context: &Context<'_>, function: FunctionId, local: LocalId, compone
 
 /// Where a collective's elements begin in a resource, if the global is one.
 fn extent(of: &Collective, global: GlobalId) -> Option<&Extent> {
-    of.windows.iter().find(|extent| extent.resource == global)
+    of.tiles.iter().find(|extent| extent.resource == global)
 }
 
 /// Element `index` of a group's part of a resource, counted from `offset`.

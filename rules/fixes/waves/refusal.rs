@@ -174,7 +174,7 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
         .partition(|instance| instance.is_of_group());
     let bounds: Vec<&str> = loops.into_iter().map(|instance| &*instance.bound).collect();
     Refusal::NotProved(match (bounds.as_slice(), found.amid) {
-        _ if !found.windows.is_empty() => {
+        _ if !found.tiles.is_empty() => {
             let text = "the ladder's elements pass through a buffer, which other groups may write meanwhile";
             NoFix::new(Reason::InBuffer, text)
         }

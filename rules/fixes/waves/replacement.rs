@@ -303,7 +303,7 @@ fn doubt(context: &Context<'_>, proof: &Proof, holds_in_all: bool) -> Option<&'s
 /// Whether there is memory for the totals of the form, beside those of the kernel's other ladders.
 fn has_memory(context: &Context<'_>, found: &Collective, form: &WaveForm) -> Result<(), Refusal> {
     let others = context.analysis.collectives.iter();
-    let others = others.filter(|other| other.span.start != found.span.start && other.windows.is_empty());
+    let others = others.filter(|other| other.span.start != found.span.start && other.tiles.is_empty());
     let words = |of: &Collective| u32::from(of.vector.unwrap_or(1));
     let slots = others.map(|other| other.count.div_ceil(4) * words(other));
     let own = { form.totals.iter() }.map(|totals| totals.slots() * words(found));

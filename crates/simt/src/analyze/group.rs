@@ -45,7 +45,7 @@ pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming
     let mut found = run_in_full(kernel, effects, mode, assuming);
     let stopped = found.analysis.stopped.as_ref();
     let took_asides = stopped.is_some_and(|stop| stop.by_asides);
-    if !took_asides || assuming.skims || !assuming.windows.is_empty() {
+    if !took_asides || assuming.skims || !assuming.tiles.is_empty() {
         return found;
     }
     let skimming = Assumptions {
@@ -89,7 +89,7 @@ fn run_in_full(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: A
         runs.take_bounds_for_numbers(bounds, races);
     }
     runs.withdraw_unused();
-    if runs.counts_by_group && !assuming.is_first_group && assuming.windows.is_empty() {
+    if runs.counts_by_group && !assuming.is_first_group && assuming.tiles.is_empty() {
         let mut of_first = in_first_group(kernel, effects, mode, runs.assuming);
         if runs.found.collectives.is_empty() {
             runs.found.collectives = std::mem::take(&mut of_first.collectives);
@@ -161,7 +161,7 @@ impl<'s> Runs<'s> {
             return (HostBounds::default(), Vec::new());
         };
         // A run with buffer tiles must reach its end.
-        if self.assuming.windows.is_empty() {
+        if self.assuming.tiles.is_empty() {
             machine.limits.max_work = FIRST_WORK;
             machine.limits.may_skim = true;
         }
@@ -254,7 +254,7 @@ impl<'s> Runs<'s> {
                 .machine::<Detectors>(self.kernel, &mut self.terms, waves, mode, self.budget);
         let Some(mut machine) = machine else { return };
         machine.observer.prober.await_again(&self.found.collectives);
-        if !is_faulty && self.assuming.windows.is_empty() {
+        if !is_faulty && self.assuming.tiles.is_empty() {
             let awaited = self
                 .found
                 .collectives

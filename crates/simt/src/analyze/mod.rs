@@ -21,7 +21,7 @@ use crate::detect::atomics;
 use crate::detect::shuffles::ladders;
 use crate::exec::assumed_barriers::Supposed;
 use crate::exec::assumptions::Assumptions;
-use crate::exec::buffer_tiles::View;
+use crate::exec::buffer_tiles::TiledKernel;
 use crate::exec::{Read, RunMode};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::kernel::Kernel;
@@ -131,13 +131,13 @@ fn take_confirmed(analysis: &mut Analysis, mut amid: Vec<Collective>, unordered:
 
 /// The collectives that a run finds if it treats a group's tiles of buffers as arrays.
 fn in_buffer_tiles(kernel: Kernel<'_>) -> Vec<Collective> {
-    let Some(View { shader, resources }) = View::new(kernel) else {
+    let Some(TiledKernel { shader, resources }) = TiledKernel::new(kernel) else {
         return Vec::new();
     };
     let viewed = Kernel::new(&shader, kernel.entry);
     let effects = EffectsCache::default().of_function(&shader, kernel.entry);
     let assuming = Assumptions {
-        windows: &resources,
+        tiles: &resources,
         ..Assumptions::default()
     };
     group::run(viewed, &effects, RunMode::Collectives, assuming)

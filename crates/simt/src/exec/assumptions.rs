@@ -14,8 +14,8 @@ use crate::waves::Waves;
 /// What a run assumes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Assumptions<'s> {
-    /// Resources that are modelled through windows.
-    pub windows: &'s [(GlobalId, u32)],
+    /// Resources that are modelled through tiles.
+    pub tiles: &'s [(GlobalId, u32)],
     /// The run is of the first group: where `SV_DispatchThreadID` counts elements, of the only group.
     pub is_first_group: bool,
     /// Reads of groupshared memory that may return any value.
@@ -32,9 +32,9 @@ impl<'s> Assumptions<'s> {
         Assumptions { skims: false, ..self }
     }
 
-    /// Whether the kernel runs as it is: without windows, and with no read assumed to return any value.
+    /// Whether the kernel runs as it is: without tiles, and with no read assumed to return any value.
     pub fn is_of_kernel_itself(self) -> bool {
-        self.windows.is_empty() && self.finds_anything.is_none()
+        self.tiles.is_empty() && self.finds_anything.is_none()
     }
 
     /// The group of a kernel about to run under these assumptions, as [`Machine::new`] makes it.
@@ -50,7 +50,7 @@ impl<'s> Assumptions<'s> {
         's: 'm,
     {
         let mut machine = Machine::new(kernel, terms, waves, mode, budget)?;
-        machine.open_windows(self.windows);
+        machine.open_tiles(self.tiles);
         machine.assuming = self;
         Some(machine)
     }

@@ -1,10 +1,10 @@
-//! Windows: a group's own stretch of a resource, modelled as if it were groupshared memory.
+//! Tiles: a group's own stretch of a resource, modelled as if it were groupshared memory.
 //!
 //! Ladders also run over a `RWStructuredBuffer`, with barriers that order device memory at each rung. The rest of the
 //! engine assumes that any thread of the device may have written what is loaded from such a resource. So such a
-//! kernel runs once more, in a [`View`] of it: resources that it both loads and stores are arrays there, and an index
-//! into one is relative to where the group's elements begin. This run yields only collectives, no defects; the first
-//! run treats the resources as always.
+//! kernel runs once more, as a [`TiledKernel`]: resources that it both loads and stores are arrays there, and an
+//! index into one is relative to where the group's elements begin. This run yields only collectives, no defects; the
+//! first run treats the resources as always.
 //!
 //! # Why what is proved there holds
 //!
@@ -17,12 +17,12 @@
 //!   reports nothing either.
 //! - *Which cells.* Every index of the run that counts is the same start plus a number. Two of them name one element
 //!   exactly if the numbers are equal, whatever the start is. Any other index may be anywhere: a load there gives an
-//!   unknown value, and a store makes everything unknown. A load from an element outside the window gives an unknown
+//!   unknown value, and a store makes everything unknown. A load from an element outside the tile gives an unknown
 //!   value, too, and a store there changes nothing inside; a candidate that does either is rejected.
 //! - *Initial values.* The cells begin as unknown values: the host or an earlier dispatch may have left anything.
 //! - *Other groups.* The claim is about one group whose elements no other group writes meanwhile. Where the start
-//!   grows with the group's number by `n`, the window is no longer than `n`: the windows of the groups of a row share
-//!   no element. If all stores of the kernel are seen to lie in the window, the kernel itself ensures what the claim
+//!   grows with the group's number by `n`, the tile is no longer than `n`: the tiles of the groups of a row share
+//!   no element. If all stores of the kernel are seen to lie in the tile, the kernel itself ensures what the claim
 //!   needs; otherwise nothing is claimed. Where the start is the same for all groups, several groups would race
 //!   whatever the kernel computes. Such a kernel can only be meant for one group, and the claim is about that group.
 //!   Resources that are `globallycoherent` or changed by atomics are meant to be shared with other groups: nothing is
@@ -51,26 +51,26 @@ use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Part, Value};
 use crate::terms::{Term, Terms};
 
-/// Elements of a window per thread: a group works on one or two elements a thread, or keeps that many in each of two
+/// Elements of a tile per thread: a group works on one or two elements a thread, or keeps that many in each of two
 /// halves.
 const ELEMENTS_A_THREAD: u32 = 4;
-/// The largest number of cells of a window.
+/// The largest number of cells of a tile.
 const MAX_CELLS: u32 = 1 << 16;
 /// The largest step by which a start may grow with the group's number: then no two of the 65,535 groups of a row meet
 /// by wrapping around.
 const MAX_STEP: u32 = 1 << 16;
 
-/// A kernel modelled through windows.
-pub(crate) struct View {
+/// A kernel modelled through tiles.
+pub(crate) struct TiledKernel {
     /// The resources are declared as groupshared arrays. The functions' bodies are unchanged.
     pub shader: Shader,
     /// With the stride of the index from one element to the next.
     pub resources: Vec<(GlobalId, u32)>,
 }
 
-impl View {
+impl TiledKernel {
     /// `None` if no resource is both loaded and stored, or if all such are used in ways that are not followed.
-    pub fn new(kernel: Kernel<'_>) -> Option<View> {
+    pub fn new(kernel: Kernel<'_>) -> Option<TiledKernel> {
         let Kernel { shader, entry } = kernel;
         let lanes = kernel.group()?.into_iter().product();
         let uses = uses(shader, entry);
@@ -94,11 +94,11 @@ impl View {
             global.storage = Storage::Groupshared;
             global.ty = array;
         }
-        Some(View { shader, resources })
+        Some(TiledKernel { shader, resources })
     }
 }
 
-/// The window onto a resource, as an array type.
+/// The tile of a resource, as an array type.
 fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
     let global = shader.globals.get(resource.0 as usize)?;
     let Type::Resource(kind, element) = &global.ty else {
@@ -263,8 +263,8 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
     uses
 }
 
-/// What the run knows of a window.
-pub(crate) struct Window {
+/// What the run knows of a tile.
+pub(crate) struct Tile {
     resource: GlobalId,
     /// The length of its array.
     elements: u32,
@@ -275,7 +275,7 @@ pub(crate) struct Window {
     strays: bool,
 }
 
-/// Where a window begins.
+/// Where a tile begins.
 struct Start {
     /// The terms that all indices have in common.
     parts: Vec<Part>,
@@ -284,9 +284,9 @@ struct Start {
     reach: u32,
 }
 
-impl Window {
-    /// The element that an index names, counted from the window's start; `None` if that is not known. The first
-    /// suitable index fixes where the window begins.
+impl Tile {
+    /// The element that an index names, counted from the tile's start; `None` if that is not known. The first
+    /// suitable index fixes where the tile begins.
     fn element(&mut self, terms: &Terms, index: &Value) -> Option<u32> {
         let (parts, constant) = match index {
             Value::Known(word) => (Vec::new(), *word),
@@ -370,8 +370,8 @@ impl Window {
 }
 
 impl<'a, O: Observer> Machine<'a, O> {
-    /// Turns the arrays of a [`View`] into windows.
-    pub fn open_windows(&mut self, resources: &[(GlobalId, u32)]) {
+    /// Turns the arrays of a [`TiledKernel`] into tiles.
+    pub fn open_tiles(&mut self, resources: &[(GlobalId, u32)]) {
         for (resource, stride) in resources {
             let Some(number) = self
                 .state
@@ -393,10 +393,10 @@ impl<'a, O: Observer> Machine<'a, O> {
             let cells = (0..*elements as usize * width)
                 .map(|_| self.terms.fresh())
                 .collect();
-            let mut window = Shared::new(*resource, cells);
-            window.on_device = true;
-            self.state.shared[number] = window;
-            self.windows.push(Window {
+            let mut tile = Shared::new(*resource, cells);
+            tile.on_device = true;
+            self.state.shared[number] = tile;
+            self.tiles.push(Tile {
                 resource: *resource,
                 elements: *elements,
                 stride: *stride,
@@ -406,32 +406,32 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    fn window(&mut self, resource: GlobalId) -> Option<&mut Window> {
-        self.windows.iter_mut().find(|window| window.resource == resource)
+    fn tile(&mut self, resource: GlobalId) -> Option<&mut Tile> {
+        self.tiles.iter_mut().find(|tile| tile.resource == resource)
     }
 
-    /// Notes a store that may lie outside an array, perhaps in another group's window. Stores of a trial do not
+    /// Notes a store that may lie outside an array, perhaps in another group's tile. Stores of a trial do not
     /// count, since the trial's code also runs on its own.
     pub fn strays(&mut self, array: GlobalId) {
         let is_probing = self.observer.is_trying();
-        if let Some(window) = self.window(array) {
-            window.strays |= !is_probing;
+        if let Some(tile) = self.tile(array) {
+            tile.strays |= !is_probing;
         }
     }
 
-    /// The place of a resource's elements at an index, in its window.
-    pub fn place_in_window(&mut self, resource: GlobalId, index: &Column, size: Size) -> Place {
+    /// The place of a resource's elements at an index, in its tile.
+    pub fn place_in_tile(&mut self, resource: GlobalId, index: &Column, size: Size) -> Place {
         O::uses_as_place(self, index);
         let active = self.state.active;
-        let number = self.windows.iter().position(|window| window.resource == resource);
+        let number = self.tiles.iter().position(|tile| tile.resource == resource);
         let base = Column::from_fn(self.lanes, |thread| {
             if !active.contains(thread) {
                 return Value::Known(0);
             }
-            let window = number.and_then(|number| self.windows.get_mut(number));
-            let element = window.and_then(|window| {
-                let element = window.element(self.terms, index.at(thread))?;
-                let reach = window.start.as_ref().map_or(0, |start| start.reach);
+            let tile = number.and_then(|number| self.tiles.get_mut(number));
+            let element = tile.and_then(|tile| {
+                let element = tile.element(self.terms, index.at(thread))?;
+                let reach = tile.start.as_ref().map_or(0, |start| start.reach);
                 let last = element.saturating_add(size.elements - 1);
                 Some((element, last < reach))
             });
@@ -448,8 +448,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// Methods of a resource that is modelled through a window.
-    pub fn method_of_window(
+    /// Methods of a resource that is modelled through a tile.
+    pub fn method_of_tile(
         &mut self,
         resource: GlobalId,
         object: &'a Expr,
@@ -461,7 +461,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             (Method::GetDimensions, _) => return self.opaque(arguments, expr),
             (Method::Store { .. }, [at, value]) => (at, Some(value)),
             (Method::Load { .. }, [at]) => (at, None),
-            // A resource with any other method has no window.
+            // A resource with any other method has no tile.
             _ => return Self::stop("an unsupported method", expr.span),
         };
         let is_by_address = matches!(object.ty, Type::Resource(kind, _) if kind.is_by_address());
@@ -485,7 +485,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         } else {
             Size::element(count)
         };
-        let place = self.place_in_window(resource, &index, size);
+        let place = self.place_in_tile(resource, &index, size);
         match values {
             Some(values) => {
                 self.store(&place, &values, expr.span)?;
@@ -495,23 +495,23 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
     }
 
-    /// The extents of the windows onto these resources. `None` if the elements of one of them may not be this
+    /// The extents of the tiles of these resources. `None` if the elements of one of them may not be this
     /// group's.
-    pub fn window_extents(&self, resources: &[GlobalId], is_to_the_end: bool) -> Option<Vec<Extent>> {
+    pub fn tile_extents(&self, resources: &[GlobalId], is_to_the_end: bool) -> Option<Vec<Extent>> {
         let used = self
-            .windows
+            .tiles
             .iter()
-            .filter(|window| resources.contains(&window.resource));
-        let extents = used.map(|window| {
-            let start = window.start.as_ref()?;
-            let holds = !start.is_of_group || is_to_the_end && !window.strays;
-            holds.then(|| window.extent(self.terms))
+            .filter(|tile| resources.contains(&tile.resource));
+        let extents = used.map(|tile| {
+            let start = tile.start.as_ref()?;
+            let holds = !start.is_of_group || is_to_the_end && !tile.strays;
+            holds.then(|| tile.extent(self.terms))
         });
         extents.collect()
     }
 
     /// Whether this atom is the same for all groups. An atom that differs between groups must not be replaced by a
-    /// number: that would hide that their windows share elements.
+    /// number: that would hide that their tiles share elements.
     pub fn is_same_for_all_groups(&self, atom: u32) -> bool {
         match self.terms.term(atom) {
             Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),

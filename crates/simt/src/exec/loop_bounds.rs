@@ -57,7 +57,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let Some(atom) = bound(self.terms, condition).filter(|_| effects.touches_shared()) else {
             return;
         };
-        if !self.windows.is_empty() && !self.is_same_for_all_groups(atom) {
+        if !self.tiles.is_empty() && !self.is_same_for_all_groups(atom) {
             return;
         }
         let side = l.condition.as_ref().and_then(unknown_side).map(|side| {

@@ -139,7 +139,7 @@ const MAX_DATA_DEPENDENT: usize = 24;
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub global: GlobalId,
-    /// The cells are a window onto a resource, whose intervals end at the barriers that order device memory.
+    /// The cells are a tile of a resource, whose intervals end at the barriers that order device memory.
     pub on_device: bool,
     cells: Rc<Vec<Value>>,
     tracks: Rc<Vec<Track>>,

@@ -19,8 +19,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
         let place = self.place(object)?;
-        if let Some((window, _)) = place.in_shared() {
-            return self.method_of_window(window, object, method, arguments, expr);
+        if let Some((tile, _)) = place.in_shared() {
+            return self.method_of_tile(tile, object, method, arguments, expr);
         }
         let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
         let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {

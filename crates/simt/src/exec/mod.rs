@@ -50,7 +50,7 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Spa
 
 use crate::exec::assumptions::Assumptions;
 use crate::exec::atomic_history::Steps;
-use crate::exec::buffer_tiles::Window;
+use crate::exec::buffer_tiles::Tile;
 use crate::exec::convergence::Convergence;
 use crate::exec::device_order::Ordering;
 use crate::exec::divergence::Parting;
@@ -281,7 +281,7 @@ pub(crate) struct Machine<'a, O> {
     pub assuming: Assumptions<'a>,
     pub limits: Limits,
     /// Where `state.shared` holds cells of resources.
-    pub windows: Vec<Window>,
+    pub tiles: Vec<Tile>,
     pub sites: Vec<Site>,
     pub paths: Paths,
     /// Atoms that stand for an undefined value that was read.
@@ -437,7 +437,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 may_skim: false,
                 aside: (0, 0),
             },
-            windows: Vec::new(),
+            tiles: Vec::new(),
             sites: Vec::new(),
             paths: Paths::default(),
             suspects: BTreeMap::new(),

@@ -259,8 +259,8 @@ impl<'a, O: Observer> Machine<'a, O> {
         let Some(index) = index_value.into_iter().next() else {
             return Self::stop("an unsupported index", expr.span);
         };
-        if let (Root::Shared(window), Type::Resource(..)) = (&place.root, &base.ty) {
-            return Ok(self.place_in_window(*window, &index, Size::element(count)));
+        if let (Root::Shared(tile), Type::Resource(..)) = (&place.root, &base.ty) {
+            return Ok(self.place_in_tile(*tile, &index, Size::element(count)));
         }
         let (stride, length) = match &base.ty {
             Type::Array(_, length) => (count, *length),

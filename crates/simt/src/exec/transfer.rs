@@ -322,7 +322,7 @@ impl<O: Observer> Machine<'_, O> {
         touch_of_all: Touch,
     ) -> BTreeMap<usize, Value> {
         let mut read = BTreeMap::new();
-        // Others may write the memory of a window onto a resource.
+        // Others may write the memory of a tile of a resource.
         if self.state.shared[number].on_device {
             return read;
         }

@@ -137,7 +137,7 @@ pub struct Collective {
     pub instances: Vec<Instance>,
     /// Those of `arrays` that are resources. The finding assumes that no other group writes the group's
     /// elements meanwhile.
-    pub windows: Vec<Extent>,
+    pub tiles: Vec<Extent>,
     /// It holds for inputs for which all threads reach its barriers.
     pub assumes_convergence: bool,
     /// What it requires of floats.

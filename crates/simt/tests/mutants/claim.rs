@@ -11,7 +11,7 @@ use shaderlint_simt::{Collective, Elements, Kind, Operator};
 use crate::SEEDS;
 use crate::group::{End, Group, Order};
 use crate::program::{Mark, Program};
-use crate::window;
+use crate::tile;
 
 /// The orders a claim is tried under. The first must end as the others do.
 pub const ORDERS: [Order; 6] = [
@@ -68,7 +68,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
             }
             // As often as it runs.
             for _ in 0..3 {
-                let before = window::rows(shader, program, claim, &group);
+                let before = tile::rows(shader, program, claim, &group);
                 let input = elements(shader, program, claim, false, &group);
                 let (raced, left) = (group.raced, group.left_bounds);
                 group.raced = false;
@@ -79,12 +79,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
                     End::TooLong => break,
                     end => return Err(format!("{end:?} inside it ({order:?})")),
                 }
-                if group.raced
-                    || claim
-                        .windows
-                        .iter()
-                        .any(|of| group.raced_in.contains(&of.resource))
-                {
+                if group.raced || claim.tiles.iter().any(|of| group.raced_in.contains(&of.resource)) {
                     return Err(format!("a race ({order:?}, inputs {seed})"));
                 }
                 if group.left_bounds && !left {
@@ -98,7 +93,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
                         .map_err(|what| format!("{what} ({order:?}, inputs {seed})"))?;
                     results.push((input, output));
                 } else {
-                    snapshots.push([before, window::rows(shader, program, claim, &group)]);
+                    snapshots.push([before, tile::rows(shader, program, claim, &group)]);
                 }
                 if group.run(Some(start)) != End::AtMark {
                     break;
@@ -125,7 +120,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
     if !snapshots.is_empty() {
         spread(program, claim, &snapshots)?;
     }
-    window::keep_apart(program, claim)?;
+    tile::keep_apart(program, claim)?;
     Ok(reached)
 }
 
@@ -143,8 +138,8 @@ fn elements(
         let position = program.shared.iter().position(|(known, _)| known == global);
         position.map(|position| &group.shared[position])
     };
-    let of_window = |global: &GlobalId, rank: u32, component: Option<u8>| {
-        window::word(
+    let of_tile = |global: &GlobalId, rank: u32, component: Option<u8>| {
+        tile::word(
             program,
             claim,
             group,
@@ -180,7 +175,7 @@ fn elements(
         } => {
             let Some(cells) = shared(global) else {
                 let ranks = (*offset..).take(count);
-                return ranks.map(|rank| of_window(global, rank, *component)).collect();
+                return ranks.map(|rank| of_tile(global, rank, *component)).collect();
             };
             let ranks = (*offset as usize..).take(count);
             ranks
@@ -194,7 +189,7 @@ fn elements(
             axis,
         } => {
             let Some(cells) = shared(global) else {
-                return Some(vec![of_window(global, *index, *component)?]);
+                return Some(vec![of_tile(global, *index, *component)?]);
             };
             let cell = cell(global, *index as usize, *component, *axis);
             Some(vec![*cells.get(cell)?])
@@ -298,7 +293,7 @@ fn spread(program: &Program, claim: &Collective, snapshots: &[[Vec<Vec<u32>>; 2]
     else {
         return Err("only one of its places is spread".into());
     };
-    let position = |global: &GlobalId| window::row_of(program, claim, *global);
+    let position = |global: &GlobalId| tile::row_of(program, claim, *global);
     let (from, to) = (position(from).ok_or("no array")?, position(to).ok_or("no array")?);
     // Padding keeps what it held, whatever that is; the first element of an inclusive scan keeps it too.
     let changed: BTreeSet<usize> = snapshots

@@ -186,7 +186,7 @@ fn from(start: &str, text: &str) -> String {
 }
 
 /// Ladders over resources.
-fn windows(all: &mut Vec<(String, String)>) {
+fn tiles(all: &mut Vec<(String, String)>) {
     let barriers = [
         "DeviceMemoryBarrierWithGroupSync()",
         "AllMemoryBarrierWithGroupSync()",
@@ -208,14 +208,14 @@ fn windows(all: &mut Vec<(String, String)>) {
         }
         let globals = on_device(globals, barrier);
         all.push((
-            format!("window {number} of {threads} {ty}"),
+            format!("tile {number} of {threads} {ty}"),
             kernel(threads, ty, &globals, &body),
         ));
     }
     for (number, (globals, body)) in OTHERS.into_iter().take(4).enumerate() {
         let (globals, body) = (on_device(globals, barriers[0]), on_device(body, barriers[0]));
         all.push((
-            format!("window of kernel {number}"),
+            format!("tile of kernel {number}"),
             kernel(8, "uint", &globals, &body),
         ));
     }
@@ -249,6 +249,6 @@ pub fn kernels() -> Vec<(String, String)> {
             kernel(threads, ty, globals, body),
         ));
     }
-    windows(&mut all);
+    tiles(&mut all);
     all
 }

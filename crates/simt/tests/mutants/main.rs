@@ -14,7 +14,7 @@ mod group;
 mod kernels;
 mod lanes;
 mod program;
-mod window;
+mod tile;
 mod words;
 
 use std::collections::BTreeSet;
@@ -220,7 +220,7 @@ fn whatever_is_called_a_scan_is_one() {
                 6
             } else if names("64") {
                 20
-            } else if original.name.starts_with("window") {
+            } else if original.name.starts_with("tile") {
                 90
             } else {
                 180

@@ -304,7 +304,7 @@ impl Read {
     fn elements(&self, elements: &Elements, function: FunctionId, of: Option<&Collective>) -> String {
         let global = |global: &GlobalId| {
             let name = &self.shader.globals[global.0 as usize].name;
-            let extent = of.and_then(|of| of.windows.iter().find(|window| window.resource == *global));
+            let extent = of.and_then(|of| of.tiles.iter().find(|tile| tile.resource == *global));
             match extent {
                 Some(extent) if extent.start.is_empty() => format!("{name}@"),
                 Some(extent) => format!("{name}@({})", extent.start),

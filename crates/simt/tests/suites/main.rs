@@ -24,6 +24,7 @@ macro_rules! suites {
 }
 
 suites! {
+    buffer_tiles
     chosen_elements
     claims
     defects
@@ -47,7 +48,6 @@ suites! {
     unordered
     values
     versions
-    windows
 }
 
 fn folder() -> PathBuf {

@@ -391,7 +391,7 @@ impl<'a> Machine<'a, Detectors> {
     }
 
     /// The collectives that the run found. `stopped` names the entry point if the run stopped early. In a run
-    /// with windows, only those that a window shows.
+    /// with tiles, only those that a tile shows.
     pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
         let mut found = self.observer.prober.finish(self.shader, stopped);
         for collective in &mut found {
@@ -400,14 +400,14 @@ impl<'a> Machine<'a, Detectors> {
                 .amid
                 .or(self.noticed.conditional_barrier.map(Amid::Barrier));
         }
-        if self.windows.is_empty() {
+        if self.tiles.is_empty() {
             return found;
         }
         found.retain_mut(|collective| {
-            let extents = self.window_extents(&collective.arrays, stopped.is_none());
-            collective.windows = extents.unwrap_or_default();
+            let extents = self.tile_extents(&collective.arrays, stopped.is_none());
+            collective.tiles = extents.unwrap_or_default();
             collective.rewrite = Err(Obstacle::SomeRuns);
-            !collective.windows.is_empty()
+            !collective.tiles.is_empty()
         });
         found
     }

@@ -122,12 +122,12 @@ impl Machine<'_, Detectors> {
         Some(())
     }
 
-    /// The scan at the start of a window. The kernel does not state a resource's size: a ladder may run past
+    /// The scan at the start of a tile. The kernel does not state a resource's size: a ladder may run past
     /// the end of its elements, where the device drops stores, and scan on there.
     fn scan_of_start(&self, place: &Elements, row: &[Value]) -> Option<Scan> {
-        let is_window =
+        let is_tile =
             |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
-        let array = self.state.shared.iter().find(|array| is_window(array))?;
+        let array = self.state.shared.iter().find(|array| is_tile(array))?;
         [2, 1].into_iter().filter(|_| array.on_device).find_map(|times| {
             let start = row.get(..times * self.lanes)?;
             pattern::scan(start, self.lanes as u32, row.len() as u32)
@@ -245,7 +245,7 @@ impl Machine<'_, Detectors> {
             span: ran.span(),
             function: self.state.frame.function,
             instances: Vec::new(),
-            windows: Vec::new(),
+            tiles: Vec::new(),
             assumes_convergence: false,
             needs: self.terms.needs.get(),
             amid: None,

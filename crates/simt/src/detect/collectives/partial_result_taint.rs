@@ -211,7 +211,7 @@ impl Machine<'_, Detectors> {
             let arrays = self.state.shared.iter().filter(|array| is_seen(array.on_device));
             arrays.fold(0, |all, array| all | self.marks(array.cells()))
         };
-        // The cells of a window belong to a resource.
+        // The cells of a tile belong to a resource.
         used_results |= in_memory(&|on_device| on_device || !is_whole || function.is_called_elsewhere);
         if function.is_called_elsewhere && !has_results(function) {
             // Everything that the function leaves is for its caller.

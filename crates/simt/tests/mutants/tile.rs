@@ -38,7 +38,7 @@ pub fn word(
     element: u32,
     component: u32,
 ) -> Option<u32> {
-    let extent = claim.windows.iter().find(|extent| extent.resource == resource)?;
+    let extent = claim.tiles.iter().find(|extent| extent.resource == resource)?;
     let (start, _) = start(program, extent, group)?;
     Some(group.device(resource, vec![start.wrapping_add(element)], component))
 }
@@ -46,7 +46,7 @@ pub fn word(
 /// The groupshared arrays, then the claim's resources as far as its elements may reach, word by word.
 pub fn rows(shader: &Shader, program: &Program, claim: &Collective, group: &Group<'_>) -> Vec<Vec<u32>> {
     let threads: u32 = program.group.iter().product();
-    let windows = claim.windows.iter().map(|extent| {
+    let tiles = claim.tiles.iter().map(|extent| {
         let resource = &shader.globals[extent.resource.0 as usize];
         let width = match &resource.ty {
             Type::Resource(_, Some(element)) if resource.storage == Storage::Resource => {
@@ -60,14 +60,14 @@ pub fn rows(shader: &Shader, program: &Program, claim: &Collective, group: &Grou
             .map(|(element, component)| word(program, claim, group, extent.resource, element, component));
         words.map(Option::unwrap_or_default).collect()
     });
-    group.shared.iter().cloned().chain(windows).collect()
+    group.shared.iter().cloned().chain(tiles).collect()
 }
 
 /// Which of these rows is the array's or the resource's.
 pub fn row_of(program: &Program, claim: &Collective, global: GlobalId) -> Option<usize> {
     let in_shared = program.shared.iter().position(|(known, _)| *known == global);
-    let windows = || claim.windows.iter().position(|extent| extent.resource == global);
-    in_shared.or_else(|| Some(program.shared.len() + windows()?))
+    let tiles = || claim.tiles.iter().position(|extent| extent.resource == global);
+    in_shared.or_else(|| Some(program.shared.len() + tiles()?))
 }
 
 /// Where the elements begin further on in each group, no group stores to those of the next one.
@@ -77,7 +77,7 @@ pub fn keep_apart(program: &Program, claim: &Collective) -> Result<(), String> {
         if group.run(None) == End::TooLong {
             continue;
         }
-        for extent in &claim.windows {
+        for extent in &claim.tiles {
             let (start, step) = start(program, extent, &group).ok_or("no start")?;
             let Some(step) = step else { continue };
             let mut stores = group
