@@ -17,7 +17,7 @@ mod waves;
 pub use analyze::{analyze, look_for_defects};
 pub use compare::counterexample::Difference;
 pub use compare::equivalence::{Outcome, WaveRun, compare_with, proved_of_itself};
-pub use compare::evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
+pub use compare::evaluate::{NamedCell, Written, contested, ends, evaluate, evaluate_groups};
 pub use compare::stretch::{compare, compare_stretch};
 pub use detect::atomics::refinement::serves_alike;
 pub use detect::atomics::service_order::{Unordered, unordered};
@@ -28,7 +28,7 @@ pub use facts::evaluation_order::{hangs_on_order, hangs_on_version};
 pub use facts::kernel::{Kernel, WAVE_SIZES};
 pub use finding::{
     Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Companions, Divergence,
-    Elements, Extent, Found, Holders, Instance, Iteration, Kind, LastStep, Left, Meanwhile, NamedValue,
+    Elements, Extent, FinalValue, Found, Holders, Instance, Iteration, Kind, LastStep, Meanwhile, NamedValue,
     NotCombined, Obstacle, Order, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, StepEdit, Stop,
     Stored, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder, element_text,
 };

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Type};
-use shaderlint_simt::{BUFFER_END, Kernel, LaneMap, Place, Written, ends, evaluate_groups};
+use shaderlint_simt::{BUFFER_END, Kernel, LaneMap, NamedCell, Written, ends, evaluate_groups};
 
 use crate::run::{
     Case, Inputs, Random, Reached, Tolerance, Trial,
@@ -164,7 +164,7 @@ pub fn elements_reached<'s>(
 /// The places to which threads or groups of a case write different words, as far as the interpreter follows the
 /// kernel. The last writer decides, and it may be another one in the next run on the same device.
 #[must_use]
-pub fn contested<'s>(kernel: impl Into<Kernel<'s>>, trial: &Trial, case: &Case) -> BTreeSet<Place> {
+pub fn contested<'s>(kernel: impl Into<Kernel<'s>>, trial: &Trial, case: &Case) -> BTreeSet<NamedCell> {
     let kernel = kernel.into();
     let Some(size) = kernel.wave_sizes().next() else {
         return BTreeSet::new();
@@ -267,7 +267,7 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
         };
         let tolerance = trial.tolerance(inputs);
         let is_whole = case.groups.iter().all(|count| *count <= GROUPS);
-        let is_inside = |place: &Place| {
+        let is_inside = |place: &NamedCell| {
             let (name, index, component) = place;
             let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
             let binding = bindings.find(|binding| binding.name == *name);
@@ -275,11 +275,11 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
             binding.is_none_or(|binding| !is_outside(binding, inputs, index, *component, is_fixed))
         };
         for (expected, got) in expected.iter().zip(got) {
-            let written: BTreeSet<&Place> = expected.words.keys().chain(got.words.keys()).collect();
+            let written: BTreeSet<&NamedCell> = expected.words.keys().chain(got.words.keys()).collect();
             words += written.into_iter().filter(|place| is_inside(place)).count() as u64;
         }
         let mut places: BTreeMap<_, [BTreeSet<u32>; 2]> = BTreeMap::new();
-        let rounded: BTreeSet<&Place> = (expected.iter().chain(got))
+        let rounded: BTreeSet<&NamedCell> = (expected.iter().chain(got))
             .flat_map(|group| &group.rounded)
             .collect();
         for (which, groups) in [expected, got].into_iter().enumerate() {

@@ -8,7 +8,8 @@
 use shaderlint_hlsl::{Scalar, Shader, Span, blank_comments};
 use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Reason, Safety};
 use shaderlint_simt::{
-    Collective, Elements, Kind, LaneMap, Left, Needs, Obstacle, Operator, Rewrite, StepEdit, proved_of_itself,
+    Collective, Elements, FinalValue, Kind, LaneMap, Needs, Obstacle, Operator, Rewrite, StepEdit,
+    proved_of_itself,
 };
 
 use crate::describe::element;
@@ -196,13 +197,13 @@ fn with_what_others_read(
         let names_it = |text: &&[u8]| words(text).any(|word| Some(word) == name || word == b"include");
         if behind.is_none_or(|behind| names_it(&behind)) || chosen.iter().any(names_it) {
             match left {
-                Left::Number(value) => rewrite.settled.push((local, value)),
-                Left::Result(None) => rewrite.also.push(Elements::Register {
+                FinalValue::Number(value) => rewrite.settled.push((local, value)),
+                FinalValue::Result(None) => rewrite.also.push(Elements::Register {
                     local,
                     component: None,
                 }),
-                Left::Result(Some(number)) => rewrite.further.push((local, number)),
-                Left::Other => return Err(Obstacle::Leaves(local)),
+                FinalValue::Result(Some(number)) => rewrite.further.push((local, number)),
+                FinalValue::Other => return Err(Obstacle::Leaves(local)),
             }
         }
     }

@@ -33,7 +33,7 @@ use crate::waves::{LaneMap, Waves};
 
 /// The findings of a group's runs.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct GroupFindings {
     pub analysis: Analysis,
     /// Reads that no barrier orders with some write.
     pub unordered: BTreeSet<Read>,
@@ -41,7 +41,12 @@ pub(super) struct Found {
 
 /// Runs a group for collectives and defects, or in [`RunMode::Plain`] for defects alone. If each thread's own long
 /// loops used up the steps, runs it once more without them.
-pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: Assumptions<'_>) -> Found {
+pub(super) fn run(
+    kernel: Kernel<'_>,
+    effects: &Effects,
+    mode: RunMode,
+    assuming: Assumptions<'_>,
+) -> GroupFindings {
     let mut found = run_in_full(kernel, effects, mode, assuming);
     let stopped = found.analysis.stopped.as_ref();
     let took_asides = stopped.is_some_and(|stop| stop.by_asides);
@@ -66,7 +71,7 @@ pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming
     add_collectives(&mut collectives, skimmed.analysis.collectives);
     add_races(&mut races, skimmed.analysis.races);
     found.unordered.extend(skimmed.unordered);
-    Found {
+    GroupFindings {
         analysis: Analysis {
             collectives,
             races,
@@ -77,9 +82,14 @@ pub(super) fn run(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming
     }
 }
 
-fn run_in_full(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: Assumptions<'_>) -> Found {
+fn run_in_full(
+    kernel: Kernel<'_>,
+    effects: &Effects,
+    mode: RunMode,
+    assuming: Assumptions<'_>,
+) -> GroupFindings {
     let Some(mut runs) = Runs::new(kernel, mode, assuming) else {
-        return Found::default();
+        return GroupFindings::default();
     };
     let (bounds, races) = runs.first();
     if bounds.bounds.is_empty() || runs.uses_waves {
@@ -97,7 +107,7 @@ fn run_in_full(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: A
         add_races(&mut runs.found.races, of_first.races);
     }
     runs.look_for_wave_dependence(effects);
-    Found {
+    GroupFindings {
         analysis: runs.found,
         unordered: runs.unordered,
     }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::Shader;
 
+use crate::compare::ResourceCell;
 use crate::exec::Write;
 use crate::terms::formula::{number, part};
 use crate::terms::sample::Sample;
@@ -45,11 +46,8 @@ struct Happening<'w> {
     value: Word,
 }
 
-/// Resource, component and index.
-type Place = (Symbol, u32, Vec<u32>);
-
-/// By place: the writes of each kernel, in program order of each thread.
-type Happenings<'w> = BTreeMap<Place, [Vec<Happening<'w>>; 2]>;
+/// By cell: the writes of each kernel, in program order of each thread.
+type Happenings<'w> = BTreeMap<ResourceCell, [Vec<Happening<'w>>; 2]>;
 
 pub(crate) fn difference(
     terms: &Terms,
@@ -81,16 +79,20 @@ pub(crate) fn difference(
                 if resource.is_some_and(|resource| resource.is_beyond(&index)) {
                     continue;
                 }
-                let place = (write.resource, write.component.wrapping_add(part.word), index);
-                at.entry(place).or_default()[which].push(Happening {
+                let cell = ResourceCell {
+                    resource: write.resource,
+                    component: write.component.wrapping_add(part.word),
+                    index,
+                };
+                at.entry(cell).or_default()[which].push(Happening {
                     write,
                     guard: sample.word(&write.guard),
                     value: sample.word(&write.value),
                 });
             }
         }
-        let mut found: Option<(u16, Symbol, &Place, [Option<&Happening<'_>>; 2])> = None;
-        for (place, happenings) in at.iter().filter(|(place, _)| !scattered.contains(&place.0)) {
+        let mut found: Option<(u16, Symbol, [Option<&Happening<'_>>; 2])> = None;
+        for (cell, happenings) in at.iter().filter(|(cell, _)| !scattered.contains(&cell.resource)) {
             let [Some(a), Some(b)] = happenings.each_ref().map(|happenings| last(happenings)) else {
                 continue;
             };
@@ -99,7 +101,7 @@ pub(crate) fn difference(
                 x == y || is_float(a.write) && are_near(x, y)
             };
             let mut is_silent = |writes: &[Write]| {
-                let mut may = |write: &Write| may_be_written_by_another(&mut sample, place, write);
+                let mut may = |write: &Write| may_be_written_by_another(&mut sample, cell, write);
                 !writes.iter().any(&mut may)
             };
             let differs = match (a.as_slice(), b.as_slice()) {
@@ -117,12 +119,12 @@ pub(crate) fn difference(
             let first = [a.first().copied(), b.first().copied()];
             let thread = first.iter().flatten().map(|one| one.write.thread).min();
             if let (true, Some(thread)) = (differs, thread)
-                && found.is_none_or(|known| (thread, place.0) < (known.0, known.1))
+                && found.is_none_or(|known| (thread, cell.resource) < (known.0, known.1))
             {
-                found = Some((thread, place.0, place, first));
+                found = Some((thread, cell.resource, first));
             }
         }
-        if let Some((thread, _, _, [a, b])) = found
+        if let Some((thread, _, [a, b])) = found
             && let Some(any) = a.or(b)
         {
             let is_float = is_float(any.write);
@@ -138,7 +140,7 @@ pub(crate) fn difference(
     None
 }
 
-/// The writes that may be the last at a place: each thread's last one, among threads after the last barrier.
+/// The writes that may be the last to a cell: each thread's last one, among threads after the last barrier.
 /// `None` if it is not certain which these are or what they write.
 fn last<'h, 'w>(happenings: &'h [Happening<'w>]) -> Option<Vec<&'h Happening<'w>>> {
     let mut of_threads: BTreeMap<u16, &Happening<'_>> = BTreeMap::new();
@@ -182,18 +184,17 @@ fn are_near(a: u32, b: u32) -> bool {
     (a - b).abs() <= 1e-4 * a.abs().max(b.abs()) || a.is_nan() && b.is_nan()
 }
 
-/// Whether another group may write this place, if the evaluated group does not.
-fn may_be_written_by_another(sample: &mut Sample<'_>, place: &Place, write: &Write) -> bool {
-    let (resource, component, index) = place;
+/// Whether another group may write this cell, if the evaluated group does not.
+fn may_be_written_by_another(sample: &mut Sample<'_>, cell: &ResourceCell, write: &Write) -> bool {
     let is_of_component = match write.part.known() {
-        Some(part) => write.component.wrapping_add(part) == *component,
+        Some(part) => write.component.wrapping_add(part) == cell.component,
         None => true,
     };
-    if write.resource != *resource || !is_of_component {
+    if write.resource != cell.resource || !is_of_component {
         return false;
     }
     let mut same_axis = None;
-    for (value, wanted) in write.index.iter().zip(index) {
+    for (value, wanted) in write.index.iter().zip(&cell.index) {
         let Some(affine) = sample.terms.affine(value) else {
             return true;
         };

@@ -754,11 +754,11 @@ fn pairs<'w>(
 
 /// A place in a resource: the component, and the constant part of each index, whose unknown part is the same in
 /// all writes.
-type Numbers = (u32, Vec<u32>);
+type CellOffset = (u32, Vec<u32>);
 
 /// The places that the writes go to, by the constant part of each index. `None` unless all writes have the same
 /// unknown part in each index.
-fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<Numbers>> {
+fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<CellOffset>> {
     let mut unknown: Option<Vec<Option<(u8, u32)>>> = None;
     let place = |write: &&Write| {
         if write.component == u32::MAX || write.part != Value::Known(0) {

@@ -12,17 +12,17 @@ use crate::terms::sample::{Given, Sample};
 use crate::terms::{Symbol, Terms};
 use crate::waves::{LaneMap, Waves};
 
-/// Resource, index and component.
-pub type Place = (String, Vec<u32>, u32);
+/// A cell of a resource: the resource's name, the index and the component.
+pub type NamedCell = (String, Vec<u32>, u32);
 
 /// The words that a group leaves in its buffers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The final word of each place.
-    pub words: BTreeMap<Place, u32>,
+    pub words: BTreeMap<NamedCell, u32>,
     /// The places whose word derives from a float that the kernel may round differently. As a float it is near
     /// the kernel's; otherwise it carries no information.
-    pub rounded: BTreeSet<Place>,
+    pub rounded: BTreeSet<NamedCell>,
 }
 
 /// By thread: the number of barriers before its last write, the word, and whether it is rounded
@@ -104,7 +104,7 @@ pub fn contested(
     wave_size: u32,
     map: LaneMap,
     groups: &[([u32; 3], &Given<'_>)],
-) -> BTreeSet<Place> {
+) -> BTreeSet<NamedCell> {
     let left = words_of_groups(shader, entry, wave_size, map, groups);
     let mut all = Words::new();
     for (place, words) in left.into_iter().flatten().flatten().flatten() {
@@ -122,7 +122,7 @@ fn one_of(words: &BTreeSet<(u32, bool)>) -> Option<u32> {
 
 /// By place: the words that may remain there, written by threads after the most barriers, each with whether it
 /// is rounded.
-type Words = BTreeMap<Place, BTreeSet<(u32, bool)>>;
+type Words = BTreeMap<NamedCell, BTreeSet<(u32, bool)>>;
 
 fn words_of_groups(
     shader: &Shader,

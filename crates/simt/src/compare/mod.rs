@@ -5,3 +5,13 @@ pub(crate) mod equivalence;
 pub(crate) mod evaluate;
 pub(crate) mod stretch;
 pub(crate) mod wave_sensitivity;
+
+use crate::terms::Symbol;
+
+/// A cell of a resource, by numbers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ResourceCell {
+    resource: Symbol,
+    component: u32,
+    index: Vec<u32>,
+}

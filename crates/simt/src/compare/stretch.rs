@@ -159,7 +159,12 @@ impl Pair<'_> {
 
     /// Variables that are read after the stretch, or in the stretch when it runs again, must hold the same
     /// values.
-    fn compare_variables(&self, expected: &Left, got: &Left, left: &mut Vec<Value>) -> Result<(), String> {
+    fn compare_variables(
+        &self,
+        expected: &StretchEnd,
+        got: &StretchEnd,
+        left: &mut Vec<Value>,
+    ) -> Result<(), String> {
         let [old, _] = &self.sides;
         let mut read = [0, 1].map(|side| {
             let side = &self.sides[side];
@@ -191,7 +196,12 @@ impl Pair<'_> {
 
     /// Cells with different final values must not be read any more. After its last barrier, the second stretch
     /// must touch no more than the first one.
-    fn compare_cells(&self, expected: &Left, got: &Left, left: &mut Vec<Value>) -> Result<(), String> {
+    fn compare_cells(
+        &self,
+        expected: &StretchEnd,
+        got: &StretchEnd,
+        left: &mut Vec<Value>,
+    ) -> Result<(), String> {
         for (name, (was, was_in)) in &expected.shared {
             let Some((is, is_in)) = got
                 .shared
@@ -236,7 +246,7 @@ fn values(column: &Column) -> Vec<Value> {
 }
 
 /// What one of the two stretches leaves.
-struct Left {
+struct StretchEnd {
     trace: Trace,
     /// The variables of the current function, by number.
     locals: Vec<Vec<Column>>,
@@ -255,7 +265,7 @@ struct Left {
 }
 
 impl<'a> Pair<'a> {
-    fn run(&self, number: usize, terms: &mut Terms, packing: Packing) -> Result<Left, String> {
+    fn run(&self, number: usize, terms: &mut Terms, packing: Packing) -> Result<StretchEnd, String> {
         let side = &self.sides[number];
         let Kernel { shader, .. } = side.kernel;
         let unfit = || "the thread group has an unsupported size".to_owned();
@@ -315,7 +325,7 @@ impl<'a> Pair<'a> {
             return Err("the statements that differ have a barrier under a condition".to_owned());
         }
         let named = |global: &GlobalId| name_of(shader, *global).unwrap_or_default();
-        let left = Left {
+        let left = StretchEnd {
             locals: state.frame.locals.clone(),
             active: state.active,
             statics: (state

@@ -14,15 +14,16 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::Shader;
 
+use crate::compare::ResourceCell;
 use crate::detect::Detectors;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::{Machine, Report, RunMode, Write};
 use crate::facts::kernel::Kernel;
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
+use crate::terms::Terms;
 use crate::terms::formula::part;
 use crate::terms::value::Value;
-use crate::terms::{Symbol, Terms};
 use crate::waves::{LaneMap, Waves, maps};
 
 #[derive(Clone)]
@@ -32,14 +33,12 @@ struct Run {
     /// The run reached its end.
     whole: bool,
     report: Rc<Report>,
-    /// The final content of each place and the thread that wrote it; only for a proved run.
+    /// The final content of each cell and the thread that wrote it; only for a proved run.
     results: Option<Rc<Results>>,
 }
 
-/// Resource, component and index, in the first group.
-type Place = (Symbol, u32, Vec<u32>);
-/// The final value of each place, and the thread that wrote it.
-type Results = BTreeMap<Place, (Value, u16)>;
+/// The final value of each cell in the first group, and the thread that wrote it.
+type Results = BTreeMap<ResourceCell, (Value, u16)>;
 
 /// The first way in which the kernel depends on its waves, if it does.
 pub(crate) fn dependence(kernel: Kernel<'_>, has_barrier: bool, budget: &mut u64) -> Option<WaveDependence> {
@@ -176,8 +175,8 @@ fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDepend
             .iter()
             .zip(results)
             .find(|((_, (a, _)), (_, (b, _)))| a != b && terms.seen_to_differ(a, b, true, None, &[]));
-        differing.map(|((place, (expected, _)), (_, (got, thread)))| {
-            (place.clone(), expected.clone(), got.clone(), *thread)
+        differing.map(|((cell, (expected, _)), (_, (got, thread)))| {
+            (cell.clone(), expected.clone(), got.clone(), *thread)
         })
     };
     let breaking: Vec<&Run> = proved
@@ -185,11 +184,15 @@ fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDepend
         .filter(|(_, results)| seen(results).is_some())
         .map(|(run, _)| *run)
         .collect();
-    let ((resource, component, index), expected, got, thread) = seen(breaking.first()?.results.as_ref()?)?;
-    let index: Vec<String> = index.iter().map(u32::to_string).collect();
-    let name = terms.name(resource);
+    let (cell, expected, got, thread) = seen(breaking.first()?.results.as_ref()?)?;
+    let index: Vec<String> = cell.index.iter().map(u32::to_string).collect();
+    let name = terms.name(cell.resource);
     let effect = WaveEffect::Differs {
-        place: format!("{name}[{}]{}", index.join("]["), part(shader, name, component)),
+        place: format!(
+            "{name}[{}]{}",
+            index.join("]["),
+            part(shader, name, cell.component)
+        ),
         thread: u32::from(thread),
         expected: terms.formula(shader, &expected, false),
         got: terms.formula(shader, &got, false),
@@ -197,8 +200,8 @@ fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDepend
     of_runs(runs, &breaking, sound, effect)
 }
 
-/// The final content of each place. `None` if it is not certain: a write has an unknown condition, or two
-/// threads write different values to one place.
+/// The final content of each cell. `None` if it is not certain: a write has an unknown condition, or two
+/// threads write different values to one cell.
 fn results(terms: &Terms, writes: &[Write]) -> Option<Results> {
     let mut results = Results::new();
     for write in writes {
@@ -208,11 +211,15 @@ fn results(terms: &Terms, writes: &[Write]) -> Option<Results> {
             .map(|index| terms.value_given(index, &[]))
             .collect();
         let part = terms.value_given(&write.part, &[])?;
-        let place = (write.resource, write.component.wrapping_add(part), index?);
+        let cell = ResourceCell {
+            resource: write.resource,
+            component: write.component.wrapping_add(part),
+            index: index?,
+        };
         if write.guard != Value::TRUE {
             return None;
         }
-        let known = results.insert(place, (write.value.clone(), write.thread));
+        let known = results.insert(cell, (write.value.clone(), write.thread));
         if known.is_some_and(|(value, thread)| thread != write.thread && value != write.value) {
             return None;
         }

@@ -27,11 +27,11 @@ const MAX_REPLAYS: usize = 8;
 
 /// The accesses to record.
 pub(crate) struct Recorder {
-    events: FxHashMap<Place, Vec<Event>>,
+    events: FxHashMap<AccessKey, Vec<Event>>,
 }
 
 /// An array, a source position and a thread.
-type Place = (GlobalId, Span, u16);
+type AccessKey = (GlobalId, Span, u16);
 
 /// An access of one thread.
 struct Event {
@@ -100,7 +100,7 @@ impl Machine<'_, Detectors> {
     }
 }
 
-fn place(race: &Race, access: &Access) -> Place {
+fn place(race: &Race, access: &Access) -> AccessKey {
     (race.array, access.span, access.thread as u16)
 }
 

@@ -30,14 +30,14 @@ struct Read {
 }
 
 /// Stands for the results of statements that are not followed.
-struct Left {
+struct Havoc {
     /// Their meaning.
     text: Symbol,
     /// By thread: one value that stands for all that it reads there.
     digests: Vec<Value>,
 }
 
-impl Left {
+impl Havoc {
     /// The value that a thread leaves in a component of a place.
     fn of_thread(&self, terms: &mut Terms, place: Symbol, component: u32, thread: usize) -> Value {
         let op = Op::Havoc {
@@ -88,7 +88,7 @@ impl<O: Observer> Machine<'_, O> {
             BTreeSet::new()
         };
         let digests = self.digests(&effects, &meaning, &reach);
-        let left = Left { text, digests };
+        let left = Havoc { text, digests };
         if effects.loops {
             self.note_unended(&left, effects.device_observed);
         }
@@ -126,7 +126,7 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     /// Records that threads enter a loop that is not seen to end.
-    fn note_unended(&mut self, left: &Left, may_wait_for_others: bool) {
+    fn note_unended(&mut self, left: &Havoc, may_wait_for_others: bool) {
         let threads = self.state.active.threads();
         let entered = threads.filter_map(|thread| Some((left.text, left.digests.get(thread)?.clone())));
         let entered: Vec<(Symbol, Value)> = entered.collect();
@@ -137,7 +137,7 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     /// Sets the variables and statics that the statements may write.
-    fn leave_variables(&mut self, left: &Left, effects: &Effects, meaning: &Meaning) {
+    fn leave_variables(&mut self, left: &Havoc, effects: &Effects, meaning: &Meaning) {
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         let written = (0usize..).zip(&meaning.locals);
         for (number, local) in written.filter(|(_, local)| effects.written.contains(*local)) {
@@ -164,7 +164,7 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     /// Sets a groupshared variable that the statements name.
-    fn leave_shared(&mut self, left: &Left, effects: &Effects, array: GlobalId, span: Span) {
+    fn leave_shared(&mut self, left: &Havoc, effects: &Effects, array: GlobalId, span: Span) {
         let is_written = effects.shared_written.contains(&array);
         let declared = &self.shader.globals[array.0 as usize];
         let place = self.terms.symbol(&declared.name);
@@ -195,7 +195,7 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     /// Records what the statements may store in resources: for each, one write of anything by each thread.
-    fn leave_on_device(&mut self, left: &Left, effects: &Effects) {
+    fn leave_on_device(&mut self, left: &Havoc, effects: &Effects) {
         let named = effects.device_written.iter();
         let mut resources: Vec<&str> = named
             .map(|global| &*self.shader.globals[global.0 as usize].name)

@@ -82,22 +82,22 @@ pub(crate) fn is_told(shader: &Shader, expr: &Expr) -> bool {
     !matches!(expr.kind, ExprKind::Opaque(_)) || !names_template(shader, expr)
 }
 
-/// Numbers in the order in which they were first requested.
-struct Numbers<T> {
+/// Numbers things in the order in which they were first requested.
+struct Numbering<T> {
     known: FxHashMap<T, usize>,
     order: Vec<T>,
 }
 
-impl<T> Default for Numbers<T> {
-    fn default() -> Numbers<T> {
-        Numbers {
+impl<T> Default for Numbering<T> {
+    fn default() -> Numbering<T> {
+        Numbering {
             known: FxHashMap::default(),
             order: Vec::new(),
         }
     }
 }
 
-impl<T: Copy + Eq + std::hash::Hash> Numbers<T> {
+impl<T: Copy + Eq + std::hash::Hash> Numbering<T> {
     /// The number, and whether it is new.
     fn of(&mut self, it: T) -> (usize, bool) {
         let next = self.order.len();
@@ -118,10 +118,10 @@ struct Writer<'s> {
     text: String,
     /// The function whose variables are meant.
     function: Option<FunctionId>,
-    locals: Numbers<LocalId>,
-    globals: Numbers<GlobalId>,
-    functions: Numbers<FunctionId>,
-    structs: Numbers<u32>,
+    locals: Numbering<LocalId>,
+    globals: Numbering<GlobalId>,
+    functions: Numbering<FunctionId>,
+    structs: Numbering<u32>,
     is_partial: bool,
 }
 
@@ -131,10 +131,10 @@ impl<'s> Writer<'s> {
             shader,
             text: String::new(),
             function: None,
-            locals: Numbers::default(),
-            globals: Numbers::default(),
-            functions: Numbers::default(),
-            structs: Numbers::default(),
+            locals: Numbering::default(),
+            globals: Numbering::default(),
+            functions: Numbering::default(),
+            structs: Numbering::default(),
             is_partial: false,
         }
     }
@@ -169,7 +169,7 @@ impl<'s> Writer<'s> {
             return;
         };
         self.function = Some(id);
-        self.locals = Numbers::default();
+        self.locals = Numbering::default();
         self.ty(&function.returns);
         for parameter in &function.parameters {
             self.put(match parameter.direction {

@@ -2,9 +2,9 @@
 
 use shaderlint_hlsl::{GlobalId, LocalId, Span};
 
-/// Places that hold something that a construct leaves.
+/// LeftoverPlaces that hold something that a construct leaves.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct LeftoverPlaces {
     /// Groupshared arrays and their cells.
     pub cells: Vec<(GlobalId, u32)>,
     /// Variables, their components and threads.
@@ -13,20 +13,22 @@ pub(crate) struct Places {
 
 /// One place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum LeftoverPlace {
     Cell(GlobalId, u32),
     Register(LocalId, u32, u32),
 }
 
-impl Places {
-    pub fn add(&mut self, place: Place) {
+impl LeftoverPlaces {
+    pub fn add(&mut self, place: LeftoverPlace) {
         match place {
-            Place::Cell(global, cell) => self.cells.push((global, cell)),
-            Place::Register(local, component, thread) => self.registers.push((local, component, thread)),
+            LeftoverPlace::Cell(global, cell) => self.cells.push((global, cell)),
+            LeftoverPlace::Register(local, component, thread) => {
+                self.registers.push((local, component, thread))
+            }
         }
     }
 
-    pub fn append(&mut self, mut other: Places) {
+    pub fn append(&mut self, mut other: LeftoverPlaces) {
         self.cells.append(&mut other.cells);
         self.registers.append(&mut other.registers);
     }
@@ -42,8 +44,8 @@ pub(crate) struct Leftovers {
     /// The last statement of the construct.
     pub last: Span,
     /// For a reduction: the places of partial results.
-    pub parts: Places,
+    pub parts: LeftoverPlaces,
     /// The places of the result and of what the construct derives from it. Empty if the last statement may
     /// itself use the result.
-    pub result: Places,
+    pub result: LeftoverPlaces,
 }

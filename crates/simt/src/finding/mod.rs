@@ -407,7 +407,7 @@ pub struct Rewrite {
     /// Variables that are live after the construct, with the values that it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
     /// Variables whose final value no compiled statement reads.
-    pub unread: Vec<(LocalId, Left)>,
+    pub unread: Vec<(LocalId, FinalValue)>,
     /// Variables that hold a further result of a reduction, with its number.
     pub further: Vec<(LocalId, usize)>,
     /// Other places where the construct leaves the same result. The replacement's proof must rule out that
@@ -422,7 +422,7 @@ pub struct Rewrite {
 
 /// What a construct leaves in a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum FinalValue {
     /// The same number in all threads, as HLSL text.
     Number(String),
     /// Its result, or the further result with this number.

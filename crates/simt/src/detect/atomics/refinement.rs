@@ -237,14 +237,19 @@ impl<'a> Side<'a> {
 }
 
 /// The state that the active lanes leave.
-struct Left {
+struct WaveEnd {
     state: State,
     served: Served,
     statics: Vec<Vec<Column>>,
     is_plain: bool,
 }
 
-fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Waves) -> Result<Left, String> {
+fn lane_by_lane(
+    side: &Side<'_>,
+    scope: &Scope<'_>,
+    terms: &mut Terms,
+    wave: &Waves,
+) -> Result<WaveEnd, String> {
     let shader = side.function.shader;
     let unfit = || "the statement has too many variables to follow".to_owned();
     let cell = terms.free_columns("the cell", 1, 1).pop().ok_or_else(unfit)?;
@@ -301,7 +306,7 @@ fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Wa
         && state.ordering.has_passed_none();
     let statics = scope.statics.iter();
     let statics = statics.filter_map(|both| state.statics.remove(&both[side.number]));
-    Ok(Left {
+    Ok(WaveEnd {
         is_plain,
         served: observer.served.unwrap_or_default(),
         statics: statics.collect(),
@@ -309,8 +314,8 @@ fn lane_by_lane(side: &Side<'_>, scope: &Scope<'_>, terms: &mut Terms, wave: &Wa
     })
 }
 
-fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result<(), &'static str> {
-    let of_lanes = |left: &Left, local: LocalId| left.state.frame.locals.get(local.0 as usize).cloned();
+fn compare(expected: &WaveEnd, got: &WaveEnd, variables: &BTreeSet<LocalId>) -> Result<(), &'static str> {
+    let of_lanes = |left: &WaveEnd, local: LocalId| left.state.frame.locals.get(local.0 as usize).cloned();
     let is_same = |a: &[Column], b: &[Column]| {
         a.len() == b.len()
             && a.iter()

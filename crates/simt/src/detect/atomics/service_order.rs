@@ -31,7 +31,7 @@ pub(crate) struct Order {
     /// Resources where the stored value, or whether the store runs, depends on an atomic's result, not only the
     /// address.
     chosen: BTreeSet<Symbol>,
-    places: BTreeMap<Symbol, Places>,
+    places: BTreeMap<Symbol, ElementOwners>,
     /// The atomics on groupshared memory, by array.
     atomics: BTreeMap<GlobalId, Served>,
     /// Some atomic returned a value, and values derived from it do not record which atomic it was.
@@ -40,7 +40,7 @@ pub(crate) struct Order {
 
 /// Which threads access which elements of a resource.
 #[derive(Default)]
-struct Places {
+struct ElementOwners {
     owners: BTreeMap<Vec<Affine>, u16>,
     /// Several threads access one element, or it is unknown which threads do.
     is_shared: bool,

@@ -19,7 +19,7 @@ use crate::detect::coverage::{Missed, runs_once};
 use crate::exec::memory::Shared;
 use crate::exec::{MAX_WORK, Machine, Report, RunMode, State};
 use crate::facts::effects::Effects;
-use crate::finding::leftovers::Places;
+use crate::finding::leftovers::LeftoverPlaces;
 use crate::finding::{Amid, Collective, Elements, Kind, Obstacle};
 use crate::terms::column::Column;
 use crate::terms::value::Value;
@@ -40,7 +40,7 @@ pub(crate) struct Prober {
     tried: BTreeSet<Key>,
     /// Statements that cannot be a collective's first, given what follows them.
     hopeless: BTreeSet<Key>,
-    found: Vec<Found>,
+    found: Vec<FoundCollective>,
     /// Earlier results from when other values were known. A construct stays only if every retry finds it again.
     retried: BTreeMap<Key, Retried>,
     /// The number of statements that the run itself has started.
@@ -61,7 +61,7 @@ struct Retried {
     times: u32,
 }
 
-struct Found {
+struct FoundCollective {
     collective: Collective,
     key: Key,
     entry: Entry,
@@ -71,7 +71,7 @@ struct Found {
     again: Vec<u64>,
 }
 
-impl Found {
+impl FoundCollective {
     /// The ticks at which its statements started.
     fn times(&self) -> impl Iterator<Item = u64> {
         std::iter::once(self.started).chain(self.again.iter().copied())
@@ -416,7 +416,7 @@ impl<'a> Machine<'a, Detectors> {
     /// is tried again, and stays only if every trial finds the same construct.
     fn is_to_be_retried(&mut self, key: Key, everyone: bool) -> bool {
         let (terms, state) = (&*self.terms, &self.state);
-        let still_holds = |found: &Found| everyone && found.entry.is_as_before(terms, state);
+        let still_holds = |found: &FoundCollective| everyone && found.entry.is_as_before(terms, state);
         let Some(at) = self
             .observer
             .prober
@@ -463,7 +463,7 @@ impl<'a> Machine<'a, Detectors> {
             let found = self.observer.prober.found.iter();
             let scans = found.filter(|inner| inner.collective.kind != Kind::Reduction);
             let end = scans
-                .flat_map(Found::times)
+                .flat_map(FoundCollective::times)
                 .filter(|inner| *inner >= started)
                 .min()
                 .map_or(statements.len(), |inner| {
@@ -509,7 +509,7 @@ impl<'a> Machine<'a, Detectors> {
             {
                 continue;
             }
-            self.observer.prober.found.push(Found {
+            self.observer.prober.found.push(FoundCollective {
                 collective,
                 key: start.key,
                 entry: Entry::new(self.terms, &start.state, &effects[..length], twins),
@@ -666,7 +666,7 @@ impl<'a> Machine<'a, Detectors> {
             }
             found.leftovers.last = statement.span;
             if hands_on(of_one) {
-                found.leftovers.result = Places::default();
+                found.leftovers.result = LeftoverPlaces::default();
             }
             if is_wanted(found.kind, found.count) {
                 best = Some((found, number));

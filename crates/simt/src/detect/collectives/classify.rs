@@ -14,7 +14,7 @@ use crate::detect::collectives::rewrite::Results;
 use crate::exec::Machine;
 use crate::exec::memory::Shared;
 use crate::facts::effects::Effects;
-use crate::finding::leftovers::{Leftovers, Place, Places};
+use crate::finding::leftovers::{LeftoverPlace, LeftoverPlaces, Leftovers};
 use crate::finding::{Collective, Companions, Elements, Kind, Obstacle, Order, Rewrite, Shape};
 use crate::terms::Term;
 use crate::terms::operator::Operator;
@@ -399,9 +399,9 @@ impl Machine<'_, Detectors> {
         outputs: impl Iterator<Item = &'e Elements>,
         count: u32,
         is_of_words: bool,
-    ) -> Places {
+    ) -> LeftoverPlaces {
         let is_result = |value: &Value| value.known().is_none() && (!is_of_words || value.atom_count() > 1);
-        let mut places = Places::default();
+        let mut places = LeftoverPlaces::default();
         let mut longest: Option<&Value> = None;
         for output in outputs {
             let ends = self.ends(watch, output, count);
@@ -420,7 +420,7 @@ impl Machine<'_, Detectors> {
     }
 
     /// The places of `count` elements of `output`, with their values.
-    fn ends(&self, watch: &Watch, output: &Elements, count: u32) -> Vec<(Place, &Value)> {
+    fn ends(&self, watch: &Watch, output: &Elements, count: u32) -> Vec<(LeftoverPlace, &Value)> {
         let cells = |global: GlobalId| {
             let array = self.state.shared.iter().find(|array| array.global == global);
             array.map_or(&[][..], Shared::cells)
@@ -437,13 +437,15 @@ impl Machine<'_, Detectors> {
                 let ranks = (*offset..offset.saturating_add(count)).zip(layout.into_iter().cycle());
                 let numbers = ranks.map(|(rank, layout)| layout.cell(rank as usize, component));
                 numbers
-                    .filter_map(|number| Some((Place::Cell(*global, number as u32), cells.get(number)?)))
+                    .filter_map(|number| {
+                        Some((LeftoverPlace::Cell(*global, number as u32), cells.get(number)?))
+                    })
                     .collect()
             }
             Elements::Spread { global, .. } => {
                 let cells = (0..).zip(cells(*global));
                 cells
-                    .map(|(number, value)| (Place::Cell(*global, number), value))
+                    .map(|(number, value)| (LeftoverPlace::Cell(*global, number), value))
                     .collect()
             }
             Elements::Register { local, component } => {
@@ -453,7 +455,7 @@ impl Machine<'_, Detectors> {
                 let threads = (0..self.lanes as u32).zip(column.into_iter().cycle());
                 threads
                     .map(|(thread, column)| {
-                        let place = Place::Register(*local, u32::from(component), thread);
+                        let place = LeftoverPlace::Register(*local, u32::from(component), thread);
                         (place, column.at(thread as usize))
                     })
                     .collect()
@@ -463,8 +465,8 @@ impl Machine<'_, Detectors> {
     }
 
     /// The places of the values with this property.
-    fn places(&self, watch: &Watch, is_such: &mut dyn FnMut(&Value) -> bool) -> Places {
-        let mut places = Places::default();
+    fn places(&self, watch: &Watch, is_such: &mut dyn FnMut(&Value) -> bool) -> LeftoverPlaces {
+        let mut places = LeftoverPlaces::default();
         for array in &self.state.shared {
             if watch.layouts.array(array.global).is_some() {
                 let cells = (0u32..).zip(array.cells());

@@ -29,7 +29,7 @@ use crate::exec::assumptions::Assumptions;
 use crate::exec::loop_bounds::TakenBounds;
 use crate::exec::{Machine, RunMode, Write};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
-use crate::finding::leftovers::{Leftovers, Places};
+use crate::finding::leftovers::{LeftoverPlaces, Leftovers};
 use crate::finding::{Collective, Kind};
 use crate::terms::Terms;
 use crate::terms::column::Column;
@@ -56,7 +56,7 @@ pub(crate) struct Marking {
 struct Marked {
     function: FunctionId,
     last: Span,
-    places: Places,
+    places: LeftoverPlaces,
     mark: Mark,
 }
 

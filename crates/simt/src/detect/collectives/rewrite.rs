@@ -14,7 +14,7 @@ use crate::exec::control::root;
 use crate::exec::memory::Shared;
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::stable::Stable;
-use crate::finding::{Beside, Elements, LastStep, Left, Obstacle, Rewrite, StepEdit, Stored};
+use crate::finding::{Beside, Elements, FinalValue, LastStep, Obstacle, Rewrite, StepEdit, Stored};
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 
@@ -96,10 +96,10 @@ impl Machine<'_, Detectors> {
             let mut others = beside.iter();
             let other = others.position(|other| other.also.iter().any(is_in));
             let left = match (is_own, other, self.value_left(*local)) {
-                (true, ..) => Left::Result(None),
-                (_, Some(other), _) => Left::Result(Some(other)),
-                (_, None, Some(number)) => Left::Number(number),
-                (_, None, None) => Left::Other,
+                (true, ..) => FinalValue::Result(None),
+                (_, Some(other), _) => FinalValue::Result(Some(other)),
+                (_, None, Some(number)) => FinalValue::Number(number),
+                (_, None, None) => FinalValue::Other,
             };
             if !is_read(local) {
                 also.retain(|place| !is_in(place));
@@ -107,10 +107,10 @@ impl Machine<'_, Detectors> {
                 continue;
             }
             match left {
-                Left::Result(None) => {}
-                Left::Result(Some(other)) => further.push((*local, other)),
-                Left::Number(number) => settled.push((*local, number)),
-                Left::Other => return Err(Obstacle::Leaves(*local)),
+                FinalValue::Result(None) => {}
+                FinalValue::Result(Some(other)) => further.push((*local, other)),
+                FinalValue::Number(number) => settled.push((*local, number)),
+                FinalValue::Other => return Err(Obstacle::Leaves(*local)),
             }
         }
         let (lane, row) = self.lane_and_row(function, span, &written)?;

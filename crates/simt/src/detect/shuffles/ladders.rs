@@ -72,7 +72,7 @@ struct Trial {
 #[derive(Default)]
 struct Start {
     states: Vec<Entry>,
-    results: Vec<Found>,
+    results: Vec<LadderResult>,
     inside: BTreeSet<(usize, Key)>,
     /// It ran in a state in which it cannot be tried.
     failed: bool,
@@ -98,7 +98,7 @@ enum Holding {
 
 /// A result that holds after `number` statements.
 #[derive(Clone)]
-struct Found {
+struct LadderResult {
     number: usize,
     span: Span,
     result: Pattern,
@@ -205,11 +205,11 @@ impl Runs {
 
     fn ladders(&self, entry: FunctionId) -> Vec<WaveLadder> {
         let followed = self.starts.iter().filter(|(key, _)| !self.is_lost(**key, entry));
-        let best: BTreeMap<Key, Found> = followed
+        let best: BTreeMap<Key, LadderResult> = followed
             .filter_map(|(key, (start, ..))| Some((*key, start.best()?)))
             .collect();
         // The inner one of two nested ladders is wanted.
-        let is_innermost = |key: &Key, found: &Found| {
+        let is_innermost = |key: &Key, found: &LadderResult| {
             let inside = self.starts.get(key).map(|(start, ..)| &start.inside);
             let mut inside = inside.into_iter().flatten();
             !inside.any(|(number, inner)| *number <= found.number && inner != key && best.contains_key(inner))
@@ -247,9 +247,9 @@ impl Runs {
 
 impl Start {
     /// Keeps only the results that both share.
-    fn keep_common(&mut self, others: &[Found]) {
+    fn keep_common(&mut self, others: &[LadderResult]) {
         self.results.retain_mut(|found| {
-            let same = |other: &&Found| (other.number, &other.result) == (found.number, &found.result);
+            let same = |other: &&LadderResult| (other.number, &other.result) == (found.number, &found.result);
             let Some(other) = others.iter().find(same) else {
                 return false;
             };
@@ -261,8 +261,8 @@ impl Start {
 
     /// The result to report: the first one, or the larger one that it grows into. A scan is more than the total
     /// that it contains.
-    fn best(&self) -> Option<Found> {
-        let mut best: Option<&Found> = None;
+    fn best(&self) -> Option<LadderResult> {
+        let mut best: Option<&LadderResult> = None;
         for found in self.results.iter().filter(|_| !self.failed) {
             let is_news = best.is_none_or(|known| {
                 known.result.input == found.result.input
@@ -502,7 +502,7 @@ impl<'a> Machine<'a, Detectors> {
         }
     }
 
-    fn run_trial(&mut self, statements: &'a [Stmt], effects: &[Effects], lanes: &Lanes) -> Vec<Found> {
+    fn run_trial(&mut self, statements: &'a [Stmt], effects: &[Effects], lanes: &Lanes) -> Vec<LadderResult> {
         let active = self.state.active;
         let function = self.state.frame.function;
         let mut so_far = Effects::default();
@@ -547,7 +547,7 @@ impl<'a> Machine<'a, Detectors> {
                 .as_ref()
                 .and_then(|ladders| ladders.trial.as_ref());
             let (reads, in_arm) = trial.map_or((0, false), |trial| (trial.reads, trial.in_arm));
-            results.push(Found {
+            results.push(LadderResult {
                 number,
                 span: statements[0].span.to(statement.span),
                 result,
