@@ -1,13 +1,13 @@
 //! An atomic in words: its counter, its threads, and what was proved and measured of it.
 
 use shaderlint_linter::Context;
-use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found, Quantity};
+use shaderlint_simt::{Amount, Atomic, Cells, ContendedAtomic, OldValueUse, Quantity};
 
 use crate::source::lines;
 use crate::source::text::on_one_line;
 
 /// The counter as the file spells it, on one line; expanded where a macro spells it.
-pub(crate) fn counter(context: &Context<'_>, claim: &Claim) -> String {
+pub(crate) fn counter(context: &Context<'_>, claim: &ContendedAtomic) -> String {
     on_one_line(context.shader, claim.place).unwrap_or_else(|| {
         let text = String::from_utf8_lossy(claim.place.slice(&context.shader.text)).into_owned();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -15,20 +15,20 @@ pub(crate) fn counter(context: &Context<'_>, claim: &Claim) -> String {
 }
 
 /// The array or buffer of the counter, which a macro may spell.
-pub(crate) fn counters(context: &Context<'_>, claim: &Claim) -> String {
+pub(crate) fn counters(context: &Context<'_>, claim: &ContendedAtomic) -> String {
     let counter = String::from_utf8_lossy(claim.place.slice(&context.shader.text));
     let whole = counter.split('[').next().unwrap_or(&counter);
     whole.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// How many threads, as far as the run knows.
-pub(crate) fn threads(claim: &Claim) -> String {
+pub(crate) fn threads(claim: &ContendedAtomic) -> String {
     let up_to = if claim.is_certain { "" } else { "up to " };
     format!("{up_to}{} threads", claim.lanes)
 }
 
 /// What each thread does, as in "64 threads …".
-pub(crate) fn verb(claim: &Claim) -> &'static str {
+pub(crate) fn verb(claim: &ContendedAtomic) -> &'static str {
     match claim.operation {
         Atomic::Add => "add to",
         Atomic::And => "clear bits of",
@@ -42,13 +42,13 @@ pub(crate) fn verb(claim: &Claim) -> &'static str {
 }
 
 /// Whether all threads add the same amount, so that counting them is enough. Where there is a fix, it says so too.
-pub(crate) fn is_counted(claim: &Claim) -> bool {
+pub(crate) fn is_counted(claim: &ContendedAtomic) -> bool {
     let is_of_figures = claim.quantity == Quantity::Figures;
     claim.operation.is_of_hidden_counter()
         || is_of_figures && (claim.parts.is_ok() || claim.amount == Amount::Known(1))
 }
 
-pub(crate) fn proof(context: &Context<'_>, claim: &Claim) -> String {
+pub(crate) fn proof(context: &Context<'_>, claim: &ContendedAtomic) -> String {
     let lanes = claim.lanes;
     let who = if claim.is_certain {
         format!("all {lanes} threads of the group make this atomic, for every input")
@@ -72,7 +72,7 @@ pub(crate) fn proof(context: &Context<'_>, claim: &Claim) -> String {
 }
 
 /// What the proof assumes of names that no file declares.
-fn supposed(claim: &Claim) -> Option<String> {
+fn supposed(claim: &ContendedAtomic) -> Option<String> {
     let names: Vec<String> = claim.supposed.iter().map(|name| format!("`{name}`")).collect();
     let all = lines::listed(&names);
     match names.len() {
@@ -88,25 +88,27 @@ fn supposed(claim: &Claim) -> Option<String> {
 
 /// The measured cost of the wave form: `fixtures/rules/{atomic-slot-claim,single-cell-atomic}/bad.hlsl` by
 /// `shaderlint verify`, and `fixtures/forms/slots` (`docs/measurements.md`).
-pub(crate) fn measured(claim: &Claim) -> Option<String> {
+pub(crate) fn measured(claim: &ContendedAtomic) -> Option<String> {
     if claim.cells != Cells::One {
         return None;
     }
-    let found = match (&claim.found, claim.is_shared) {
+    let found = match (&claim.old_value, claim.is_shared) {
         _ if claim.operation.is_of_hidden_counter() => {
             "was no faster with a counter in a buffer: 24.57 ms either way"
         }
-        (Found::Unused, true) => "was slower in groupshared memory: 2.30 ms against 1.34 ms",
-        (Found::Slot, true) => "was slower in groupshared memory: 2.98 ms against 0.83 ms",
-        (Found::Unused, false) => {
+        (OldValueUse::Unused, true) => "was slower in groupshared memory: 2.30 ms against 1.34 ms",
+        (OldValueUse::Slot, true) => "was slower in groupshared memory: 2.98 ms against 0.83 ms",
+        (OldValueUse::Unused, false) => {
             "was no faster in a buffer with one cell for all groups (24.55 ms either way), and slower with one \
              cell per group (1.35 ms against 1.10 ms)"
         }
-        (Found::Slot, false) if matches!(claim.amount, Amount::Known(_)) => {
+        (OldValueUse::Slot, false) if matches!(claim.amount, Amount::Known(_)) => {
             "was no faster in a buffer with one counter for all groups: 24.57 ms either way"
         }
-        (Found::Slot, false) => "was slower in a buffer where amounts differ: 25.47 ms against 24.58 ms",
-        (Found::Otherwise, _) => return None,
+        (OldValueUse::Slot, false) => {
+            "was slower in a buffer where amounts differ: 25.47 ms against 24.58 ms"
+        }
+        (OldValueUse::Otherwise, _) => return None,
     };
     Some(format!(
         "on an NVIDIA H200, whose driver combines such atomics itself, the wave form {found}, for 64 repetitions; \

@@ -1,7 +1,7 @@
 //! The finding that the rules about atomics report.
 
 use shaderlint_linter::{Context, Finding, Fix, Label, Level, NoFix, Reason, Safety, ShaderModel, Verdict};
-use shaderlint_simt::{Cells, Claim};
+use shaderlint_simt::{Cells, ContendedAtomic};
 
 use crate::describe::claim;
 use crate::fixes::atomics::one_cell;
@@ -10,7 +10,7 @@ use crate::fixes::atomics::one_cell;
 pub(crate) fn finding(
     context: &Context<'_>,
     rule: &'static str,
-    claim: &Claim,
+    claim: &ContendedAtomic,
     message: String,
     advice: String,
 ) -> Option<Finding> {

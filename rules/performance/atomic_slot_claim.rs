@@ -1,7 +1,7 @@
 //! `atomic-slot-claim`: each thread claims a slot of its own from one counter.
 
 use shaderlint_linter::{Category, Context, Finding, Rule};
-use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found};
+use shaderlint_simt::{Amount, Atomic, Cells, ContendedAtomic, OldValueUse};
 
 use crate::describe::claim;
 use crate::findings::atomic;
@@ -16,8 +16,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    let claims = context.analysis.claims.iter();
-    let slots = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Slot);
+    let claims = context.analysis.contended_atomics.iter();
+    let slots = claims.filter(|claim| claim.cells == Cells::One && claim.old_value == OldValueUse::Slot);
     findings.extend(slots.filter_map(|slot| {
         let message = format!(
             "{} each claim a slot from {} with an atomic",
@@ -28,7 +28,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }));
 }
 
-fn advice(slot: &Claim) -> String {
+fn advice(slot: &ContendedAtomic) -> String {
     let (own, all) = if claim::is_counted(slot) {
         ("WavePrefixCountBits", "WaveActiveCountBits")
     } else {

@@ -1,7 +1,7 @@
 //! `single-cell-atomic`: each thread adds to one cell, and none looks at what was there.
 
 use shaderlint_linter::{Category, Context, Finding, Rule};
-use shaderlint_simt::{Atomic, Cells, Claim, Found};
+use shaderlint_simt::{Atomic, Cells, ContendedAtomic, OldValueUse};
 
 use crate::describe::claim;
 use crate::findings::atomic;
@@ -16,9 +16,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    let claims = context.analysis.claims.iter();
-    let is_sum = |claim: &&Claim| {
-        claim.cells == Cells::One && claim.found == Found::Unused && !claim.is_old_value_read
+    let claims = context.analysis.contended_atomics.iter();
+    let is_sum = |claim: &&ContendedAtomic| {
+        claim.cells == Cells::One && claim.old_value == OldValueUse::Unused && !claim.is_old_value_read
     };
     let sums = claims.filter(is_sum);
     findings.extend(sums.filter_map(|sum| {
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }));
 }
 
-fn advice(sum: &Claim) -> String {
+fn advice(sum: &ContendedAtomic) -> String {
     let intrinsic = match sum.operation {
         Atomic::And => "WaveActiveBitAnd",
         Atomic::Or => "WaveActiveBitOr",

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::calls;
 use shaderlint_linter::{Category, Context, Finding, Rule, ShaderModel};
-use shaderlint_simt::{Cells, Claim};
+use shaderlint_simt::{Cells, ContendedAtomic};
 
 use crate::describe::claim;
 use crate::findings::atomic;
@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    findings.extend(context.analysis.claims.iter().filter_map(|few| {
+    findings.extend(context.analysis.contended_atomics.iter().filter_map(|few| {
         let Cells::Few(bins) = few.cells else { return None };
         let message = format!(
             "{} each add to one of {bins} cells of {} with an atomic",
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// Where a function does the atomic, its other calls may have other cells.
-fn of_one_call(context: &Context<'_>, few: &Claim) -> Option<String> {
+fn of_one_call(context: &Context<'_>, few: &ContendedAtomic) -> Option<String> {
     let bodies = context.reached().filter_map(|function| function.body.as_deref());
     let count = bodies
         .flat_map(calls)
@@ -43,7 +43,7 @@ fn of_one_call(context: &Context<'_>, few: &Claim) -> Option<String> {
         .then(|| format!("this describes one of {count} calls of {name}: other calls may use other cells"))
 }
 
-fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
+fn advice(context: &Context<'_>, few: &ContendedAtomic, bins: u32) -> String {
     if let Some((code, model)) = few_cells::code(context, few) {
         let indented = code.replace('\n', "\n    ");
         return format!(

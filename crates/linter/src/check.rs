@@ -123,7 +123,7 @@ fn check_analyses(
         }
         let stops = [
             &analysis.stopped,
-            &analysis.claims_stopped,
+            &analysis.atomics_stopped,
             &analysis.passes_stopped,
         ];
         let stop = stops.into_iter().flatten().next();

@@ -27,10 +27,11 @@ pub use facts::effects::{calls_unknown, is_pure, uses_shared_memory};
 pub use facts::evaluation_order::{hangs_on_order, hangs_on_version};
 pub use facts::kernel::{Kernel, WAVE_SIZES};
 pub use finding::{
-    Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Companions, Divergence,
-    Elements, Extent, FinalValue, Found, Holders, Instance, Iteration, Kind, LastStep, Meanwhile, NamedValue,
-    NotCombined, Obstacle, Order, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape, StepEdit, Stop,
-    Stored, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder, element_text,
+    Access, Amid, Amount, Analysis, Around, Beside, Cells, Collective, Companions, ContendedAtomic,
+    Divergence, Elements, Extent, FinalValue, Holders, Instance, Iteration, Kind, LastStep, Meanwhile,
+    NamedValue, NotCombined, Obstacle, OldValueUse, Order, OutOfBounds, Parts, Point, Quantity, Race,
+    Rewrite, Shape, StepEdit, Stop, Stored, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
+    element_text,
 };
 pub use terms::operator::Operator;
 pub use terms::packed16::Half;

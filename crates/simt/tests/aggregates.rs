@@ -1,7 +1,7 @@
 //! Atomics that one lane may make for its wave, and texts that do what they do.
 
 use shaderlint_hlsl::{NoIncludes, Shader, Wanted};
-use shaderlint_simt::{Claim, LaneMap, Outcome, Parts, analyze, compare, serves_alike, unordered};
+use shaderlint_simt::{ContendedAtomic, LaneMap, Outcome, Parts, analyze, compare, serves_alike, unordered};
 
 fn shader(globals: &str, body: &str) -> Shader {
     let text = format!(
@@ -13,9 +13,9 @@ fn shader(globals: &str, body: &str) -> Shader {
     shaderlint_hlsl::parse(text.into_bytes()).0
 }
 
-fn claims(shader: &Shader) -> Vec<Claim> {
+fn claims(shader: &Shader) -> Vec<ContendedAtomic> {
     let (entry, _) = shader.entry_points().next().expect("an entry point");
-    analyze(shader, entry).claims
+    analyze(shader, entry).contended_atomics
 }
 
 /// Whether the claim of a kernel, if it has one, could be made by one lane.

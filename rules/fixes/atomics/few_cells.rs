@@ -10,19 +10,19 @@
 //! lane leaves in each.
 
 use shaderlint_linter::{Context, ShaderModel};
-use shaderlint_simt::{Claim, Operator, Quantity};
+use shaderlint_simt::{ContendedAtomic, Operator, Quantity};
 
 use crate::fixes::atomics::one_cell::{self, Texts};
 use crate::source::text::{indented, on_one_line};
 
 /// A statement for the place of the call, and the shader model that it needs. `None` where the call is no statement
 /// by itself. It is a block: an `if` without braces guards one statement, and code for another atomic may follow.
-pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, ShaderModel)> {
+pub(crate) fn code(context: &Context<'_>, claim: &ContendedAtomic) -> Option<(String, ShaderModel)> {
     let (lines, model) = lines(context, claim)?;
     Some((format!("{{\n{}}}", indented(&lines.join("\n"), 1)), model))
 }
 
-fn lines(context: &Context<'_>, claim: &Claim) -> Option<(Vec<String>, ShaderModel)> {
+fn lines(context: &Context<'_>, claim: &ContendedAtomic) -> Option<(Vec<String>, ShaderModel)> {
     let parts = claim.parts.as_ref().ok()?;
     let index = parts.index?;
     let texts = one_cell::texts_of_file(context.shader, parts)?;

@@ -14,7 +14,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{Function, Shader, Type};
-use shaderlint_simt::{Claim, Parts};
+use shaderlint_simt::{ContendedAtomic, Parts};
 
 use crate::source::words::words;
 
@@ -30,7 +30,7 @@ pub(crate) struct Subject(u64);
 impl Subject {
     /// The statement of a claim's call, and the text that is to replace it in the expanded text. `None` where the
     /// proof may depend on more.
-    pub fn of(shader: &Shader, claim: &Claim, parts: &Parts, form: &str) -> Option<Subject> {
+    pub fn of(shader: &Shader, claim: &ContendedAtomic, parts: &Parts, form: &str) -> Option<Subject> {
         let function = shader.functions.get(claim.function.0 as usize)?;
         let is_plain = shader.gaps.is_empty() && shader.matrix_orders.is_empty();
         if !is_plain
@@ -121,7 +121,7 @@ uint Other(uint x) { return x; } uint Twice(uint x) { return x + x; }
         assert!(problems.is_empty(), "{text}");
         let (entry, _) = shader.entry_points().next().expect("a kernel");
         let analysis = analyze(&shader, entry);
-        let claim = analysis.claims.first().expect("an atomic");
+        let claim = analysis.contended_atomics.first().expect("an atomic");
         let parts = claim.parts.as_ref().expect("one that may be combined");
         Some(Subject::of(&shader, claim, parts, form)?.0)
     }

@@ -8,12 +8,14 @@
 //! found the same one after the other, in the order of their lanes: an order in which the device might have served
 //! them. All of these intrinsics concern the *active* lanes, so a form is right in a branch, even one that a single
 //! lane takes; and they rely only on the order of these lanes, so it is right for any wave size and whichever threads
-//! share a wave. [`Claim::parts`] says when the form may replace the call unnoticed; [`serves_alike`] proves of this
-//! very text that it does what the call does.
+//! share a wave. [`ContendedAtomic::parts`] says when the form may replace the call unnoticed; [`serves_alike`] proves
+//! of this very text that it does what the call does.
 
 use shaderlint_hlsl::{Shader, Span, blank_comments};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Reason, Safety, fixed_shader};
-use shaderlint_simt::{Claim, Found, Meanwhile, NotCombined, Operator, Parts, Quantity, serves_alike};
+use shaderlint_simt::{
+    ContendedAtomic, Meanwhile, NotCombined, OldValueUse, Operator, Parts, Quantity, serves_alike,
+};
 
 use crate::describe::{claim, witness};
 use crate::fixes::atomics::known_proofs::Subject;
@@ -36,7 +38,7 @@ pub(crate) struct Texts {
 }
 
 /// A form that is proved to do what the claim's call does on one cell, or why there is none.
-pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
+pub(crate) fn fix(context: &Context<'_>, claim: &ContendedAtomic) -> Result<Fix, NoFix> {
     let shader = context.shader;
     if let Some(name) = claim
         .supposed
@@ -68,7 +70,11 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     if claim.is_shared && claim.meanwhile != Meanwhile::Atomics {
         return Err(of_meanwhile(context, claim));
     }
-    let before = context.analysis.claims.iter().take_while(|other| *other != claim);
+    let before = context
+        .analysis
+        .contended_atomics
+        .iter()
+        .take_while(|other| *other != claim);
     let proofs = before.count() + 1;
     if proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT {
         return Err(too_long());
@@ -131,7 +137,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
 }
 
 /// Why one lane cannot make the atomic for its wave: plain accesses may race with it.
-fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
+fn of_meanwhile(context: &Context<'_>, claim: &ContendedAtomic) -> NoFix {
     let counters = claim::counters(context, claim);
     let stop = context.analysis.stopped.as_ref();
     match (claim.meanwhile, stop) {
@@ -174,7 +180,7 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
 }
 
 /// Why one lane cannot make the atomic for its wave.
-fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix {
+fn not_combined(context: &Context<'_>, claim: &ContendedAtomic, why: NotCombined) -> NoFix {
     if claim.operation.is_of_hidden_counter() {
         let text = "a hidden counter moves by one for each call: only a counter in a buffer can move by more";
         return NoFix::new(Reason::HiddenCounter, text);
@@ -183,7 +189,7 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         let text = "the kernel uses the atomic's old value other than as a slot's index, or shaderlint cannot follow how";
         NoFix::new(Reason::OldValue, text)
     };
-    if claim.found == Found::Otherwise {
+    if claim.old_value == OldValueUse::Otherwise {
         return of_old_value();
     }
     let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
@@ -255,9 +261,9 @@ fn not_plain() -> NoFix {
 }
 
 /// What is proved of a form.
-fn proof(claim: &Claim) -> &'static str {
-    match claim.found {
-        Found::Slot => {
+fn proof(claim: &ContendedAtomic) -> &'static str {
+    match claim.old_value {
+        OldValueUse::Slot => {
             "the wave form is proved: whichever lanes are active, each gets a slot that the atomics could \
              have given it, no slot is left out, and the counter ends with the same value"
         }
@@ -374,7 +380,7 @@ pub(crate) fn around(shader: &Shader, place: Span, part: Span) -> Option<(String
 }
 
 /// A name that is free where the claim's call is, and is not in the call.
-pub(crate) fn free_name(shader: &Shader, claim: &Claim, wanted: &str) -> String {
+pub(crate) fn free_name(shader: &Shader, claim: &ContendedAtomic, wanted: &str) -> String {
     free(wanted, |name| {
         let parts = claim.parts.as_ref();
         let statement = parts.map_or(&[][..], |parts| parts.statement.slice(&shader.text));
@@ -396,7 +402,7 @@ fn texts(parts: &Parts, text: impl Fn(Span) -> Option<String>) -> Option<Texts> 
 }
 
 /// Whether a name in the form would mean something else in its place.
-fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
+fn is_declared(shader: &Shader, claim: &ContendedAtomic, name: &str) -> bool {
     let function = shader.functions.get(claim.function.0 as usize);
     let statement = claim.parts.as_ref().map_or(claim.span, |parts| parts.statement);
     let locals = function.into_iter().flat_map(|function| &function.locals);
@@ -409,7 +415,12 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
 
 /// Why the text of the form in the file may not be the proved text, which is expanded: a word that the form adds is a
 /// macro.
-fn may_change(shader: &Shader, claim: &Claim, parts: &Parts, name: &dyn Fn(&str) -> String) -> Option<NoFix> {
+fn may_change(
+    shader: &Shader,
+    claim: &ContendedAtomic,
+    parts: &Parts,
+    name: &dyn Fn(&str) -> String,
+) -> Option<NoFix> {
     let nothing = |span: Option<Span>| span.map(|_| String::new());
     let own = Texts {
         object: nothing(parts.object),

@@ -2,7 +2,7 @@
 //!
 //! | runs | find | when |
 //! |---|---|---|
-//! | [`atomics::claims`] | contended atomics | the kernel has atomics |
+//! | [`atomics::contended`] | contended atomics | the kernel has atomics |
 //! | [`ladders::of_entry`] | scans and reductions through reads of other lanes | it reads other lanes |
 //! | [`group::run`] | scans, reductions, races and other defects in groupshared memory | it synchronises |
 //! | [`amid_unordered_reads`] | confirms these collectives, and adds others | no barrier orders some read with a write |
@@ -61,7 +61,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         }
     }
     if effects.atomic {
-        (analysis.claims, analysis.claims_stopped) = atomics::claims(kernel);
+        (analysis.contended_atomics, analysis.atomics_stopped) = atomics::contended(kernel);
     }
     if effects.reads_lanes() {
         analysis.wave_ladders = ladders::of_entry(kernel);

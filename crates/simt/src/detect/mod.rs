@@ -10,7 +10,7 @@ pub(crate) mod witness;
 
 use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, LocalId, Span, Stmt};
 
-use crate::detect::atomics::contention::{Claims, Sites};
+use crate::detect::atomics::contention::{Contention, Sites};
 use crate::detect::atomics::refinement::Served;
 use crate::detect::collectives::candidate_search::{Prober, Trail};
 use crate::detect::collectives::partial_result_taint::Marking;
@@ -31,7 +31,7 @@ pub(crate) struct Detectors {
     /// In a run for collectives.
     pub prober: Prober,
     /// In a run for atomics.
-    pub claims: Option<Claims>,
+    pub contention: Option<Contention>,
     /// In a run for partial results: the marked values that constructs leave.
     pub leftovers: Marking,
     /// In a run for refinement.
@@ -204,11 +204,14 @@ impl Observer for Detectors {
     }
 
     fn so_far(&self) -> Sites {
-        self.claims.as_ref().map(Claims::so_far).unwrap_or_default()
+        self.contention
+            .as_ref()
+            .map(Contention::so_far)
+            .unwrap_or_default()
     }
 
     fn go_back(&mut self, seen: Sites) {
-        if let Some(claims) = &mut self.claims {
+        if let Some(claims) = &mut self.contention {
             claims.go_back(seen);
         }
     }

@@ -36,7 +36,7 @@ pub struct Analysis {
     pub uninitialised: Vec<Uninitialised>,
     /// How the kernel depends on the wave size or packing.
     pub wave_dependence: Option<WaveDependence>,
-    pub claims: Vec<Claim>,
+    pub contended_atomics: Vec<ContendedAtomic>,
     /// Scans and reductions of a wave's registers through reads of other lanes.
     pub wave_ladders: Vec<WaveLadder>,
     /// The run did not follow all accesses to groupshared memory, so ladders and races there may be missing.
@@ -48,7 +48,7 @@ pub struct Analysis {
     /// Where and why the run stopped early. Earlier findings still hold.
     pub stopped: Option<Stop>,
     /// Where and why the run for contended atomics stopped early.
-    pub claims_stopped: Option<Stop>,
+    pub atomics_stopped: Option<Stop>,
     /// Where and why the runs with assumed loop bounds stopped early, if none of them found anything.
     pub passes_stopped: Option<Stop>,
 }
@@ -723,13 +723,13 @@ pub struct Iteration {
 
 /// A contended atomic: many threads of a wave may make it on one cell, or on few, in the same step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct ContendedAtomic {
     pub operation: Atomic,
     pub cells: Cells,
     /// The amount, in a run without races.
     pub amount: Amount,
     pub quantity: Quantity,
-    pub found: Found,
+    pub old_value: OldValueUse,
     /// The code reads the variable that receives the old value. If a run loses track of it, it may be unused
     /// nevertheless.
     pub is_old_value_read: bool,
@@ -858,7 +858,7 @@ pub enum Amount {
 
 /// What happens to the atomic's old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum OldValueUse {
     /// Nothing depends on it.
     Unused,
     /// It becomes an address, or is kept.

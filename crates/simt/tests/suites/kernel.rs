@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Problem, Shader, Span, Version};
 use shaderlint_simt::{
-    Access, Amount, Analysis, Around, Cells, Claim, Collective, Divergence, Elements, Floats, Found, Half,
-    Holders, Kind, Race, Stop, WaveEffect, WaveLadder, analyze, element_text, proved_of_itself,
+    Access, Amount, Analysis, Around, Cells, Collective, ContendedAtomic, Divergence, Elements, Floats, Half,
+    Holders, Kind, OldValueUse, Race, Stop, WaveEffect, WaveLadder, analyze, element_text, proved_of_itself,
 };
 
 use crate::cases::Kernel;
@@ -14,7 +14,7 @@ use crate::facts::{Topic, entry_of, joined, lines, numbers, or_none, problems, s
 pub(crate) const TOPICS: &[Topic<Read>] = &[
     Topic {
         starts: &["claim:", "no claims"],
-        facts: |read| or_none(lines(&read.analysis.claims, claim), "no claims"),
+        facts: |read| or_none(lines(&read.analysis.contended_atomics, claim), "no claims"),
     },
     Topic {
         starts: &["race on", "no races"],
@@ -83,7 +83,7 @@ pub(crate) const TOPICS: &[Topic<Read>] = &[
     },
     Topic {
         starts: &["claims stopped:", "claims not stopped"],
-        facts: |read| stop("claims ", read.analysis.claims_stopped.as_ref()),
+        facts: |read| stop("claims ", read.analysis.atomics_stopped.as_ref()),
     },
     Topic {
         starts: &["passes stopped:", "passes not stopped"],
@@ -384,11 +384,11 @@ fn variant(value: &impl Debug) -> String {
     text.split(['(', ' ']).next().unwrap_or_default().to_owned()
 }
 
-fn claim(claim: &Claim) -> String {
-    let found = match claim.found {
-        Found::Slot => "slot",
-        Found::Unused => "sum",
-        Found::Otherwise => "other",
+fn claim(claim: &ContendedAtomic) -> String {
+    let found = match claim.old_value {
+        OldValueUse::Slot => "slot",
+        OldValueUse::Unused => "sum",
+        OldValueUse::Otherwise => "other",
     };
     let cells = match claim.cells {
         Cells::One => String::new(),

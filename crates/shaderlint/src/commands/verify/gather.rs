@@ -338,7 +338,7 @@ fn settled(files: &Files<'_>, pair: &Pair, trial: &Trial, mut report: Report) ->
             (&files.flagged.shader, pair.flagged),
             (&files.fixed.shader, pair.fixed),
         ];
-        let is_first = |(name, index, component): &shaderlint_simt::Place| {
+        let is_first = |(name, index, component): &shaderlint_simt::NamedCell| {
             let index = index.iter().copied().map(u64::from);
             *name == first.binding && index.eq(first.index.iter().copied()) && *component == first.word
         };

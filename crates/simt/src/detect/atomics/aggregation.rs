@@ -38,7 +38,7 @@ use crate::exec::handle::is_heap;
 use crate::facts::calls::Atomic;
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::Kernel;
-use crate::finding::{Cells, Claim, Found, NotCombined, Parts};
+use crate::finding::{Cells, ContendedAtomic, NotCombined, OldValueUse, Parts};
 
 /// The parts of an atomic's call.
 #[derive(Clone, Copy)]
@@ -96,9 +96,9 @@ impl<'a> Call<'a> {
     }
 }
 
-/// [`Claim::is_old_value_read`]. An atomic that is not a statement of its own is not checked, and counts as
+/// [`ContendedAtomic::is_old_value_read`]. An atomic that is not a statement of its own is not checked, and counts as
 /// unread.
-pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
+pub(crate) fn is_old_value_read(shader: &Shader, claim: &ContendedAtomic) -> bool {
     let function = shader.functions.get(claim.function.0 as usize);
     let atomic = function.and_then(|function| {
         let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
@@ -111,9 +111,9 @@ pub(crate) fn is_old_value_read(shader: &Shader, claim: &Claim) -> bool {
 }
 
 /// The parts of a claim's call, if one thread can make it for its wave.
-pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombined> {
+pub(crate) fn parts(kernel: Kernel<'_>, claim: &ContendedAtomic) -> Result<Parts, NotCombined> {
     let shader = kernel.shader;
-    if claim.cells == Cells::One && claim.found == Found::Otherwise {
+    if claim.cells == Cells::One && claim.old_value == OldValueUse::Otherwise {
         return Err(NotCombined::OldValue);
     }
     let function = shader.functions.get(claim.function.0 as usize);
@@ -144,8 +144,8 @@ pub(crate) fn parts(kernel: Kernel<'_>, claim: &Claim) -> Result<Parts, NotCombi
     let scope = Scope::new(kernel, claim.function, &around);
     let old = call.old();
     let unused = old.and_then(|old| never_read(function, old));
-    let old = match (claim.cells, claim.found) {
-        (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty)).ok_or(NotCombined::Type)?),
+    let old = match (claim.cells, claim.old_value) {
+        (Cells::One, OldValueUse::Slot) => Some(old.filter(|old| is_word(&old.ty)).ok_or(NotCombined::Type)?),
         (Cells::One, _) if claim.is_old_value_read => return Err(NotCombined::OldValue),
         (Cells::One, _) => None,
         (Cells::Few(_), _) => old.filter(|_| unused.is_none()),
@@ -214,7 +214,7 @@ fn is_word(ty: &Type) -> bool {
 /// head is no such statement: no other one can replace it.
 pub(crate) fn statement_at<'a>(
     statements: &'a [Stmt],
-    claim: &Claim,
+    claim: &ContendedAtomic,
     around: &mut Vec<&'a Stmt>,
 ) -> Option<&'a Stmt> {
     let holds =

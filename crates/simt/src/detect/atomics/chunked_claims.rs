@@ -7,12 +7,12 @@
 //! if it is the same known number, and so does an amount.
 
 use crate::detect::Detectors;
-use crate::detect::atomics::contention::Claims;
+use crate::detect::atomics::contention::Contention;
 use crate::exec::over_approximation::Approximation;
 use crate::exec::{BUDGET, MAX_WORK, Machine, RunMode};
 use crate::facts::effects::{Effects, EffectsCache};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
-use crate::finding::Claim;
+use crate::finding::ContendedAtomic;
 use crate::terms::Terms;
 use crate::terms::column::Mask;
 use crate::waves::{LaneMap, Waves};
@@ -23,7 +23,7 @@ const PART: usize = 64;
 const ALL_WORK: usize = MAX_WORK * 4;
 
 /// The contended atomics of an entry point, if every chunk runs to its end.
-pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
+pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<ContendedAtomic>> {
     let effects = EffectsCache::default().of_function(kernel.shader, kernel.entry);
     let group = kernel.group()?;
     let lanes = group.iter().product::<u32>() as usize;
@@ -32,7 +32,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
         return None;
     }
     let mut terms = Terms::default();
-    let mut claims = Claims::in_parts();
+    let mut claims = Contention::in_parts();
     let mut approximation = Approximation::default();
     for part in 0..parts {
         terms.clear();
@@ -42,12 +42,12 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> Option<Vec<Claim>> {
         machine.state.active = threads;
         machine.state.alive = threads;
         machine.limits.max_work = ALL_WORK / parts;
-        machine.observer.claims = Some(claims);
+        machine.observer.contention = Some(claims);
         machine.approximation = approximation;
         if machine.run().is_some() || machine.is_exhausted() {
             return None;
         }
-        claims = machine.observer.claims.take()?;
+        claims = machine.observer.contention.take()?;
         claims.end_part();
         approximation = std::mem::take(&mut machine.approximation);
     }

@@ -1,4 +1,4 @@
-//! Claims: atomics that many threads of a wave make on one cell, or on few.
+//! Contention: atomics that many threads of a wave make on one cell, or on few.
 //!
 //! They have a run of their own, which continues where a proof of the whole kernel could not. A claim states
 //! only three facts, and each holds on its own, whatever the rest of the kernel does:
@@ -27,7 +27,7 @@ use crate::exec::{AtomicAccess, Machine};
 use crate::facts::calls::Atomic;
 use crate::facts::effects::Effects;
 use crate::facts::kernel::Kernel;
-use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined};
+use crate::finding::{Amount, Cells, ContendedAtomic, Meanwhile, NotCombined, OldValueUse};
 use crate::terms::column::{Column, Mask};
 use crate::terms::source::{Mark, Source};
 use crate::terms::taint::Taint;
@@ -40,7 +40,7 @@ type Key = (FunctionId, Span);
 
 /// What a run has seen of atomics.
 #[derive(Default)]
-pub(crate) struct Claims {
+pub(crate) struct Contention {
     sites: Sites,
     numbers: BTreeMap<Key, usize>,
     /// One bit per atomic: in `slots` if its result became an address or was kept, in `used` if anything
@@ -56,7 +56,7 @@ pub(crate) type Sites = BTreeMap<Key, Site>;
 
 #[derive(Clone, Default)]
 pub(crate) struct Site {
-    claim: Option<Claim>,
+    claim: Option<ContendedAtomic>,
     /// The threads that have reached it at any time.
     threads: Mask,
     /// Some access used addresses that may be many.
@@ -72,7 +72,7 @@ pub(crate) struct Site {
 
 impl Site {
     /// Merges a further execution of the atomic.
-    fn add(&mut self, again: Claim) {
+    fn add(&mut self, again: ContendedAtomic) {
         let Some(claim) = &mut self.claim else {
             self.claim = Some(again);
             return;
@@ -93,12 +93,12 @@ impl Site {
     }
 }
 
-impl Claims {
+impl Contention {
     /// An empty set of claims for chunked runs.
-    pub fn in_parts() -> Claims {
-        Claims {
+    pub fn in_parts() -> Contention {
+        Contention {
             counted: Some(BTreeMap::new()),
-            ..Claims::default()
+            ..Contention::default()
         }
     }
 
@@ -111,7 +111,7 @@ impl Claims {
         }
     }
 
-    /// A snapshot for [`Claims::go_back`].
+    /// A snapshot for [`Contention::go_back`].
     pub fn so_far(&self) -> Sites {
         self.sites.clone()
     }
@@ -134,22 +134,27 @@ impl Claims {
     }
 
     /// The claims, in source order. `is_complete` is false if the run stopped early.
-    pub fn finish(mut self, kernel: Kernel<'_>, around: &Approximation, is_complete: bool) -> Vec<Claim> {
+    pub fn finish(
+        mut self,
+        kernel: Kernel<'_>,
+        around: &Approximation,
+        is_complete: bool,
+    ) -> Vec<ContendedAtomic> {
         let sites = std::mem::take(&mut self.sites);
         let is_all = is_complete && !around.misses;
         let sites = sites.into_iter().filter(|(_, site)| !site.is_spread);
-        let mut claims: Vec<Claim> = sites
+        let mut claims: Vec<ContendedAtomic> = sites
             .filter_map(|(key, site)| {
                 let bit = self.mark(key).bit();
                 let mut claim = site.claim?;
                 let counted = self.counted.as_ref().and_then(|counted| counted.get(&key));
                 let met = || site.threads.threads().count() as u32;
                 claim.lanes = counted.copied().unwrap_or_else(met);
-                claim.found = match claim.operation {
-                    Atomic::Append | Atomic::Consume => Found::Slot,
-                    _ if self.slots.get() & bit != 0 => Found::Slot,
-                    _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
-                    _ => Found::Unused,
+                claim.old_value = match claim.operation {
+                    Atomic::Append | Atomic::Consume => OldValueUse::Slot,
+                    _ if self.slots.get() & bit != 0 => OldValueUse::Slot,
+                    _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => OldValueUse::Otherwise,
+                    _ => OldValueUse::Unused,
                 };
                 claim.is_old_value_read = aggregation::is_old_value_read(kernel.shader, &claim);
                 // A statement without a barrier that stands for several has all its iterations in one interval.
@@ -184,7 +189,7 @@ impl Machine<'_, Detectors> {
             self.note_leftovers(threads.map(|thread| amount.at(thread)));
         }
         let key = (self.state.frame.function, met.span);
-        let Some(claims) = &mut self.observer.claims else {
+        let Some(claims) = &mut self.observer.contention else {
             return Source::UNKNOWN;
         };
         let mark = claims.mark(key);
@@ -205,7 +210,7 @@ impl Machine<'_, Detectors> {
         }
         site.varies |= !is_one;
         self.note_address(key, met.address, is_one);
-        if let Some(claims) = &mut self.observer.claims {
+        if let Some(claims) = &mut self.observer.contention {
             let site = claims.sites.entry(key).or_default();
             site.threads = site.threads.or(active);
         }
@@ -224,14 +229,14 @@ impl Machine<'_, Detectors> {
         };
         let site = self
             .observer
-            .claims
+            .contention
             .as_ref()
             .and_then(|claims| claims.sites.get(&key));
         let is_known = site.is_some_and(|site| site.claim.is_some());
         if cells.is_some() && (lanes < MIN_LANES || !(is_known || self.several_of_a_wave())) {
             if let Some(claims) = self
                 .observer
-                .claims
+                .contention
                 .as_mut()
                 .filter(|claims| claims.counted.is_some())
             {
@@ -242,7 +247,7 @@ impl Machine<'_, Detectors> {
         }
         let is_certain = active == self.all && self.state.guard == Column::Uniform(Value::TRUE);
         let open = self.open_barrier_before(met.span);
-        let Some(claims) = &mut self.observer.claims else {
+        let Some(claims) = &mut self.observer.contention else {
             return source;
         };
         self.approximation.open_barrier = self.approximation.open_barrier.or(open);
@@ -259,12 +264,12 @@ impl Machine<'_, Detectors> {
             site.is_spread = true;
             return source;
         };
-        site.add(Claim {
+        site.add(ContendedAtomic {
             operation,
             cells,
             amount,
             quantity: met.quantity,
-            found: Found::Otherwise,
+            old_value: OldValueUse::Otherwise,
             is_old_value_read: true,
             is_shared: met.cells.is_some(),
             lanes: 0,
@@ -287,8 +292,8 @@ impl Machine<'_, Detectors> {
     fn note_address(&mut self, key: Key, address: &[Column], is_one: bool) {
         let active = self.state.active;
         let is_in_loop = is_one && !self.state.frame.loops.is_empty();
-        let is_asked = |claims: &&mut Claims| claims.counted.is_some() || is_in_loop;
-        let Some(claims) = self.observer.claims.as_mut().filter(is_asked) else {
+        let is_asked = |claims: &&mut Contention| claims.counted.is_some() || is_in_loop;
+        let Some(claims) = self.observer.contention.as_mut().filter(is_asked) else {
             return;
         };
         let known = address.iter().map(|column| column.uniform(active).cloned());
@@ -315,7 +320,7 @@ impl Machine<'_, Detectors> {
             Some(Some(_))
                 if self
                     .observer
-                    .claims
+                    .contention
                     .as_ref()
                     .is_none_or(|claims| claims.counted.is_none()) =>
             {
@@ -327,10 +332,10 @@ impl Machine<'_, Detectors> {
     }
 
     /// What a column's values depend on; `None` before the run has reached an atomic.
-    pub fn taint(&self, column: &Column) -> Option<(&Claims, Taint)> {
+    pub fn taint(&self, column: &Column) -> Option<(&Contention, Taint)> {
         let claims = self
             .observer
-            .claims
+            .contention
             .as_ref()
             .filter(|claims| !claims.numbers.is_empty())?;
         let taint = match column {
@@ -360,7 +365,7 @@ impl Machine<'_, Detectors> {
 
     /// Unfollowed statements with these effects depend on what they read.
     pub fn uses_in(&self, effects: &Effects) {
-        if self.observer.claims.is_none() {
+        if self.observer.contention.is_none() {
             return;
         }
         let read = effects.read.difference(&effects.declared);

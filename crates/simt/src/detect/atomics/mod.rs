@@ -8,18 +8,18 @@ pub(crate) mod refinement;
 pub(crate) mod service_order;
 
 use crate::detect::Detectors;
-use crate::detect::atomics::contention::Claims;
+use crate::detect::atomics::contention::Contention;
 use crate::exec::{BUDGET, Machine, RunMode};
 use crate::facts::kernel::Kernel;
-use crate::finding::{Claim, Meanwhile, Stop};
+use crate::finding::{ContendedAtomic, Meanwhile, Stop};
 use crate::terms::Terms;
 use crate::waves::{LaneMap, Waves};
 
 /// The contended atomics of an entry point, and where the run stopped early, unless chunked runs covered the
 /// rest. Code with wave intrinsics must have a claim at every wave size: a leader of a wave of 4 leads any
 /// wave.
-pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
-    let mut claims: Vec<Claim> = Vec::new();
+pub(crate) fn contended(kernel: Kernel<'_>) -> (Vec<ContendedAtomic>, Option<Stop>) {
+    let mut claims: Vec<ContendedAtomic> = Vec::new();
     let mut early = None;
     let mut budget = BUDGET;
     let mut terms = Terms::default();
@@ -34,7 +34,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
         else {
             return (claims, early);
         };
-        machine.observer.claims = Some(Claims::default());
+        machine.observer.contention = Some(Contention::default());
         let stopped = machine.run();
         // The step budget may also end an iteration that stands for any iteration, without a stop.
         let stopped = stopped.or_else(|| {
@@ -43,7 +43,7 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
         });
         budget = machine.limits.budget;
         let uses_waves = machine.report.used_waves;
-        let seen = machine.observer.claims.take().unwrap_or_default();
+        let seen = machine.observer.contention.take().unwrap_or_default();
         let seen = seen.finish(kernel, &machine.approximation, stopped.is_none());
         if number == 0 {
             claims = seen;
@@ -56,8 +56,8 @@ pub(crate) fn claims(kernel: Kernel<'_>) -> (Vec<Claim>, Option<Stop>) {
                 early = None;
             }
         } else {
-            let same = |a: &Claim, b: &Claim| {
-                (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
+            let same = |a: &ContendedAtomic, b: &ContendedAtomic| {
+                (a.function, a.span, a.cells, a.old_value) == (b.function, b.span, b.cells, b.old_value)
             };
             claims.retain_mut(|claim| {
                 let Some(other) = seen.iter().find(|other| same(claim, other)) else {

@@ -39,7 +39,7 @@ use crate::facts::differing_statements::spelled;
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::facts::reachable_globals::Named;
-use crate::finding::{Claim, Stop};
+use crate::finding::{ContendedAtomic, Stop};
 use crate::terms::column::Column;
 use crate::terms::operator::Operator;
 use crate::terms::sample::SplitMix;
@@ -73,7 +73,7 @@ struct Step {
 ///
 /// # Errors
 /// The reason why that is not proved.
-pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(), String> {
+pub fn serves_alike(flagged: &Shader, claim: &ContendedAtomic, fixed: &Shader) -> Result<(), String> {
     let unlike = || "the function also differs outside the statement".to_owned();
     let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
     let (function, new) = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
@@ -136,7 +136,7 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
 }
 
 /// The claim's statement, and the number of variables that the function declares before it.
-fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt, usize)> {
+fn flagged_statement<'a>(shader: &'a Shader, claim: &ContendedAtomic) -> Option<(&'a Stmt, usize)> {
     let function = shader.functions.get(claim.function.0 as usize)?;
     let body = function.body.as_deref()?;
     let statement = statement_at(body, claim, &mut Vec::new())?;
@@ -152,7 +152,7 @@ fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt,
 /// The function, and the statement at its position, if everything before it is unchanged.
 fn fixed_statement<'a>(
     flagged: &Shader,
-    claim: &Claim,
+    claim: &ContendedAtomic,
     fixed: &'a Shader,
     old: &Stmt,
     before: usize,

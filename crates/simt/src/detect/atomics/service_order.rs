@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
 use crate::detect::Detectors;
-use crate::detect::atomics::contention::Claims;
+use crate::detect::atomics::contention::Contention;
 use crate::exec::transfer::resource_name;
 use crate::exec::{BUDGET, Machine, RunMode};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
@@ -102,10 +102,10 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
     else {
         return Unordered::default();
     };
-    machine.observer.claims = Some(Claims::default());
+    machine.observer.contention = Some(Contention::default());
     let stopped = machine.run();
     let is_followed = stopped.is_none() && !machine.is_exhausted();
-    let claims = machine.observer.claims.take().unwrap_or_default();
+    let claims = machine.observer.contention.take().unwrap_or_default();
     let is_followed =
         is_followed && !machine.approximation.misses && !machine.state.ordering.observed.unfollowed;
     let order = claims.order;
@@ -162,7 +162,7 @@ impl Machine<'_, Detectors> {
     /// Called for an append: the device chooses the index.
     pub fn note_appended(&mut self, resource: GlobalId) {
         let name = self.terms.symbol(resource_name(self.shader, resource));
-        if let Some(claims) = &mut self.observer.claims {
+        if let Some(claims) = &mut self.observer.contention {
             claims.order.unordered.insert(name, u32::MAX);
         }
     }
@@ -170,14 +170,14 @@ impl Machine<'_, Detectors> {
     /// Notes the provenance of an atomic's result. If the atomic may use several cells, or there are too many
     /// atomics to tell apart, values derived from the result carry no mark.
     pub fn note_found(&mut self, source: Source) {
-        if let Some(claims) = &mut self.observer.claims {
+        if let Some(claims) = &mut self.observer.contention {
             claims.order.is_untold |= source.mark().bit() == 0;
         }
     }
 
     /// Notes a plain load or store of a resource.
     pub fn note_access(&mut self, resource: GlobalId, index: &[Column], part: &Column, is_store: bool) {
-        if self.observer.claims.is_none() {
+        if self.observer.contention.is_none() {
             return;
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
@@ -194,7 +194,7 @@ impl Machine<'_, Detectors> {
         };
         let places = active.threads().filter(|thread| !is_given(thread));
         let places: Vec<_> = places.map(|thread| (place(thread), thread as u16)).collect();
-        let Some(claims) = &mut self.observer.claims else {
+        let Some(claims) = &mut self.observer.contention else {
             return;
         };
         let known = claims.order.places.entry(name).or_default();
@@ -210,7 +210,7 @@ impl Machine<'_, Detectors> {
     /// Notes an atomic on a resource or on a groupshared array.
     pub fn note_atomic(&mut self, memory: GlobalId, is_on_device: bool, combined: Option<&str>) {
         let resource = self.terms.symbol(resource_name(self.shader, memory));
-        let Some(claims) = &mut self.observer.claims else {
+        let Some(claims) = &mut self.observer.contention else {
             return;
         };
         if is_on_device {
@@ -230,7 +230,7 @@ impl Machine<'_, Detectors> {
         places: impl Iterator<Item = &'c Column>,
         value: &Column,
     ) {
-        if self.observer.claims.is_none() {
+        if self.observer.contention.is_none() {
             return;
         }
         let (active, guard) = (self.state.active, self.state.guard.clone());
@@ -240,7 +240,7 @@ impl Machine<'_, Detectors> {
         };
         let is_chosen = depends(&guard) || depends(value);
         let is_open = is_chosen || { places }.any(depends);
-        let Some(order) = self.observer.claims.as_mut().map(|claims| &mut claims.order) else {
+        let Some(order) = self.observer.contention.as_mut().map(|claims| &mut claims.order) else {
             return;
         };
         if let Some(resource) = resource {
