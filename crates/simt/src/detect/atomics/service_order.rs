@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
 use crate::detect::Detectors;
-use crate::detect::atomics::contention::Contention;
 use crate::exec::transfer::resource_name;
 use crate::exec::{BUDGET, Machine, RunMode};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
@@ -102,7 +101,7 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
     else {
         return Unordered::default();
     };
-    machine.observer.contention = Some(Contention::default());
+    machine.observer.contention = Some(Default::default());
     let stopped = machine.run();
     let is_followed = stopped.is_none() && !machine.is_exhausted();
     let claims = machine.observer.contention.take().unwrap_or_default();
