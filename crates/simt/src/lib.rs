@@ -16,8 +16,9 @@ mod waves;
 
 pub use analyze::{analyze, look_for_defects};
 pub use compare::counterexample::Difference;
-pub use compare::equivalence::{Outcome, WaveRun, compare_with, proved_of_itself};
+pub use compare::equivalence::{compare_with, proved_of_itself};
 pub use compare::evaluate::{NamedCell, Written, contested, ends, evaluate, evaluate_groups};
+pub use compare::outcome::{Outcome, WaveRun};
 pub use compare::stretch::{compare, compare_stretch};
 pub use detect::atomics::refinement::serves_alike;
 pub use detect::atomics::service_order::{Unordered, unordered};

@@ -15,124 +15,23 @@
 //! That is compared too, where this group or another one can observe it ([`crate::exec::device_order`]).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Type};
 
-use crate::compare::counterexample::{Difference, difference};
-use crate::detect::Detectors;
-use crate::exec::atomic_history::{Steps, are_served_alike};
-use crate::exec::device_order::{Event, Observed, keeps_order};
-use crate::exec::{BUDGET, Machine, RunMode, Write};
+use crate::compare::counterexample::difference;
+use crate::compare::outcome::{Outcome, WaveRun};
+use crate::compare::pairing::{are_ordered_alike, by_resource, pairs};
+use crate::compare::trace::Trace;
+use crate::exec::Write;
+use crate::exec::atomic_history::are_served_alike;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
-use crate::facts::naming_heuristics::is_of_name;
-use crate::facts::paths::has_results;
-use crate::finding::{Race, Stop, element_text};
+use crate::facts::qualifiers::Qualifiers;
 use crate::terms::affine::Affine;
-use crate::terms::operator::Operator;
 use crate::terms::rounding::Doubt;
 use crate::terms::value::{Op, Value};
-use crate::terms::{Floats, Symbol, Term, Terms};
+use crate::terms::{Floats, Term, Terms};
 use crate::waves::{LaneMap, Packing};
-
-/// What two kernels do at one wave size under one lane map.
-#[derive(Clone, Debug)]
-pub struct WaveRun {
-    pub wave_size: u32,
-    pub map: LaneMap,
-    pub outcome: Outcome,
-    /// One of the kernels assumes that all threads reach its barriers. The outcome holds for inputs for which
-    /// they do.
-    pub assumes_convergence: bool,
-    /// The first kernel races or leaves an array, so it has no results to compare with.
-    pub is_first_wrong: bool,
-}
-
-impl WaveRun {
-    pub(crate) fn new(packing: Packing, outcome: Outcome, assumes_convergence: bool) -> WaveRun {
-        WaveRun {
-            wave_size: packing.wave_size,
-            map: packing.map,
-            outcome,
-            assumes_convergence,
-            is_first_wrong: false,
-        }
-    }
-
-    pub(crate) fn packing(&self) -> Packing {
-        Packing {
-            wave_size: self.wave_size,
-            map: self.map,
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// Equal bit for bit, for every input, if each float operation is made as written: both make the same ones.
-    Equal,
-    /// The same float sums or products, in another order.
-    Reassociates,
-    /// Equal for numbers that no operation rounds or flushes. The effect of rounding or flushing may show in
-    /// more than the value of a float.
-    RoundsBeyond(Doubt),
-    Differs(Difference),
-    /// The second kernel reads or writes outside a groupshared array.
-    OutOfBounds {
-        is_write: bool,
-        array: String,
-        length: u32,
-        index: i32,
-        thread: u32,
-    },
-    /// The second kernel races.
-    Races {
-        /// As [`element_text`] formats it.
-        element: String,
-        race: Box<Race>,
-    },
-    /// The two write different terms, and no inputs are known for which the kernels differ.
-    Undecided,
-    NotProved(String),
-}
-
-impl Outcome {
-    #[must_use]
-    pub fn is_equal(&self) -> bool {
-        matches!(self, Outcome::Equal | Outcome::Reassociates)
-    }
-
-    /// Why nothing is proved. Empty for a difference, which has a place and values of its own.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        match self {
-            Outcome::OutOfBounds {
-                is_write,
-                array,
-                length,
-                index,
-                thread,
-            } => {
-                let accesses = if *is_write { "writes" } else { "reads" };
-                format!("thread {thread} {accesses} {array}[{index}], which has {length} elements")
-            }
-            Outcome::Races { element, race } => {
-                format!(
-                    "threads {} and {} race on {element}",
-                    race.first.thread, race.second.thread
-                )
-            }
-            Outcome::RoundsBeyond(doubt) => doubt.reason().to_owned(),
-            Outcome::Undecided => {
-                "the kernels write different terms, but no inputs tell them apart".to_owned()
-            }
-            Outcome::NotProved(why) => why.clone(),
-            Outcome::Equal | Outcome::Reassociates | Outcome::Differs(_) => String::new(),
-        }
-    }
-}
 
 /// Compares two kernels under each of `maps`, at every wave size that both allow. The iterator makes each run
 /// on demand. Without a common wave size, every run is "not proved". The result holds for inputs whose floats
@@ -179,7 +78,7 @@ pub fn proved_of_itself<'a>(floats: Floats, kernel: impl Into<Kernel<'a>>) -> Re
     };
     let mut terms = Terms::of(floats);
     let mut run = || {
-        let trace = trace(kernel, &mut terms, packing);
+        let trace = Trace::of(kernel, &mut terms, packing);
         trace.map_err(|outcome| outcome.reason())
     };
     let (first, second) = (run()?, run()?);
@@ -195,32 +94,12 @@ pub fn proved_of_itself<'a>(floats: Floats, kernel: impl Into<Kernel<'a>>) -> Re
     }
 }
 
-/// What a run of a kernel did.
-pub(crate) struct Trace {
-    writes: Vec<Write>,
-    /// Loops that are not proved to end.
-    pub unended: Rc<FxHashSet<(Symbol, Value)>>,
-    /// Those of them that may wait for other groups.
-    pub waits_for_others: Rc<FxHashSet<(Symbol, Value)>>,
-    /// An index that differs between threads selects a resource, without `NonUniformResourceIndex`.
-    pub has_unmarked_index: bool,
-    /// What the kernel reads from writable device memory.
-    observed: Observed,
-    /// Other groups may see its writes.
-    is_published: bool,
-    /// Its barriers and fences.
-    events: Rc<Vec<Event>>,
-    /// Its atomics on groupshared memory.
-    steps: Rc<Vec<Steps>>,
-    pub assumes_convergence: bool,
-}
-
 fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Packing) -> WaveRun {
     let run =
         |outcome: Outcome, assumes_convergence: bool| WaveRun::new(packing, outcome, assumes_convergence);
     let mut terms = Terms::of(floats);
     terms.note_derivations();
-    let expected = match trace(first, &mut terms, packing) {
+    let expected = match Trace::of(first, &mut terms, packing) {
         Ok(trace) => trace,
         Err(outcome) => {
             let why = format!("in the first kernel: {}", outcome.reason());
@@ -230,7 +109,7 @@ fn compare_at(floats: Floats, first: Kernel<'_>, second: Kernel<'_>, packing: Pa
             };
         }
     };
-    let got = match trace(second, &mut terms, packing) {
+    let got = match Trace::of(second, &mut terms, packing) {
         Ok(trace) => trace,
         Err(outcome) => return run(outcome, expected.assumes_convergence),
     };
@@ -253,12 +132,12 @@ fn as_written<'v>(
     mut values: impl Iterator<Item = &'v Value>,
     outcome: Outcome,
 ) -> Outcome {
-    let [words, other_words] = shaders.map(Words::of);
+    let [own, others] = shaders.map(Qualifiers::of);
     let mut combines_floats = || {
         let mut seen = FxHashSet::default();
         values.any(|value| terms.combines_floats(value, &mut seen))
     };
-    let is_precise = !words.precise.is_empty() || !other_words.precise.is_empty();
+    let is_precise = !own.precise.is_empty() || !others.precise.is_empty();
     let why = match outcome {
         Outcome::Reassociates | Outcome::RoundsBeyond(_)
             if is_precise && terms.doubted(Doubt::Order).is_some() =>
@@ -267,163 +146,16 @@ fn as_written<'v>(
         }
         // Elsewhere, the compiler may fuse two operations.
         Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_)
-            if words.precise != other_words.precise
-                && (!matches!(outcome, Outcome::Equal) || combines_floats()) =>
+            if own.precise != others.precise && (!matches!(outcome, Outcome::Equal) || combines_floats()) =>
         {
             "the kernels combine floats, and `precise` marks different values in them"
         }
-        Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
+        Outcome::Differs(_) if own.has_norm || others.has_norm => {
             "shaderlint does not compare conversions to `unorm` or `snorm`"
         }
         outcome => return outcome,
     };
     Outcome::NotProved(why.to_owned())
-}
-
-/// Words in a shader's text that change the meaning of floats or resources.
-struct Words {
-    /// The text after each `precise`, to the end of its statement, whatever variable it declares.
-    precise: Vec<Vec<u8>>,
-    /// The text contains `unorm` or `snorm`.
-    has_norm: bool,
-    /// The text contains `globallycoherent`, or a macro that may stand for it.
-    is_coherent: bool,
-}
-
-impl Words {
-    fn of(shader: &Shader) -> Arc<Words> {
-        shader.once(|shader| {
-            let text = &shader.text;
-            let mut words = Words {
-                precise: Vec::new(),
-                has_norm: false,
-                is_coherent: shader.globals.iter().any(|global| global.coherent),
-            };
-            let mut end = 0;
-            for word in text.split(|byte| !is_of_name(*byte)) {
-                end += word.len();
-                match word {
-                    b"precise" => {
-                        let behind = text.get(end..).unwrap_or_default();
-                        let statement = behind.split(|byte| *byte == b';').next().unwrap_or_default();
-                        let letters = statement.iter().filter(|byte| !byte.is_ascii_whitespace());
-                        words.precise.push(letters.copied().collect());
-                    }
-                    b"unorm" | b"snorm" => words.has_norm = true,
-                    // Also on a parameter or a variable.
-                    b"globallycoherent" => words.is_coherent = true,
-                    _ => {}
-                }
-                end += 1;
-            }
-            words
-        })
-    }
-}
-
-fn trace(kernel: Kernel<'_>, terms: &mut Terms, packing: Packing) -> Result<Trace, Outcome> {
-    let unfit = || Outcome::NotProved("the thread group has an unsupported size".to_owned());
-    let group = kernel.group().ok_or_else(unfit)?;
-    if has_results(kernel) {
-        let why = "shaderlint does not compare what the kernel's parameters pass to later stages".to_owned();
-        return Err(Outcome::NotProved(why));
-    }
-    let machine = Machine::<Detectors>::new(kernel, terms, packing.of(group), RunMode::Comparison, BUDGET);
-    let mut machine = machine.ok_or_else(unfit)?;
-    let stopped = machine.run();
-    finished(kernel.shader, &mut machine, stopped)
-}
-
-/// The trace of a run that has ended or stopped.
-pub(crate) fn finished(
-    shader: &Shader,
-    machine: &mut Machine<'_, Detectors>,
-    stopped: Option<Stop>,
-) -> Result<Trace, Outcome> {
-    if let Some(access) = machine.report.out_of_bounds.first() {
-        let array = &shader.globals[access.array.0 as usize];
-        let length = match &array.ty {
-            Type::Array(_, length) => *length,
-            _ => 1,
-        };
-        return Err(Outcome::OutOfBounds {
-            is_write: access.access.is_write,
-            array: array.name.clone(),
-            length,
-            index: access.index,
-            thread: access.access.thread,
-        });
-    }
-    if let Some(race) = machine.report.races.first() {
-        return Err(Outcome::Races {
-            element: element_text(shader, race.array, race.index.into()),
-            race: Box::new(race.clone()),
-        });
-    }
-    if let Some(Stop { reason, .. }) = stopped {
-        return Err(Outcome::NotProved(reason));
-    }
-    if let Some(name) = machine.report.open_name {
-        let name = String::from_utf8_lossy(name.slice(&shader.text));
-        let why = format!("the meaning of `{}` is unknown", name.trim());
-        return Err(Outcome::NotProved(why));
-    }
-    if machine.report.unproved {
-        return Err(Outcome::NotProved(
-            "shaderlint cannot follow all accesses to groupshared memory, so some may race".to_owned(),
-        ));
-    }
-    // A thread at a barrier that others never reach may wait forever or not: HLSL leaves it undefined.
-    let assumes_convergence =
-        machine.state.convergence.is_conditional() || !machine.report.divergences.is_empty();
-    let unended = machine.state.loops.unended.clone();
-    let waits_for_others = machine.state.loops.waits_for_others.clone();
-    let has_unmarked_index = machine.report.has_unmarked_index;
-    let observed = machine.state.ordering.observed.clone();
-    let is_published = machine.state.publishes || Words::of(shader).is_coherent;
-    let events = machine.state.ordering.events().clone();
-    let steps = machine.state.atomics.steps.clone();
-    let mut writes = machine.state.writes.to_vec();
-    by_address(shader, machine.terms, &mut writes);
-    Ok(Trace {
-        writes,
-        unended,
-        waits_for_others,
-        has_unmarked_index,
-        observed,
-        is_published,
-        events,
-        steps,
-        assumes_convergence,
-    })
-}
-
-/// In byte-address buffers, identifies each word by its address, whichever part of a store it was. Values of
-/// other types are not split into components ([`crate::facts::layout::is_of_words`]).
-pub(crate) fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
-    let bytes: Vec<Symbol> = (shader.globals.iter())
-        .filter(|global| is_by_address(&global.ty))
-        .map(|global| terms.symbol(&global.name))
-        .collect();
-    for write in writes {
-        let is_word = write.component != 0 && write.component != u32::MAX;
-        if is_word
-            && bytes.contains(&write.resource)
-            && let [.., address] = &mut *write.index
-        {
-            let offset = Value::Known(4u32.wrapping_mul(write.component));
-            *address = terms.combine(Operator::Add, address, &offset);
-            write.component = 0;
-        }
-    }
-}
-
-fn is_by_address(ty: &Type) -> bool {
-    match ty {
-        Type::Resource(kind, _) => *kind == ResourceKind::RwByteAddressBuffer,
-        Type::Array(element, _) => is_by_address(element),
-        _ => false,
-    }
 }
 
 /// Whether threads of one group may store different components of one texel. A "store on typed uav must write
@@ -480,15 +212,6 @@ fn parts_texels(shader: &Shader, terms: &Terms, writes: &[Write]) -> bool {
             !is_one_thread && !threads.values().all(is_whole)
         })
     })
-}
-
-/// The writes to each resource, in order.
-fn by_resource(writes: &[Write]) -> BTreeMap<Symbol, Vec<&Write>> {
-    let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
-    for write in writes {
-        of_resources.entry(write.resource).or_default().push(write);
-    }
-    of_resources
 }
 
 /// The number of components of a resource's texels, if there are several and a store writes them together.
@@ -552,7 +275,7 @@ fn scalars_of(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) {
 }
 
 /// Whether two kernels write the same. Both also leave the values `left`.
-pub(crate) fn compare_traces(
+pub(super) fn compare_traces(
     terms: &mut Terms,
     shaders: [&Shader; 2],
     traces: [&Trace; 2],
@@ -659,119 +382,6 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write], left: &[Value]) -> 
     } else {
         Outcome::Equal
     }
-}
-
-/// Whether the second kernel orders equal writes as the first does, as far as anyone can observe.
-///
-/// - If a kernel reads writable memory, each write must come after the same barriers. Together with the history
-///   of each load (see [`crate::terms::history`]), that fixes the order of all accesses.
-/// - Writes that other groups may see must be ordered at least as strongly as in the first kernel
-///   ([`crate::exec::device_order`]).
-/// - Otherwise the order shows only where several threads write to one place. So the writes to each resource
-///   must be ordered as strongly, or each of its places must have only one writing thread.
-fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&Write, &Write)]) -> bool {
-    let are_observed = traces.iter().any(|trace| !trace.observed.is_none());
-    // Neither kernel reads there what another thread writes.
-    let is_moved = |(a, b): &(&Write, &Write)| a.thread != b.thread;
-    let kept = || pairs.iter().filter(|pair| !is_moved(pair));
-    if are_observed && kept().any(|(a, b)| a.ordered.passed != b.ordered.passed) {
-        return false;
-    }
-    let events = traces.map(|trace| trace.events.as_slice());
-    let keep_order = |writes: &[(&Write, &Write)]| {
-        let places = writes.iter().map(|(a, b)| (&a.ordered, &b.ordered));
-        keeps_order(terms, events, places)
-    };
-    let mut of_resources: BTreeMap<Symbol, Vec<(&Write, &Write)>> = BTreeMap::new();
-    for (a, b) in kept() {
-        of_resources.entry(a.resource).or_default().push((a, b));
-    }
-    if traces.iter().any(|trace| trace.is_published)
-        || of_resources.keys().any(|name| terms.is_any_resource(*name))
-    {
-        return keep_order(&kept().copied().collect::<Vec<_>>());
-    }
-    of_resources.values().all(|writes| {
-        keep_order(writes) || {
-            let writes: Vec<&Write> = writes.iter().map(|(a, _)| *a).collect();
-            places(terms, &writes).is_some_and(|places| {
-                let mut owners = BTreeMap::new();
-                let mut owned = places.into_iter().zip(writes);
-                owned.all(|(place, write)| *owners.entry(place).or_insert(write.thread) == write.thread)
-            })
-        }
-    })
-}
-
-/// Pairs each write of the first kernel with the equal write of the second; `None` if the writes differ. Each
-/// thread's writes are in program order, one thread after the other.
-///
-/// The writing thread must be the same in both, unless no one can observe it. That is so if neither kernel
-/// reads the resource nor lets other groups know about its writes: then only the final contents matter. They
-/// follow from what is written to each place, provided that a group writes no place twice: then the writes have
-/// no order, whichever threads make them. If two groups write to one place, either may be the last, in both
-/// kernels.
-fn pairs<'w>(
-    terms: &Terms,
-    traces: [&Trace; 2],
-    writes: [&'w [Write]; 2],
-) -> Option<Vec<(&'w Write, &'w Write)>> {
-    let [expected, got] = writes.map(by_resource);
-    if writes[0].len() != writes[1].len() || !expected.keys().eq(got.keys()) {
-        return None;
-    }
-    let are_hidden = !traces.iter().any(|trace| trace.is_published)
-        && !expected.keys().any(|resource| terms.is_any_resource(*resource));
-    let is_same = |(a, b): &(&Write, &Write)| {
-        (a.component, &a.index, &a.part) == (b.component, &b.index, &b.part)
-            && (&a.guard, &a.value) == (&b.guard, &b.value)
-    };
-    let mut pairs = Vec::with_capacity(writes[0].len());
-    for ((resource, expected), (_, got)) in expected.into_iter().zip(got) {
-        let of_threads = || expected.iter().copied().zip(got.iter().copied());
-        if expected.len() == got.len()
-            && of_threads().all(|pair| pair.0.thread == pair.1.thread && is_same(&pair))
-        {
-            pairs.extend(of_threads());
-            continue;
-        }
-        let is_unseen = are_hidden && traces.iter().all(|trace| trace.observed.is_none_of(resource));
-        let by_place = |writes: &[&'w Write]| {
-            let count = writes.len();
-            let places = places(terms, writes)?;
-            let by_place: BTreeMap<_, &Write> = places.into_iter().zip(writes.iter().copied()).collect();
-            (by_place.len() == count).then(|| by_place.into_values().collect::<Vec<_>>())
-        };
-        let [expected, got] = [by_place(&expected)?, by_place(&got)?];
-        let moved: Vec<(&Write, &Write)> = expected.into_iter().zip(got).collect();
-        if !is_unseen || !moved.iter().all(is_same) {
-            return None;
-        }
-        pairs.extend(moved);
-    }
-    Some(pairs)
-}
-
-/// A place in a resource: the component, and the constant part of each index, whose unknown part is the same in
-/// all writes.
-type CellOffset = (u32, Vec<u32>);
-
-/// The places that the writes go to, by the constant part of each index. `None` unless all writes have the same
-/// unknown part in each index.
-fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<CellOffset>> {
-    let mut unknown: Option<Vec<Option<(u8, u32)>>> = None;
-    let place = |write: &&Write| {
-        if write.component == u32::MAX || write.part != Value::Known(0) {
-            return None;
-        }
-        let affine: Option<Vec<Affine>> = write.index.iter().map(|index| terms.affine(index)).collect();
-        let affine = affine?;
-        let of_group: Vec<Option<(u8, u32)>> = affine.iter().map(|index| index.of_group).collect();
-        let is_one = *unknown.get_or_insert_with(|| of_group.clone()) == of_group;
-        let numbers = affine.iter().map(|index| index.constant).collect();
-        is_one.then_some((write.component, numbers))
-    };
-    writes.iter().map(place).collect()
 }
 
 impl Terms {

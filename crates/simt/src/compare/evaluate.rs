@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
-use crate::compare::equivalence::by_address;
+use crate::compare::trace::by_address;
 use crate::detect::Detectors;
 use crate::exec::{BUDGET, Machine, RunMode, Write};
 use crate::facts::kernel::Kernel;

@@ -3,7 +3,10 @@
 pub(crate) mod counterexample;
 pub(crate) mod equivalence;
 pub(crate) mod evaluate;
+pub(crate) mod outcome;
+mod pairing;
 pub(crate) mod stretch;
+mod trace;
 pub(crate) mod wave_sensitivity;
 
 use crate::terms::Symbol;

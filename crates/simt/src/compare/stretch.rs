@@ -43,7 +43,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{Direction, Expr, ExprKind, GlobalId, LocalId, Stmt, Type};
 
-use crate::compare::equivalence::{Outcome, Trace, WaveRun, compare_traces, compare_with, finished};
+use crate::compare::equivalence::{compare_traces, compare_with};
+use crate::compare::outcome::{Outcome, WaveRun};
+use crate::compare::trace::Trace;
 use crate::detect::Detectors;
 use crate::exec::memory::Shared;
 use crate::exec::{BUDGET, Frame, Halt, Machine, RunMode};
@@ -339,7 +341,7 @@ impl<'a> Pair<'a> {
             read_afterwards,
             waits,
             orders_device,
-            trace: finished(shader, &mut machine, None).map_err(|outcome| outcome.reason())?,
+            trace: Trace::of_run(shader, &mut machine, None).map_err(|outcome| outcome.reason())?,
         };
         if left.trace.assumes_convergence {
             return Err("some threads may not reach a barrier".to_owned());

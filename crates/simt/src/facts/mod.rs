@@ -10,6 +10,7 @@ pub(crate) mod later_reads;
 pub(crate) mod layout;
 pub(crate) mod naming_heuristics;
 pub(crate) mod paths;
+pub(crate) mod qualifiers;
 pub(crate) mod reachable_globals;
 pub(crate) mod stable;
 pub(crate) mod stretch;
