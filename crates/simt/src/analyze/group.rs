@@ -3,7 +3,7 @@
 //! 1. A first run, in waves of four lanes, finds collectives and defects.
 //! 2. In a kernel with wave intrinsics, a run at each other wave size confirms the findings or withdraws them. In
 //!    any other kernel, if the first run met loop bounds that only the host or a buffer knows, further runs assume
-//!    numbers for them and find more ([`host_bounds`]).
+//!    numbers for them and find more ([`host_bounds`](crate::analyze::host_bounds)).
 //! 3. A run that marks results withdraws collectives whose results nothing uses ([`withdraw_unused`]).
 //! 4. If the group's number selects the elements that a thread accesses, the same runs for the first group add
 //!    their findings.

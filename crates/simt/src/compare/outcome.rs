@@ -57,7 +57,7 @@ pub enum Outcome {
     },
     /// The second kernel races.
     Races {
-        /// As [`element_text`] formats it.
+        /// As [`element_text`](crate::element_text) formats it.
         element: String,
         race: Box<Race>,
     },

@@ -42,6 +42,16 @@ pub(crate) struct Detectors {
     pub recorder: Option<Recorder>,
 }
 
+impl Detectors {
+    /// The detectors of a run for atomics.
+    pub fn of_atomics() -> Detectors {
+        Detectors {
+            contention: Some(Contention::default()),
+            ..Detectors::default()
+        }
+    }
+}
+
 impl Observer for Detectors {
     type Trail = Trail;
     type Seen = Sites;

@@ -51,12 +51,11 @@ impl Convergence {
     /// does, if any are known.
     pub fn assume(&mut self, guard: Value, inputs: Option<Vec<(u32, u32)>>) {
         self.assumed = guard;
-        match inputs {
-            Some(inputs) => self.inputs = Rc::new(inputs),
-            None => {
-                self.may_be_vacuous = true;
-                self.is_uncertain = true;
-            }
+        if let Some(inputs) = inputs {
+            self.inputs = Rc::new(inputs);
+        } else {
+            self.may_be_vacuous = true;
+            self.is_uncertain = true;
         }
     }
 

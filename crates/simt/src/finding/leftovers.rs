@@ -23,7 +23,7 @@ impl LeftoverPlaces {
         match place {
             LeftoverPlace::Cell(global, cell) => self.cells.push((global, cell)),
             LeftoverPlace::Register(local, component, thread) => {
-                self.registers.push((local, component, thread))
+                self.registers.push((local, component, thread));
             }
         }
     }

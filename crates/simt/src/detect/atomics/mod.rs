@@ -8,7 +8,6 @@ pub(crate) mod refinement;
 pub(crate) mod service_order;
 
 use crate::detect::Detectors;
-use crate::detect::atomics::contention::Contention;
 use crate::exec::{BUDGET, Machine, RunMode};
 use crate::facts::kernel::Kernel;
 use crate::finding::{ContendedAtomic, Meanwhile, Stop};
@@ -34,7 +33,7 @@ pub(crate) fn contended(kernel: Kernel<'_>) -> (Vec<ContendedAtomic>, Option<Sto
         else {
             return (claims, early);
         };
-        machine.observer.contention = Some(Contention::default());
+        machine.observer = Detectors::of_atomics();
         let stopped = machine.run();
         // The step budget may also end an iteration that stands for any iteration, without a stop.
         let stopped = stopped.or_else(|| {

@@ -101,7 +101,7 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
     else {
         return Unordered::default();
     };
-    machine.observer.contention = Some(Default::default());
+    machine.observer = Detectors::of_atomics();
     let stopped = machine.run();
     let is_followed = stopped.is_none() && !machine.is_exhausted();
     let claims = machine.observer.contention.take().unwrap_or_default();
