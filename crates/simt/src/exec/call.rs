@@ -195,16 +195,14 @@ impl<'a, O: Observer> Machine<'a, O> {
         effects.repeats && effects.is_of_own_variables()
     }
 
-    /// Runs `f`, if `is_uncertain`, as something that may not happen. The language says that arguments are copied in and
-    /// out, but compilers may pass them by reference; then a call touches nothing that the function itself does not
-    /// touch.
+    /// Runs `f`, if `is_uncertain`, as something that may not happen. The language says that arguments are copied in
+    /// and out, but compilers may pass them by reference; then a call touches nothing that the function itself does
+    /// not touch.
     pub fn uncertainly<T>(&mut self, is_uncertain: bool, f: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.state.convergence.is_uncertain();
-        if is_uncertain {
-            self.state.convergence.lose_certainty();
-        }
+        self.state.convergence.set_uncertain(before || is_uncertain);
         let result = f(self);
-        self.state.convergence.restore_certainty(before);
+        self.state.convergence.set_uncertain(before);
         result
     }
 }

@@ -84,19 +84,13 @@ impl Convergence {
         self.is_uncertain
     }
 
-    /// Makes what follows uncertain, up to the next barrier.
-    pub fn lose_certainty(&mut self) {
-        self.is_uncertain = true;
+    /// Sets whether what follows is uncertain, up to the next barrier.
+    pub fn set_uncertain(&mut self, is_uncertain: bool) {
+        self.is_uncertain = is_uncertain;
     }
 
     /// All threads wait for each other.
     pub fn pass_barrier(&mut self) {
         self.is_uncertain = self.may_be_vacuous;
-    }
-
-    /// Leaves code whose accesses count as uncertain, as [`Convergence::lose_certainty`] made them; `before` is
-    /// whether they were before it.
-    pub fn restore_certainty(&mut self, before: bool) {
-        self.is_uncertain = before;
     }
 }

@@ -183,7 +183,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// Called after an unknown statement: it may be a macro with a barrier in it, or one by which some threads leave.
     fn meet_unknown(&mut self) {
         self.state.barriers.epoch += 1;
-        self.state.convergence.lose_certainty();
+        self.state.convergence.set_uncertain(true);
     }
 
     fn is_of_unknown_type(&self, local: LocalId) -> bool {
