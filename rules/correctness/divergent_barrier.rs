@@ -1,7 +1,7 @@
 //! `divergent-barrier`: a barrier that some threads of the group reach and others do not.
 
 use shaderlint_hlsl::{Span, StmtKind};
-use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, ShaderModel, Verdict};
 use shaderlint_simt::{Divergence, Point, uses_shared_memory};
 
 use crate::describe::witness;
@@ -88,6 +88,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         message: "a barrier that not every thread of the group reaches".to_owned(),
         shape: None,
         verdict: Verdict::Divergent,
+        needs: ShaderModel::ANY,
         worth: Level::Error,
         primary: Label {
             place: divergence.span,

@@ -1,7 +1,7 @@
 //! `groupshared-out-of-bounds`: an index that a groupshared array does not have, by some thread at some step.
 
 use shaderlint_hlsl::Type;
-use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, ShaderModel, Verdict};
 use shaderlint_simt::OutOfBounds;
 
 use crate::describe::witness;
@@ -53,6 +53,7 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
         message: format!("{element} is outside the array, which has {}", elements(length)),
         shape: None,
         verdict: Verdict::OutOfBounds,
+        needs: ShaderModel::ANY,
         worth: Level::Error,
         primary: Label {
             place: outside.access.span,

@@ -1,6 +1,8 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
-use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Reason, Rule, Verdict};
+use shaderlint_linter::{
+    Category, Context, Finding, Label, Level, NoFix, Reason, Rule, ShaderModel, Verdict,
+};
 use shaderlint_simt::Race;
 
 use crate::describe::races::{self, Group, verb};
@@ -29,7 +31,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             first.extend(&group.others);
         }
         if let Some(repair) = context
-            .wants_fixes
+            .shows(ShaderModel::ANY)
             .then(|| repair::of(context, &lines, &mut steps))
         {
             finding.notes.extend(repair.advice);
@@ -111,6 +113,7 @@ fn finding(context: &Context<'_>, group: &Group<'_>) -> Option<Finding> {
         message: format!("data race on {raced_on}"),
         shape: None,
         verdict: Verdict::Racy,
+        needs: ShaderModel::ANY,
         worth: Level::Error,
         primary: Label {
             place: race.second.span,

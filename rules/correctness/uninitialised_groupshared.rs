@@ -1,6 +1,6 @@
 //! `uninitialised-groupshared`: groupshared memory that is read before anything was written to it.
 
-use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, ShaderModel, Verdict};
 use shaderlint_simt::Uninitialised;
 
 use crate::describe::witness;
@@ -44,6 +44,7 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         message: format!("{element} is read, but no thread has written it"),
         shape: None,
         verdict: Verdict::Uninitialised,
+        needs: ShaderModel::ANY,
         worth: Level::Error,
         primary: Label {
             place: found.read.span,

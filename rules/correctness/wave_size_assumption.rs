@@ -1,7 +1,7 @@
 //! `wave-size-assumption`: wave code that is right at some wave sizes or packings and wrong at others.
 
 use shaderlint_hlsl::Span;
-use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, ShaderModel, Verdict};
 use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
 
 use crate::describe::{races, witness};
@@ -50,6 +50,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         message,
         shape: None,
         verdict: Verdict::WaveDependent,
+        needs: ShaderModel::ANY,
         worth: Level::Error,
         primary: Label {
             place,

@@ -6,21 +6,18 @@ use shaderlint_simt::{Cells, ContendedAtomic};
 use crate::describe::claim;
 use crate::fixes::atomics::one_cell;
 
-/// The finding of a rule about an atomic. `None` where the target has no wave intrinsics.
+/// The finding of a rule about an atomic.
 pub(crate) fn finding(
     context: &Context<'_>,
     rule: &'static str,
     claim: &ContendedAtomic,
     message: String,
     advice: String,
-) -> Option<Finding> {
-    if context.shader_model < ShaderModel::WAVES {
-        return None;
-    }
+) -> Finding {
     let mut notes = vec![claim::proof(context, claim), advice];
     notes.extend(claim::measured(claim));
     // With few cells the faster form depends on the keys: the message shows it, and no fix applies it.
-    let has_fix = claim.cells == Cells::One && context.wants_fixes;
+    let has_fix = claim.cells == Cells::One && context.shows(ShaderModel::WAVES);
     let fix = has_fix.then(|| one_cell::fix(context, claim));
     let mut no_fix = (claim.cells != Cells::One).then(|| {
         let text = "whether a wave form is faster depends on how many threads of a wave use the same address";
@@ -38,7 +35,7 @@ pub(crate) fn finding(
             None
         }
     };
-    Some(Finding {
+    Finding {
         rule,
         entry: context.entry,
         message,
@@ -47,6 +44,7 @@ pub(crate) fn finding(
             Cells::Few(_) => "few-addresses",
         }),
         verdict: Verdict::Refines,
+        needs: ShaderModel::WAVES,
         // On the measured GPUs no wave form of an atomic was faster.
         worth: Level::Info,
         primary: Label {
@@ -60,5 +58,5 @@ pub(crate) fn finding(
         notes,
         fix,
         no_fix,
-    })
+    }
 }

@@ -8,22 +8,23 @@ use crate::describe::{collective, element};
 /// Scans for which there is an intrinsic. Minima and maxima have none: for them a ladder is the way.
 pub(crate) fn scans(context: &Context<'_>, rule: &'static str) -> Vec<Finding> {
     let ladders = context.analysis.wave_ladders.iter();
-    let scans = ladders.filter(|ladder| {
-        ladder.kind != Kind::Reduction
-            && collective::has_prefix_intrinsic(ladder.operator)
-            && collective::needed_model(ladder.operator) <= context.shader_model
-    });
-    scans.map(|ladder| finding(context, rule, ladder)).collect()
+    let scans = ladders
+        .filter(|ladder| ladder.kind != Kind::Reduction && collective::has_prefix_intrinsic(ladder.operator));
+    let needed = |ladder: &WaveLadder| collective::needed_model(ladder.operator);
+    scans
+        .map(|ladder| finding(context, rule, ladder, needed(ladder)))
+        .collect()
 }
 
 pub(crate) fn reductions(context: &Context<'_>, rule: &'static str) -> Vec<Finding> {
     let ladders = context.analysis.wave_ladders.iter();
-    let reductions =
-        ladders.filter(|ladder| ladder.kind == Kind::Reduction && context.shader_model >= ShaderModel::WAVES);
-    reductions.map(|ladder| finding(context, rule, ladder)).collect()
+    let reductions = ladders.filter(|ladder| ladder.kind == Kind::Reduction);
+    reductions
+        .map(|ladder| finding(context, rule, ladder, ShaderModel::WAVES))
+        .collect()
 }
 
-fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Finding {
+fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder, needs: ShaderModel) -> Finding {
     let kind = match (ladder.kind, ladder.reversed) {
         (Kind::InclusiveScan, false) => "inclusive scan",
         (Kind::ExclusiveScan, false) => "exclusive scan",
@@ -63,6 +64,7 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
         } else {
             Verdict::Reassociates
         },
+        needs,
         // In the measurements reads of other lanes were as fast.
         worth: Level::Info,
         primary: Label {

@@ -22,24 +22,21 @@ pub(crate) fn findings(
         shape => shape,
     };
     scans
-        .filter_map(|scan| finding(context, rule, name(shape(scan))?, scan))
+        .filter_map(|scan| Some(finding(context, rule, name(shape(scan))?, scan)))
         .collect()
 }
 
-/// `None` where the target has no wave intrinsic for the scan.
-fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collective) -> Option<Finding> {
+fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collective) -> Finding {
     let needed = collective::needed_model(scan.operator);
-    if needed > context.shader_model {
-        return None;
-    }
     let kind = match (scan.kind == Kind::InclusiveScan, scan.reversed) {
         (true, false) => "inclusive",
         (false, false) => "exclusive",
         (true, true) => "reversed inclusive",
         (false, true) => "reversed exclusive",
     };
-    let (proved, why_not) = match replacement::fix(context, scan) {
-        Ok(proved) => (Some(proved), None),
+    let fix = context.shows(needed).then(|| replacement::fix(context, scan));
+    let (proved, why_not) = match fix.transpose() {
+        Ok(proved) => (proved, None),
         Err(why_not) => (None, Some(why_not)),
     };
     let mut notes = vec![collective::proof(context, scan)];
@@ -89,12 +86,13 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         }
         why_not => why_not.no_fix(),
     });
-    Some(Finding {
+    Finding {
         rule,
         entry: context.entry,
         message: format!("{shape} {kind} scan of {}", collective::elements(context, scan)),
         shape: Some(collective::shape_id(scan)),
         verdict: collective::verdict(scan),
+        needs: needed,
         worth: if is_slower { Level::Info } else { Level::Error },
         primary: Label {
             place: collective::head(context, scan),
@@ -104,5 +102,5 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         notes,
         fix,
         no_fix,
-    })
+    }
 }

@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let claims = context.analysis.contended_atomics.iter();
     let slots = claims.filter(|claim| claim.cells == Cells::One && claim.old_value == OldValueUse::Slot);
-    findings.extend(slots.filter_map(|slot| {
+    findings.extend(slots.map(|slot| {
         let message = format!(
             "{} each claim a slot from {} with an atomic",
             claim::threads(slot),

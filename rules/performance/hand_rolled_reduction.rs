@@ -18,11 +18,13 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    if context.shader_model < ShaderModel::WAVES {
-        return;
-    }
     let collectives = context.analysis.collectives.iter();
     let reductions = collectives.filter(|found| found.kind == Kind::Reduction && found.count >= LEAST);
+    // A finding costs a proof.
+    let reductions = reductions.filter(|reduction| {
+        let place = collective::head(context, reduction);
+        context.shows(ShaderModel::WAVES) || context.is_allowed(&RULE, place)
+    });
     findings.extend(reductions.filter_map(|reduction| finding(context, reduction)));
     findings.extend(lane_reads::reductions(context, RULE.id));
 }
@@ -73,6 +75,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         ),
         shape: Some(collective::shape_id(reduction)),
         verdict: collective::verdict(reduction),
+        needs: needed,
         worth,
         primary: Label {
             place: collective::head(context, reduction),

@@ -21,7 +21,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         claim.cells == Cells::One && claim.old_value == OldValueUse::Unused && !claim.is_old_value_read
     };
     let sums = claims.filter(is_sum);
-    findings.extend(sums.filter_map(|sum| {
+    findings.extend(sums.map(|sum| {
         let message = format!(
             "{} each {} {} with an atomic",
             claim::threads(sum),

@@ -23,7 +23,7 @@ pub struct Report {
     pub findings: Vec<Diagnostic>,
     /// The findings that comments silence, in no order.
     pub allowed: Vec<Allowed>,
-    /// The places where comments name rules that find something there, under this shader model or another.
+    /// The places where comments name rules that find something there, under this shader model or a later one.
     pub used: Vec<FileSpan>,
     /// Why an entry point was not run at all.
     pub problems: Vec<Problem>,
@@ -98,17 +98,25 @@ fn check_analyses(
             entry: *entry,
             analysis,
             shader_model,
-            wants_fixes: true,
+            is_shown: true,
             form: settings.form,
             suppressions: &suppressions,
             is_stopped: settings.is_stopped,
         };
-        // Code that no compiler accepts has no defects at run time.
-        let applies = |rule: &&Rule| !shader.is_refused || rule.category != Category::Correctness;
-        let rules = rules.iter().filter(applies);
-        for rule in rules.take_while(|_| !(settings.is_stopped)()) {
+        for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
+            // Code that no compiler accepts has no defects at run time.
+            let is_shown = !shader.is_refused || rule.category != Category::Correctness;
+            if !is_shown && suppressions.is_empty() {
+                continue;
+            }
+            let context = Context { is_shown, ..context };
             let mut findings = Vec::new();
             (rule.check)(&context, &mut findings);
+            report.used.extend(findings.iter().filter_map(|finding| {
+                let place = locate(shader, finding.primary.place).filter(|_| !suppressions.is_empty())?;
+                Some(suppressions.allowing(|id| rule.is_named(id), place)?.0)
+            }));
+            findings.retain(|finding| context.shows(finding.needs));
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
         }
         report.work += analysis.work;
@@ -171,7 +179,6 @@ fn check_analyses(
     report
         .findings
         .sort_by_key(|diagnostic| (diagnostic.primary.place.file, diagnostic.primary.place.start));
-    report.used = used(shader, analyses, rules, settings, &suppressions);
     report
 }
 
@@ -186,44 +193,6 @@ fn ask_for_dxc(finding: &mut Finding) {
     } else {
         finding.notes.push(text.to_owned());
     }
-}
-
-/// The places where comments name rules that find something there. A comment for a finding under a later shader model
-/// counts too.
-fn used(
-    shader: &Shader,
-    analyses: &[(FunctionId, Analysis)],
-    rules: &[Rule],
-    settings: &Settings,
-    suppressions: &SuppressionIndex,
-) -> Vec<FileSpan> {
-    let mut used = Vec::new();
-    if suppressions.is_empty() {
-        return used;
-    }
-    for (entry, analysis) in analyses {
-        let context = Context {
-            shader,
-            entry: *entry,
-            analysis,
-            shader_model: ShaderModel::NEWEST,
-            wants_fixes: false,
-            form: settings.form,
-            suppressions,
-            is_stopped: settings.is_stopped,
-        };
-        for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
-            let mut findings = Vec::new();
-            (rule.check)(&context, &mut findings);
-            let places = findings
-                .iter()
-                .filter_map(|finding| locate(shader, finding.primary.place));
-            used.extend(
-                places.filter_map(|place| Some(suppressions.allowing(|id| rule.is_named(id), place)?.0)),
-            );
-        }
-    }
-    used
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
 use crate::level::{Category, Level};
 use crate::no_fix::NoFix;
+use crate::shader_model::ShaderModel;
 
 /// A place with a text about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub struct Finding {
     /// The algorithm of the construct, in a word, where that matters.
     pub shape: Option<&'static str>,
     pub verdict: Verdict,
+    /// The shader model that its advice needs. It is shown only if the target has that.
+    pub needs: ShaderModel,
     /// Its highest level, unless the configuration names the rule.
     pub worth: Level,
     pub primary: Label,

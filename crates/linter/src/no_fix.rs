@@ -134,7 +134,6 @@ reasons! {
     NoThreadIndex "no-thread-index",
     NotAStatement "not-a-statement",
     NotAsWritten "not-as-written",
-    NotAsked "not-asked",
     // The proof of a form did not succeed.
     NotProved "not-proved",
     NotRead "not-read",

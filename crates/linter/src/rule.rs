@@ -42,8 +42,8 @@ pub struct Context<'a> {
     pub analysis: &'a Analysis,
     /// The target's model, given or guessed.
     pub shader_model: ShaderModel,
-    /// Whether fixes are wanted. If only places matter, no time goes into proofs.
-    pub wants_fixes: bool,
+    /// Whether the rule's findings are shown: see [`Context::shows`].
+    pub(crate) is_shown: bool,
     /// Which form of a fix comes first, where there are two.
     pub form: FixForm,
     pub(crate) suppressions: &'a SuppressionIndex,
@@ -69,6 +69,13 @@ impl<'a> Context<'a> {
         let reached = reached(self.shader, [self.entry]);
         let functions = self.shader.functions.iter().zip(reached);
         functions.filter_map(|(function, is_reached)| is_reached.then_some(function))
+    }
+
+    /// Whether a finding that needs this shader model is shown. Any other finding only tells which comments are of use:
+    /// no time goes into its fix.
+    #[must_use]
+    pub fn shows(&self, needs: ShaderModel) -> bool {
+        self.is_shown && needs <= self.shader_model
     }
 
     /// Whether a comment silences a finding of `rule` here. A rule that makes one finding of several places keeps

@@ -14,12 +14,12 @@ pub struct ShaderModel {
 }
 
 impl ShaderModel {
+    /// Older than all: for what needs no particular model.
+    pub const ANY: ShaderModel = ShaderModel { major: 0, minor: 0 };
     /// The first with wave intrinsics.
     pub const WAVES: ShaderModel = ShaderModel { major: 6, minor: 0 };
     /// The first with prefixes of `&`, `|` and `^` (`WaveMultiPrefix*`, `HLSL_ShaderModel6_5.md`).
     pub const MULTI_PREFIX: ShaderModel = ShaderModel { major: 6, minor: 5 };
-    /// Has every intrinsic that a rule asks for.
-    pub const NEWEST: ShaderModel = ShaderModel { major: 6, minor: 9 };
     /// The first with `[WaveSize]` (`HLSL_SM_6_6_WaveSize.md`).
     pub const WAVE_SIZE: ShaderModel = ShaderModel { major: 6, minor: 6 };
 

@@ -25,6 +25,7 @@ const RULE: Rule = Rule {
                 message: word.to_owned(),
                 shape: None,
                 verdict: Verdict::Proved,
+                needs: ShaderModel::ANY,
                 worth: Level::Error,
                 primary: Label {
                     place,
