@@ -1,7 +1,7 @@
 //! A scan or a reduction in words: its elements, what was proved of it, and where its text is.
 
 use shaderlint_hlsl::{Global, Span, StmtKind, Type};
-use shaderlint_linter::{Context, Label, ShaderModel, Verdict};
+use shaderlint_linter::{Assumption, Context, Label, ShaderModel, Verdict};
 use shaderlint_simt::{
     Access, Amid, Collective, Elements, Half, Instance, Kind, Needs, Operator, Race, Shape,
 };
@@ -175,7 +175,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ", up to rounding"
     };
-    let needs = of_needs(scan.needs);
+    let needs = Assumption::all_in_words(&of_needs(scan.needs).collect::<Vec<_>>());
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);
     let races = context.analysis.races.iter();
@@ -238,13 +238,10 @@ pub(crate) fn combination(operator: Operator) -> String {
 }
 
 /// What the proof assumes of floats.
-pub(crate) fn of_needs(needs: Needs) -> &'static str {
-    match (needs.numbers, needs.powers) {
-        (false, false) => "",
-        (true, false) => ", if no float is NaN",
-        (false, true) => ", if powers of whole numbers are exact",
-        (true, true) => ", if no float is NaN and powers of whole numbers are exact",
-    }
+pub(crate) fn of_needs(needs: Needs) -> impl Iterator<Item = Assumption> {
+    let numbers = needs.numbers.then_some(Assumption::NoNan);
+    let powers = needs.powers.then_some(Assumption::ExactPowers);
+    numbers.into_iter().chain(powers)
 }
 
 /// Whether an access of a race is in the text of the construct, or in that of a macro around it.

@@ -26,7 +26,7 @@ pub(crate) fn finding(
     let fix = match fix.transpose() {
         // No measurement showed a gain, so nothing is applied unasked.
         Ok(fix) => fix.map(|fix| Fix {
-            notes: one_cell::doubt(&fix).map(str::to_owned).into_iter().collect(),
+            notes: one_cell::doubt(&fix).into_iter().collect(),
             safety: Safety::Unsafe,
             ..fix
         }),

@@ -697,7 +697,7 @@ fn places_on_a_line_are_told_apart() {
     assert!(said(&on_two_lines).concat().contains(&help), "{on_two_lines}");
     let fixes = lint(on_two_lines.as_bytes())
         .into_iter()
-        .filter_map(|finding| finding.fix?.proof);
+        .filter_map(|finding| Some(finding.fix?.proof?.to_string()));
     let found = "the fix was tested: with this barrier, which every thread reaches, the race between lines \
          7 and 9 is gone";
     assert_eq!(fixes.collect::<Vec<_>>(), [found]);
@@ -827,7 +827,10 @@ fn a_barrier_in_a_helper_is_one_for_all_who_call_it() {
         );
         fix_of(&text).0
     };
-    let of_step = |around: &str, behind: &str| step(around, behind).expect("a fix").notes;
+    let of_step = |around: &str, behind: &str| {
+        let notes = step(around, behind).expect("a fix").notes;
+        notes.into_iter().map(|note| note.text).collect::<Vec<_>>()
+    };
     let as_configured = ["the fix is proved for the current macros; #if or -D may change them"];
     assert_eq!(of_step("", ""), [""; 0]);
     let other = "#ifdef X\n[numthreads(64, 1, 1)] void Two(uint gi : SV_GroupIndex) { if (gi == 8) Step(gi); }\n#endif\n";

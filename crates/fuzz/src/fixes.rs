@@ -6,7 +6,8 @@ use std::mem::discriminant;
 use shaderlint::fuzzing::findings;
 use shaderlint_hlsl::{FunctionId, Shader, Sources};
 use shaderlint_linter::{
-    Category, Diagnostic, FileEdit, Fix, Report, Safety, Verdict, apply, settle, whole_shaders,
+    Assumption, Category, Caveat, Diagnostic, FileEdit, Fix, Report, Safety, Verdict, apply, settle,
+    whole_shaders,
 };
 use shaderlint_simt::{
     LaneMap, Needs, Outcome, WaveRun, calls_unknown, compare, compare_stretch, compare_with,
@@ -213,7 +214,7 @@ fn check_in(
 
 /// Whether an entry point is proved to do the same as before, under the conditions that the fix names. It need not be
 /// proved if the engine cannot prove the original equal to itself, and either no text that the entry point reaches
-/// has changed, or the fix says that the kernel is not followed to its end.
+/// has changed, or a note on the fix says that the kernel is not followed to its end.
 fn prove(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
@@ -241,8 +242,7 @@ fn prove(
     {
         return Ok(true);
     }
-    let says_open = |note: &String| note.ends_with("where the kernel is not followed to its end");
-    let is_open = fix.notes.iter().any(says_open);
+    let is_open = has_caveat(fix, Caveat::Unfollowed);
     let is_untouched = text_reached(before.0, before.1) == text_reached(after.0, after.1);
     for (run, with_itself) in runs.iter().zip(compare(before, before, &maps)) {
         let is_fine = match &run.outcome {
@@ -279,14 +279,16 @@ fn is_proved_conditionally(
     maps: &[LaneMap],
     fix: &Fix<FileEdit>,
 ) -> bool {
-    let said = fix.proof.iter().chain(&fix.notes);
-    let says = |what| fix.safety == Safety::Unsafe && said.clone().any(|it| it.contains(what));
+    if fix.safety == Safety::Safe {
+        return false;
+    }
+    let proof = fix.proof.as_ref();
+    let assumes = |assumption| proof.is_some_and(|proof| proof.assumes(assumption));
     let needs = Needs {
-        numbers: says("if no float is NaN"),
+        numbers: assumes(Assumption::NoNan),
         ..Needs::default()
     };
-    let is_in_place = says("for inputs for which all threads reach its barriers")
-        || says("the original kernel has a data race");
+    let is_in_place = assumes(Assumption::AllReachBarriers) || has_caveat(fix, Caveat::DataRace);
     let is_proved = |run: WaveRun| run.outcome.is_equal() || matches!(run.outcome, Outcome::RoundsBeyond(_));
     if needs.numbers && compare_with(needs.floats(), before, after, maps).all(is_proved) {
         return true;
@@ -298,6 +300,10 @@ fn is_proved_conditionally(
         return runs.is_some_and(|mut runs| runs.all(is_proved));
     }
     false
+}
+
+fn has_caveat(fix: &Fix<FileEdit>, caveat: Caveat) -> bool {
+    fix.notes.iter().any(|note| note.caveat == Some(caveat))
 }
 
 /// The lane maps under which a fix has to hold: every known implementation packs a group of one row in order.

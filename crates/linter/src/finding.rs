@@ -1,5 +1,6 @@
 //! The findings of rules ([`Finding`]), and the same in files ([`Diagnostic`]).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -8,6 +9,7 @@ use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
 use crate::level::{Category, Level};
 use crate::no_fix::NoFix;
+use crate::proof::Proof;
 use crate::shader_model::ShaderModel;
 
 /// A place with a text about it.
@@ -104,15 +106,17 @@ impl Diagnostic {
 
     /// The notes on the finding and on its fix, and the reason for having none.
     pub fn all_notes(&self) -> impl Iterator<Item = &str> {
+        let own = self.notes.iter().map(String::as_str);
         let of_fix = self.fix.iter().flat_map(|fix| &fix.notes);
         let no_fix = self.no_fix.iter().map(NoFix::note);
-        self.notes.iter().chain(of_fix).map(String::as_str).chain(no_fix)
+        own.chain(of_fix.map(|note| &*note.text)).chain(no_fix)
     }
 
     /// All notes, and the proof of the fix.
-    pub fn evidence(&self) -> impl Iterator<Item = &str> {
-        let proof = self.fix.iter().filter_map(|fix| fix.proof.as_deref());
-        self.all_notes().chain(proof)
+    pub fn evidence(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let proof = self.fix.iter().filter_map(|fix| fix.proof.as_ref());
+        let proof = proof.map(|proof| Cow::Owned(proof.to_string()));
+        self.all_notes().map(Cow::Borrowed).chain(proof)
     }
 }
 
@@ -146,13 +150,48 @@ pub struct Fix<E = Edit> {
     /// What the fix does, in the imperative.
     pub title: String,
     pub safety: Safety,
-    /// The proof, and the waves that it covers; `None` where there is nothing to prove.
-    pub proof: Option<String>,
-    /// Notes on the fix; a line each, shown behind the finding's notes.
-    pub notes: Vec<String>,
+    /// `None` where there is nothing to prove.
+    pub proof: Option<Proof>,
+    /// Shown behind the finding's notes.
+    pub notes: Vec<FixNote>,
     pub edits: Vec<E>,
     /// Another form of the fix, which is not proved yet.
     pub other_form: Option<OtherForm>,
+}
+
+/// A note on a fix: one line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FixNote {
+    pub text: String,
+    pub caveat: Option<Caveat>,
+}
+
+impl<T: Into<String>> From<T> for FixNote {
+    fn from(text: T) -> Self {
+        FixNote {
+            text: text.into(),
+            caveat: None,
+        }
+    }
+}
+
+/// What the proof of a fix leaves open, where something asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Caveat {
+    /// The original kernel has a data race, so its results are undefined.
+    DataRace,
+    /// In another reading, the kernel is not followed as far as the fix.
+    Unfollowed,
+}
+
+impl Caveat {
+    /// A note with this caveat.
+    pub fn note(self, text: impl Into<String>) -> FixNote {
+        FixNote {
+            text: text.into(),
+            caveat: Some(self),
+        }
+    }
 }
 
 /// How a fix of more than one line is written.

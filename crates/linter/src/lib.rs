@@ -18,6 +18,7 @@ mod layout;
 mod level;
 mod no_fix;
 mod place;
+mod proof;
 mod reach;
 mod rule;
 mod shader_model;
@@ -26,10 +27,13 @@ mod suppress;
 mod unused;
 
 pub use check::{Allowed, Report, check_shader};
-pub use finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, FixForm, Label, OtherForm, Safety, Verdict};
+pub use finding::{
+    At, Caveat, Diagnostic, Edit, FileEdit, Finding, Fix, FixForm, FixNote, Label, OtherForm, Safety, Verdict,
+};
 pub use fix::{Applied, MAX_PASSES, Settled, apply, fixed_shader, settle, whole_shaders};
 pub use level::{Category, GivenLevel, Level};
 pub use no_fix::{NoFix, Reason};
+pub use proof::{Assumption, Proof};
 pub use rule::{Context, Rule, Settings};
 pub use shader_model::ShaderModel;
 pub use suppress::{Suppression, suppressions};

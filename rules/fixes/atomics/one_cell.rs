@@ -12,7 +12,7 @@
 //! of this very text that it does what the call does.
 
 use shaderlint_hlsl::{Shader, Span, blank_comments};
-use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Reason, Safety, fixed_shader};
+use shaderlint_linter::{At, Context, Edit, Fix, FixNote, NoFix, Proof, Reason, Safety, fixed_shader};
 use shaderlint_simt::{
     ContendedAtomic, Meanwhile, NotCombined, OldValueUse, Operator, Parts, Quantity, serves_alike,
 };
@@ -110,7 +110,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &ContendedAtomic) -> Result<Fix,
     let fix = Fix {
         title: "make one atomic for each wave".to_owned(),
         safety,
-        proof: Some(proof(claim).to_owned()),
+        proof: Some(Proof::new(proof(claim), Vec::new())),
         notes: Vec::new(),
         edits: vec![Edit {
             at: At::Over(parts.statement),
@@ -272,8 +272,8 @@ fn proof(claim: &ContendedAtomic) -> &'static str {
 }
 
 /// Why a fix is unsafe, if it is.
-pub(crate) fn doubt(fix: &Fix) -> Option<&'static str> {
-    (fix.safety == Safety::Unsafe).then_some(AS_CONFIGURED)
+pub(crate) fn doubt(fix: &Fix) -> Option<FixNote> {
+    (fix.safety == Safety::Unsafe).then(|| AS_CONFIGURED.into())
 }
 
 /// Whether a statement is the first on its line.

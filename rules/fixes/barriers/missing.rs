@@ -14,7 +14,7 @@
 //! can prove that, so the fix is not safe.
 
 use shaderlint_hlsl::{Function, FunctionId, Span};
-use shaderlint_linter::{Context, Edit, Fix, NoFix, Reason, Safety};
+use shaderlint_linter::{Context, Edit, Fix, FixNote, NoFix, Proof, Reason, Safety};
 use shaderlint_simt::Race;
 
 use crate::describe::witness;
@@ -208,15 +208,19 @@ pub(crate) fn tried(
         .filter_map(|edit| unit.counting(context.shader, holder(edit)?));
     let moves = counting
         .any(|word| word == "__LINE__")
-        .then(|| "the fix moves the lines after it and changes `__LINE__` there".to_owned());
+        .then_some("the fix moves the lines after it and changes `__LINE__` there");
     let as_configured = if is_proved { AS_CONFIGURED } else { AS_TRIED };
-    let as_configured = (!holds_in_all).then(|| as_configured.to_owned());
+    let as_configured = (!holds_in_all).then_some(as_configured);
     let fix = Fix {
         title,
         // The results are those of one order where any was possible.
         safety: Safety::Unsafe,
-        proof: Some(proof),
-        notes: as_configured.into_iter().chain(moves).collect(),
+        proof: Some(Proof::new(proof, Vec::new())),
+        notes: as_configured
+            .into_iter()
+            .chain(moves)
+            .map(FixNote::from)
+            .collect(),
         edits,
         other_form: None,
     };

@@ -1,6 +1,6 @@
-//! Proves that a fix keeps the kernel's results, and puts the proof into words.
+//! Proves that a fix keeps the kernel's results.
 
-use shaderlint_linter::{Context, Edit, Reason, fixed_shader, whole_shaders};
+use shaderlint_linter::{Assumption, Context, Edit, Proof, Reason, fixed_shader, whole_shaders};
 use shaderlint_simt::{
     Doubt, LaneMap, Needs, Outcome, WaveRun, compare_stretch, compare_with, look_for_defects,
 };
@@ -19,9 +19,9 @@ pub(crate) struct Scope<'a> {
     pub needs: Needs,
 }
 
-/// What is proved of a fix.
-pub(crate) struct Proof {
-    pub text: String,
+/// A fix that is proved to keep the results.
+pub(crate) struct ProvedEqual {
+    pub proof: Proof,
     /// Bit for bit.
     pub is_exact: bool,
     /// The kernel races without the fix, and does not with it.
@@ -49,7 +49,7 @@ pub(crate) fn prove(
     edits: &[Edit],
     uncalled: &[Edit],
     scope: Scope<'_>,
-) -> Result<Proof, Refusal> {
+) -> Result<ProvedEqual, Refusal> {
     let named = as_the_file_has_them(context, edits).ok_or_else(|| Refusal::NotProved(no_size_by_name()))?;
     let proved = prove_texts(context, &named, uncalled, scope);
     let is_refuted = match &proved {
@@ -69,7 +69,7 @@ fn prove_texts(
     edits: &[Edit],
     uncalled: &[Edit],
     scope: Scope<'_>,
-) -> Result<Proof, Refusal> {
+) -> Result<ProvedEqual, Refusal> {
     let all = [edits, uncalled].concat();
     let fixed = fixed_shader(context.shader, context.entry, &all);
     let (fixed, entry) = fixed.ok_or_else(not_read)?;
@@ -79,10 +79,10 @@ fn prove_texts(
     let refused = match proof_by(context, whole, scope) {
         Err(Refusal::NotProved(why)) if why.reason == Reason::NotProved => why,
         whole => {
-            return whole.map(|proof| Proof {
+            return whole.map(|proved| ProvedEqual {
                 is_whole: true,
                 assumes_convergence: false,
-                ..proof
+                ..proved
             });
         }
     };
@@ -95,12 +95,12 @@ fn prove_texts(
         }
         let [old, new] = whole_shaders(context.shader, context.entry, edits)?;
         let runs = compare_stretch(floats, (&old.0, old.1), (&new.0, new.1), scope.maps)?;
-        let proof = proof_by(context, runs, scope).ok()?;
+        let proved = proof_by(context, runs, scope).ok()?;
         let ends = || {
             let left = look_for_defects(&fixed, entry, None);
             left.is_right() && left.stopped.is_none()
         };
-        (!ends_races || ends()).then_some(Proof { ends_races, ..proof })
+        (!ends_races || ends()).then_some(ProvedEqual { ends_races, ..proved })
     };
     in_place().ok_or(Refusal::NotProved(refused))
 }
@@ -126,7 +126,7 @@ fn proof_by(
     context: &Context<'_>,
     compared: impl Iterator<Item = WaveRun>,
     scope: Scope<'_>,
-) -> Result<Proof, Refusal> {
+) -> Result<ProvedEqual, Refusal> {
     let mut runs = Vec::new();
     for run in compared {
         if (context.is_stopped)() {
@@ -157,21 +157,20 @@ fn proof_by(
         }
     }
     let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
-    Ok(Proof {
-        text: proof(&runs, scope.maps) + of_needs(scope.needs),
+    let assumes_convergence = runs.iter().any(|run| run.assumes_convergence);
+    let presumed = assumes_convergence.then_some(Assumption::AllReachBarriers);
+    let assumptions = presumed.into_iter().chain(of_needs(scope.needs));
+    Ok(ProvedEqual {
+        proof: Proof::new(statement(&runs, scope.maps), assumptions.collect()),
         is_exact,
         ends_races: false,
         is_whole: false,
-        assumes_convergence: assume_convergence(&runs),
+        assumes_convergence,
     })
 }
 
-fn assume_convergence(runs: &[WaveRun]) -> bool {
-    runs.iter().any(|run| run.assumes_convergence)
-}
-
-/// The proof in words, from runs that are equal.
-fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
+/// What runs prove that are equal.
+fn statement(runs: &[WaveRun], maps: &[LaneMap]) -> String {
     let sizes = runs.iter().map(|run| run.wave_size);
     let sizes = match (sizes.clone().min(), sizes.max()) {
         (Some(least), Some(most)) if least < most => format!("wave sizes {least} to {most}"),
@@ -184,12 +183,7 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
         names.join(", ")
     );
     let up_to = up_to(runs);
-    let given = if assume_convergence(runs) {
-        ", for inputs for which all threads reach its barriers"
-    } else {
-        ""
-    };
-    format!("the fix is proved: the kernel writes the same values{up_to} at {sizes} ({names}){given}")
+    format!("the fix is proved: the kernel writes the same values{up_to} at {sizes} ({names})")
 }
 
 /// The differences that the proof allows.

@@ -6,7 +6,7 @@
 //! should be right.
 
 use shaderlint_hlsl::{Scalar, Shader, Span, blank_comments};
-use shaderlint_linter::{At, Context, Edit, Fix, FixForm, NoFix, Reason, Safety};
+use shaderlint_linter::{At, Caveat, Context, Edit, Fix, FixForm, FixNote, NoFix, Reason, Safety};
 use shaderlint_simt::{
     Collective, Elements, FinalValue, Kind, LaneMap, Needs, Obstacle, Operator, Rewrite, StepEdit,
     proved_of_itself,
@@ -18,7 +18,7 @@ use crate::fixes::waves::declarations::declarations;
 use crate::fixes::waves::fit::fit;
 use crate::fixes::waves::form::{WaveForm, barrier_of};
 use crate::fixes::waves::last_calls::only_called_by;
-use crate::fixes::waves::proof::{Proof, Scope, prove};
+use crate::fixes::waves::proof::{ProvedEqual, Scope, prove};
 use crate::fixes::waves::refusal::{Refusal, no_form, no_index, not_replaceable, other_results};
 use crate::fixes::waves::totals::{fits, totals_declared, totals_name};
 use crate::fixes::waves::{choice, reduction, scan};
@@ -257,12 +257,12 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         maps: form.maps,
         needs: found.needs,
     };
-    let proof = prove(context, &edits, &uncalled, scope)?;
-    edits.extend(uncalled.into_iter().filter(|_| proof.is_whole));
-    let doubt = doubt(context, &proof, holds_in_all);
+    let proved = prove(context, &edits, &uncalled, scope)?;
+    edits.extend(uncalled.into_iter().filter(|_| proved.is_whole));
+    let doubt = doubt(context, &proved, holds_in_all);
     // Minima and maxima of floats are exact, but wave intrinsics promise nothing about NaNs and the two zeros.
     let has_floats = found.element == Scalar::Float || found.operators().any(Operator::is_on_floats);
-    let is_exact = proof.is_exact && found.needs == Needs::default() && !has_floats;
+    let is_exact = proved.is_exact && found.needs == Needs::default() && !has_floats;
     let fix = Fix {
         title: "replace the ladder with wave intrinsics".to_owned(),
         safety: if is_exact && doubt.is_none() {
@@ -270,8 +270,8 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         } else {
             Safety::Unsafe
         },
-        proof: Some(proof.text),
-        notes: doubt.into_iter().map(str::to_owned).collect(),
+        proof: Some(proved.proof),
+        notes: doubt.into_iter().collect(),
         edits,
         other_form: None,
     };
@@ -283,15 +283,15 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
 }
 
 /// What the fix rests on besides its proof.
-fn doubt(context: &Context<'_>, proof: &Proof, holds_in_all: bool) -> Option<&'static str> {
+fn doubt(context: &Context<'_>, proved: &ProvedEqual, holds_in_all: bool) -> Option<FixNote> {
     // Nothing is promised for a group that diverges at a barrier, and a wave is not whole once threads have left it.
-    let is_as_one = context.analysis.divergences.is_empty() && !proof.assumes_convergence;
-    if proof.ends_races {
-        Some(ENDS_RACES)
+    let is_as_one = context.analysis.divergences.is_empty() && !proved.assumes_convergence;
+    if proved.ends_races {
+        Some(Caveat::DataRace.note(ENDS_RACES))
     } else if !is_as_one {
-        Some(AS_ONE)
+        Some(AS_ONE.into())
     } else if !holds_in_all {
-        Some(AS_CONFIGURED)
+        Some(AS_CONFIGURED.into())
     } else {
         None
     }

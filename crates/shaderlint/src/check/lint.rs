@@ -400,8 +400,7 @@ fn has_conditionals(text: &Text) -> bool {
 fn may_be_needed(unused: &mut Diagnostic) {
     if let Some(fix) = &mut unused.fix {
         fix.safety = Safety::Unsafe;
-        fix.notes
-            .push("other definitions (#if, -D) may need it".to_owned());
+        fix.notes.push("other definitions (#if, -D) may need it".into());
     }
 }
 

@@ -1,5 +1,6 @@
 //! Findings as workflow commands, which GitHub shows beside the changed lines of a pull request.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ fn command(output: &mut String, texts: &SourceTexts, finding: &Diagnostic, root:
     if start.line == end.line {
         let _ = write!(output, ",col={},endColumn={}", start.column, end.column);
     }
-    let lines: Vec<&str> = std::iter::once(&*finding.message)
+    let lines: Vec<Cow<'_, str>> = std::iter::once(finding.message.as_str().into())
         .chain(finding.evidence())
         .collect();
     let _ = writeln!(output, "::{}", data(&lines.join("\n")));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use shaderlint_hlsl::{FileSpan, Problem};
-use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, NoFix, Safety, Verdict};
+use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, NoFix, Proof, Safety, Verdict};
 
 use crate::check::file_report::FileReport;
 use crate::report::Results;
@@ -80,7 +80,7 @@ struct FixOutput<'a> {
     title: &'a str,
     safety: Safety,
     /// What was proved of the fix.
-    proof: Option<&'a str>,
+    proof: Option<String>,
     edits: Vec<EditOutput<'a>>,
 }
 
@@ -122,6 +122,7 @@ pub(super) fn json(Results { checked, failures }: Results) -> anyhow::Result<Vec
 
 fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOutput<'a> {
     let (start, end) = texts.places(finding.primary.place);
+    let own = finding.notes.iter().map(String::as_str);
     let of_fix = finding.fix.iter().flat_map(|fix| &fix.notes);
     FindingOutput {
         rule: finding.rule,
@@ -137,7 +138,7 @@ fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOu
         message: &finding.message,
         shape: finding.shape,
         verdict: finding.verdict,
-        notes: finding.notes.iter().chain(of_fix).map(String::as_str).collect(),
+        notes: own.chain(of_fix.map(|note| &*note.text)).collect(),
         fix: finding.fix.as_ref().map(|fix| fix_output(texts, fix)),
         no_fix: finding.no_fix.as_ref().map(|why| NoFixOutput::of(texts, why)),
     }
@@ -165,7 +166,7 @@ fn fix_output<'a>(texts: &SourceTexts, fix: &'a Fix<FileEdit>) -> FixOutput<'a> 
     FixOutput {
         title: &fix.title,
         safety: fix.safety,
-        proof: fix.proof.as_deref(),
+        proof: fix.proof.as_ref().map(Proof::to_string),
         edits: edits.collect(),
     }
 }

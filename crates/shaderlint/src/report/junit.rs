@@ -1,6 +1,7 @@
 //! Findings as failed tests, which Jenkins and many others show. Each file is a suite, and each of its
 //! findings a test. The test of a finding of level `info` passes, and has the finding as its output.
 
+use std::borrow::Cow;
 use std::io::{self, Cursor};
 
 use anyhow::Result;
@@ -93,7 +94,8 @@ fn case_of(xml: &mut Xml, texts: &SourceTexts, finding: &Diagnostic) -> io::Resu
     let path = slashed(texts.name(finding.primary.place), checkout());
     let (start, _) = texts.places(finding.primary.place);
     let place = format!("{path}:{}:{}", start.line, start.column);
-    let lines: Vec<&str> = std::iter::once(&*place).chain(finding.evidence()).collect();
+    let place = std::iter::once(Cow::from(place));
+    let lines: Vec<Cow<'_, str>> = place.chain(finding.evidence()).collect();
     case(xml, finding.rule, &path, start.line, |xml| {
         if finding.level > Level::Info {
             return outcome(xml, "failure", finding.rule, &finding.message, &lines.join("\n"));

@@ -2,6 +2,7 @@
 //!
 //! Findings that comments allow or a baseline knows are suppressed results. Columns count characters.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::Result;
@@ -317,7 +318,7 @@ fn result<'a>(
         id: Some(id),
         ..labelled(label)
     });
-    let text: Vec<&str> = std::iter::once(&*finding.message)
+    let text: Vec<Cow<'_, str>> = std::iter::once(finding.message.as_str().into())
         .chain(finding.evidence())
         .collect();
     ResultOutput {

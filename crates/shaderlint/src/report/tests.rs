@@ -1,7 +1,7 @@
 //! The output of the reports, independent of rules and engine.
 
 use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
-use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};
+use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Proof, Report, Safety, Verdict};
 use snapbox::{assert_data_eq, str};
 
 use crate::check::file_report::FileReport;
@@ -77,7 +77,10 @@ fn checked() -> FileReport {
         fix: Some(Fix {
             title: "replace the ladder by its wave form".to_owned(),
             safety: Safety::Safe,
-            proof: Some("the fix is proved: the kernel writes the same".to_owned()),
+            proof: Some(Proof::new(
+                "the fix is proved: the kernel writes the same",
+                Vec::new(),
+            )),
             notes: Vec::new(),
             edits: vec![FileEdit {
                 place: ladder,

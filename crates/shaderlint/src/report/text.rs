@@ -1,5 +1,6 @@
 //! Findings and problems for people.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use anyhow::Result;
@@ -115,8 +116,8 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         .with_notes(
             finding
                 .evidence()
-                .chain(fix.as_deref())
-                .map(|note| wrap(note, width))
+                .chain(fix.map(Cow::from))
+                .map(|note| wrap(&note, width))
                 .collect(),
         )
 }

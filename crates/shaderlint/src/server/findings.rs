@@ -120,7 +120,7 @@ pub(super) fn diagnostic(
 pub(super) fn explained(finding: &Diagnostic) -> String {
     let mut text = format!("**{}**\n\n", finding.message);
     for note in finding.evidence() {
-        let _ = writeln!(text, "- {}", listed(note));
+        let _ = writeln!(text, "- {}", listed(&note));
     }
     if let Some(fix) = &finding.fix {
         let safety = match fix.safety {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use shaderlint_hlsl::{Cause, FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{
-    Allowed, Category, Diagnostic, FileEdit, Fix, NoFix, Reason, Report, Safety, Verdict,
+    Allowed, Category, Caveat, Diagnostic, FileEdit, Fix, FixNote, NoFix, Proof, Reason, Report, Safety,
+    Verdict,
 };
 
 use super::unaffected::is_unconcerned;
@@ -280,7 +281,7 @@ enum Objection {
     /// The engine followed its kernels, and the fix was not found.
     Refusal(NoFix<FileSpan>),
     /// The engine did not follow its kernels as far as the fix.
-    Doubt(String),
+    Doubt(FixNote),
     /// It has the same edits, with other notes or another proof.
     Same(Box<Fix<FileEdit>>),
 }
@@ -290,14 +291,14 @@ impl Objection {
     fn same(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Objection {
         let mut there = there.clone();
         there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
-        there.proof = there.proof.map(|proof| format!("{where_else}, {proof}"));
+        there.proof = there.proof.map(|proof| proof.found(where_else));
         Objection::Same(Box::new(there))
     }
 
     fn applies_to(self, finding: &mut Diagnostic) {
         match self {
             Objection::Refusal(why) => finding.withdraw(why),
-            Objection::Doubt(note) => rest_on_guesses(finding, &[note]),
+            Objection::Doubt(note) => rest_on_guesses(finding, vec![note]),
             Objection::Same(there) => rest_on_both(finding, *there),
         }
     }
@@ -348,7 +349,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
             "the fix is not proved {which}, where shaderlint cannot follow the kernel to its \
              end"
         );
-        return Some(Objection::Doubt(note));
+        return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
     }
     let text = match reason {
         Some(why) => format!("{which}, {}", why.text()),
@@ -439,8 +440,9 @@ pub(crate) fn judge_by_includers(
         asked.push(name);
     }
     guesses.extend(perhaps);
+    let guesses: Vec<FixNote> = guesses.into_iter().map(FixNote::from).collect();
     for finding in findings {
-        rest_on_guesses(finding, &guesses);
+        rest_on_guesses(finding, guesses.clone());
     }
     asked
 }
@@ -470,10 +472,10 @@ pub(crate) fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) ->
 }
 
 /// Marks a fix as unsafe if its proof lacks files that a build reads, or has files that a build may not read.
-fn rest_on_guesses(finding: &mut Diagnostic, guesses: &[String]) {
+fn rest_on_guesses(finding: &mut Diagnostic, guesses: Vec<FixNote>) {
     if let Some(fix) = finding.fix.as_mut().filter(|_| !guesses.is_empty()) {
         fix.safety = Safety::Unsafe;
-        add_notes(finding, guesses.to_vec());
+        add_notes(finding, guesses);
     }
 }
 
@@ -486,7 +488,7 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
     if there.safety == Safety::Unsafe {
         fix.safety = Safety::Unsafe;
         let proofs = [fix.proof.take(), there.proof].into_iter().flatten();
-        fix.proof = proofs.reduce(|here, there| format!("{here}; {there}"));
+        fix.proof = proofs.reduce(Proof::and);
     }
     fix.other_form
         .take_if(|form| there.other_form.as_ref() != Some(form));
@@ -494,7 +496,7 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
 }
 
 /// Adds notes to a fix, without duplicates.
-fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
+fn add_notes(finding: &mut Diagnostic, notes: Vec<FixNote>) {
     for note in notes {
         if let Some(fix) = finding.fix.as_mut().filter(|fix| !fix.notes.contains(&note)) {
             fix.notes.push(note);
@@ -549,14 +551,15 @@ fn objection_where_included(
         (Some(0), _) => return None,
         (Some(1), Some(same)) => return Some(same),
         (Some(1), None) if own.is_none() && is_unconcerned(reading, finding, &numbers) => {
-            return Some(Objection::Doubt(OF_SOME.to_owned()));
+            return Some(Objection::Doubt(OF_SOME.into()));
         }
         (Some(1), None) if is_open(reading, finding, own) => {
             let label = &reading.label;
-            return Some(Objection::Doubt(format!(
+            let note = format!(
                 "the fix is not proved where {name} includes this file {label}, because shaderlint cannot \
                  follow the kernel to its end"
-            )));
+            );
+            return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
         }
         (Some(2..), _) => format!("{name} includes these lines more than once"),
         // Beside a fix, `no_fix` only names the file that has the fix.
