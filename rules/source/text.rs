@@ -9,22 +9,24 @@ use crate::source::words::words;
 
 /// Text of a fix: as the file spells it, and with the names in it expanded, among them that of the group's size.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(crate) struct Spelled {
-    pub in_file: String,
-    pub expanded: String,
+pub(crate) struct Spelled<T = String> {
+    pub in_file: T,
+    pub expanded: T,
 }
 
-impl Spelled {
+impl<T: Clone> Spelled<T> {
     /// A text without names to expand.
-    pub fn alike(text: String) -> Spelled {
+    pub fn alike(text: T) -> Self {
         Spelled {
             in_file: text.clone(),
             expanded: text,
         }
     }
+}
 
+impl Spelled {
     /// Both texts with a change.
-    pub fn map(&self, change: impl Fn(&str) -> String) -> Spelled {
+    pub fn map<T>(&self, change: impl Fn(&str) -> T) -> Spelled<T> {
         Spelled {
             in_file: change(&self.in_file),
             expanded: change(&self.expanded),

@@ -141,9 +141,7 @@ fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
         end: offset,
     };
     let edit = match edit.at {
-        At::Over(_) | At::OverChoices(_) if edit.text.starts_with("{\n") => {
-            block(text, place, &style, &edit.text)
-        }
+        At::Over(_) | At::OverChoices(_) if edit.is_block => block(text, place, &style, &edit.text),
         At::Over(_) | At::OverChoices(_) if edit.text.is_empty() => FileEdit {
             place: with_its_line(text, with_its_comments(text, place)),
             text: String::new(),

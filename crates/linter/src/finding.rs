@@ -253,6 +253,21 @@ pub struct Edit {
     pub text: String,
     /// The expanded text, where the text names macros: the subject of the proof.
     pub expanded: Option<String>,
+    /// The text is a block, for the place of a statement.
+    pub is_block: bool,
+}
+
+impl Edit {
+    /// An edit whose text names no macro and is no block.
+    #[must_use]
+    pub fn new(at: At, text: impl Into<String>) -> Edit {
+        Edit {
+            at,
+            text: text.into(),
+            expanded: None,
+            is_block: false,
+        }
+    }
 }
 
 /// Where an edit goes.

@@ -238,11 +238,7 @@ uint twice(uint a) { return a + a; }
             start,
             end: start + old.len() as u32,
         };
-        let edit = Edit {
-            at: At::Over(span),
-            text: new.to_owned(),
-            expanded: None,
-        };
+        let edit = Edit::new(At::Over(span), new);
         let (shader, entry) = fixed_shader(&shader, entry, &[edit])?;
         let [width, ..] = shader.functions.get(entry.0 as usize)?.group_size?;
         Some((shader, width))

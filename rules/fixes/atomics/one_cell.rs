@@ -113,9 +113,9 @@ pub(crate) fn fix(context: &Context<'_>, claim: &ContendedAtomic) -> Result<Fix,
         proof: Some(Proof::new(proof(claim), Vec::new())),
         notes: Vec::new(),
         edits: vec![Edit {
-            at: At::Over(parts.statement),
-            text: block,
+            is_block: !has_block,
             expanded: Some(expanded.clone()),
+            ..Edit::new(At::Over(parts.statement), block)
         }],
         other_form: None,
     };
@@ -345,14 +345,11 @@ fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> St
         None => lines.extend(["if (WaveIsFirstLane())".to_owned(), format!("    {}", call(""))]),
         Some(old) => {
             let first = name("waveFirst");
-            let counted = times("WavePrefixCountBits(true)");
-            let before = match counted
-                .strip_prefix("-1 * int(")
-                .and_then(|count| count.strip_suffix(')'))
-            {
-                Some(count) if is_counted => format!("- {count}"),
-                _ if is_counted => format!("+ {counted}"),
-                _ => format!("+ WavePrefixSum({own})"),
+            let count = "WavePrefixCountBits(true)";
+            let before = match amount.as_str() {
+                _ if !is_counted => format!("+ WavePrefixSum({own})"),
+                "-1" => format!("- {count}"),
+                _ => format!("+ {}", times(count)),
             };
             lines.extend([
                 format!("{ty} {first} = 0;"),

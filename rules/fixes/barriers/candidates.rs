@@ -64,11 +64,7 @@ pub(crate) fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             std::iter::once(instead.as_bytes()),
         );
         may_change.is_none().then(|| Candidate {
-            edits: vec![Edit {
-                at: At::Over(at),
-                text: format!("{instead}()"),
-                expanded: None,
-            }],
+            edits: vec![Edit::new(At::Over(at), format!("{instead}()"))],
             kept: Vec::new(),
             name: THIS_BARRIER,
             is_passed_by_all: false,
@@ -115,11 +111,7 @@ pub(crate) fn places(context: &Context<'_>, races: &[&Race], which: Which) -> Ve
         }
         places.retain(|(place, _)| is_waited_behind(function, *place));
         all.extend(places.into_iter().rev().map(|(at, is_passed_by_all)| Candidate {
-            edits: vec![Edit {
-                at: At::Before(at),
-                text: format!("{BARRIER}();"),
-                expanded: None,
-            }],
+            edits: vec![Edit::new(At::Before(at), format!("{BARRIER}();"))],
             kept: Vec::new(),
             name: THIS_BARRIER,
             is_passed_by_all,

@@ -113,9 +113,9 @@ pub(crate) fn parted(
         (Span { start, end }, kept.at)
     };
     let edit = Edit {
-        at: At::Over(outermost.span),
-        text: above + &text,
+        is_block: above.is_empty() && !is_before,
         expanded: Some(expanded),
+        ..Edit::new(At::Over(outermost.span), above + &text)
     };
     Some(Parted {
         edit,

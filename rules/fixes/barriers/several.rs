@@ -58,11 +58,7 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race], advice: &Proved) -> Op
             }));
             edits.push(parted.edit);
         } else if !within.contains(statement) {
-            edits.push(Edit {
-                at: At::Before(*statement),
-                text: format!("{BARRIER}();"),
-                expanded: None,
-            });
+            edits.push(Edit::new(At::Before(*statement), format!("{BARRIER}();")));
         }
     }
     let title = title(context, race, &before, &within);

@@ -11,10 +11,13 @@
 //!
 //! Values are `uint`s: a NaN would belong to no thread, and HLSL has no atomics of floats.
 
+use std::fmt::Write;
+
 use shaderlint_hlsl::{Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Companions, Elements, LaneMap, Operator, Order, Rewrite};
 
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
 use crate::fixes::waves::totals::{Totals, name_beside};
@@ -64,18 +67,13 @@ pub(crate) fn forms(
         comment: &comment,
     };
     let helpers = Helper::all(shader, reduction, &wanted, write);
-    let forms = helpers.flat_map(|helper| [(helper.clone(), ""), (helper, barrier)]);
-    let forms = forms.map(|(helper, last)| {
+    let forms = helpers.flat_map(|helper| [(helper.clone(), false), (helper, true)]);
+    let forms = forms.map(|(helper, waits_last)| {
         let best = local_name(shader, reduction, BEST);
-        let behind = if last.is_empty() {
-            String::new()
-        } else {
-            format!("    {last}();\n")
-        };
-        let block = format!(
-            "{{\n    uint {best} = {}({value});\n{copies}{behind}}}",
-            helper.name
-        );
+        let mut block = Code::new(format!("    uint {best} = {}({value});\n{copies}", helper.name));
+        if waits_last {
+            block.push_barrier(barrier);
+        }
         let totals = Totals {
             declaration: format!("groupshared uint {kept}"),
             length: Some(("2".to_owned(), 2)),
@@ -152,7 +150,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The function of this name, which keeps the value and the rank in the array `kept`.
-    fn helper(&self, name: &str, kept: &str) -> String {
+    fn helper(&self, name: &str, kept: &str) -> Code {
         let Search {
             barrier,
             least,
@@ -176,24 +174,30 @@ impl Search<'_> {
             Order::Ascending => of.to_owned(),
             Order::BitReversed => format!("reversebits({of})"),
         };
-        format!(
+        let mut code = Code::new(format!(
             "uint {name}(uint {value}, uint {thread})\n{{\n\
              \x20   uint {best} = WaveActive{word}({value});\n\
              \x20   if ({thread} == 0)\n    {{\n\
              \x20       {kept}[0] = {neutral};\n\
-             \x20       {kept}[1] = 0xffffffff;\n    }}\n\
-             \x20   {barrier}();\n\
+             \x20       {kept}[1] = 0xffffffff;\n    }}\n"
+        ));
+        code.push_barrier(barrier);
+        let _ = write!(
+            code,
+            "    if (WaveIsFirstLane())\n\
+             \x20       Interlocked{word}({kept}[0], {best});\n"
+        );
+        code.push_barrier(barrier);
+        let of_thread = ranked(&thread);
+        let _ = write!(
+            code,
+            "    uint {rank} = WaveActiveMin({value} == {kept}[0] ? {of_thread} : 0xffffffff);\n\
              \x20   if (WaveIsFirstLane())\n\
-             \x20       Interlocked{word}({kept}[0], {best});\n\
-             \x20   {barrier}();\n\
-             \x20   uint {rank} = WaveActiveMin({value} == {kept}[0] ? {of_thread} : 0xffffffff);\n\
-             \x20   if (WaveIsFirstLane())\n\
-             \x20       InterlockedMin({kept}[1], {rank});\n\
-             \x20   {barrier}();\n\
-             \x20   return {of_rank};\n}}",
-            of_thread = ranked(&thread),
-            of_rank = ranked(&format!("{kept}[1]")),
-        )
+             \x20       InterlockedMin({kept}[1], {rank});\n"
+        );
+        code.push_barrier(barrier);
+        let _ = write!(code, "    return {};\n}}", ranked(&format!("{kept}[1]")));
+        code
     }
 }
 

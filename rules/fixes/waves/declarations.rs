@@ -39,30 +39,24 @@ pub(crate) fn declarations(
         };
         if let Some(helper) = new_helper.filter(|_| behind == at.span()) {
             in_file.push(helper.set_off(shader, at));
-            in_figures.push(helper.text.expanded.clone());
+            in_figures.push(helper.text.expanded.text.clone());
         } else if let Some(helper) = new_helper {
             let at = At::After(behind);
             edits.push(Edit {
-                at,
-                text: helper.set_off(shader, at),
-                expanded: Some(helper.text.expanded.clone()),
+                expanded: Some(helper.text.expanded.text.clone()),
+                ..Edit::new(at, helper.set_off(shader, at))
             });
         }
         if !in_file.is_empty() {
             edits.push(Edit {
-                at,
-                text: in_file.join("\n"),
                 expanded: Some(in_figures.join("\n")),
+                ..Edit::new(at, in_file.join("\n"))
             });
         }
     }
     let stands_there = |edit: &Edit| Some(edit.at) == gone.map(At::Over);
     if let Some(gone) = gone.filter(|_| !edits.iter().any(stands_there)) {
-        edits.push(Edit {
-            at: At::Over(gone),
-            text: String::new(),
-            expanded: None,
-        });
+        edits.push(Edit::new(At::Over(gone), ""));
     }
     Ok(edits)
 }

@@ -4,6 +4,7 @@ use shaderlint_hlsl::Scalar;
 use shaderlint_linter::FixForm;
 use shaderlint_simt::{Collective, LaneMap, Operator};
 
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::group_helper::Helper;
 use crate::fixes::waves::sole_use::SoleUse;
 use crate::fixes::waves::totals::Totals;
@@ -29,17 +30,16 @@ pub(crate) struct Barriers {
 
 /// Text that replaces a construct, and the declarations that it needs.
 pub(crate) struct WaveForm {
-    /// Statements with four spaces for each indentation step, without a line break at the end.
-    pub block: String,
+    pub block: Code,
     /// The same with the group's size as a number, where `block` has a name for it.
-    pub expanded: Option<String>,
+    pub expanded: Option<Code>,
     /// The totals of each result.
     pub totals: Vec<Totals>,
     /// It keeps totals in groupshared memory, in a new array or one of the file.
     pub keeps_totals: bool,
     /// A function that the block calls.
     pub helper: Option<Helper>,
-    /// The names that the block declares are free in the whole function: inside another block its braces may go.
+    /// The names that the block declares are free in the whole function: inside another block it needs no braces.
     pub is_flat: bool,
     /// The array that goes with the ladder, if one does.
     pub sole_use: Option<SoleUse>,
@@ -50,8 +50,8 @@ pub(crate) struct WaveForm {
 impl WaveForm {
     /// A block that calls nothing of the file.
     pub fn new(
-        block: String,
-        expanded: Option<String>,
+        block: Code,
+        expanded: Option<Code>,
         totals: Vec<Totals>,
         maps: &'static [LaneMap],
     ) -> WaveForm {
@@ -84,11 +84,12 @@ impl WaveForm {
         ways.into_iter().filter_map(move |(over, first)| {
             let mut form = write(first)?;
             if !sole_use.values.is_empty() {
+                let expanded = form.expanded.get_or_insert_with(|| form.block.clone());
                 let filled = sole_use.filled(&Spelled {
-                    expanded: form.expanded.unwrap_or_else(|| form.block.clone()),
-                    in_file: form.block,
+                    in_file: form.block.text,
+                    expanded: std::mem::take(&mut expanded.text),
                 });
-                (form.block, form.expanded) = (filled.in_file, Some(filled.expanded));
+                (form.block.text, expanded.text) = (filled.in_file, filled.expanded);
             }
             form.sole_use = Some(sole_use.replaced(over, results));
             Some(form)
@@ -103,18 +104,13 @@ impl WaveForm {
         }
     }
 
-    /// The block, and the function that it calls.
-    pub fn text(&self) -> String {
-        let helper = self.helper.iter().map(|helper| &*helper.text.in_file);
-        std::iter::once(&*self.block)
-            .chain(helper)
-            .collect::<Vec<_>>()
-            .join("\n")
-    }
-
-    /// How often a thread waits at this barrier in it.
-    pub fn barriers(&self, barrier: &str) -> usize {
-        self.text().matches(barrier).count()
+    /// How often a thread waits in it.
+    pub fn barriers(&self) -> usize {
+        self.block.barriers
+            + self
+                .helper
+                .as_ref()
+                .map_or(0, |helper| helper.text.in_file.barriers)
     }
 }
 

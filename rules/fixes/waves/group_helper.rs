@@ -8,6 +8,7 @@ use shaderlint_hlsl::{Function, Global, Shader, Span, Storage};
 use shaderlint_linter::At;
 use shaderlint_simt::Collective;
 
+use crate::fixes::waves::code::Code;
 use crate::source::names::further_name;
 use crate::source::text::{Spelled, text_in_file};
 use crate::source::unit::code_of_files;
@@ -54,7 +55,7 @@ pub(crate) fn function_name(shader: &Shader, words: &[&str]) -> String {
 pub(crate) struct Helper {
     pub name: String,
     /// Its declaration.
-    pub text: Spelled,
+    pub text: Spelled<Code>,
     /// The comment above it.
     comment: String,
     /// The file has it already, with its totals.
@@ -79,7 +80,7 @@ impl Helper {
         shader: &Shader,
         found: &Collective,
         wanted: &Wanted<'_>,
-        write: impl Fn(&str, &str) -> Spelled,
+        write: impl Fn(&str, &str) -> Spelled<Code>,
     ) -> impl Iterator<Item = Helper> {
         let holder = shader.functions.get(found.function.0 as usize);
         let declared = shader.functions.iter().find_map(|function| {
@@ -91,7 +92,7 @@ impl Helper {
             let mut arrays = arrays.filter(|array| array.storage == Storage::Groupshared);
             arrays.find_map(|array| {
                 let own = write(&function.name, &array.name);
-                let is_it = without_layout(&text).eq(without_layout(&own.in_file));
+                let is_it = without_layout(&text).eq(without_layout(&own.in_file.text));
                 is_it.then(|| (function.name.clone(), own))
             })
         });
@@ -115,7 +116,7 @@ impl Helper {
         let globals = shader.globals.iter();
         let mut arrays = globals.filter(|global| global.storage == Storage::Groupshared);
         let is_named = |array: &&Global| {
-            words(self.text.in_file.as_bytes()).any(|word| word == array.own_name().as_bytes())
+            words(self.text.in_file.text.as_bytes()).any(|word| word == array.own_name().as_bytes())
         };
         arrays.find(is_named).map(|array| array.span)
     }
@@ -131,7 +132,7 @@ impl Helper {
             At::After(_) | At::Over(_) | At::OverChoices(_) if is_blank => "",
             _ => "\n",
         };
-        format!("\n// {}\n{}{end}", self.comment, self.text.in_file)
+        format!("\n// {}\n{}{end}", self.comment, self.text.in_file.text)
     }
 }
 

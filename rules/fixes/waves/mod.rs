@@ -1,6 +1,7 @@
 //! Wave intrinsics in the place of a ladder.
 
 mod choice;
+mod code;
 mod declarations;
 mod fit;
 mod form;

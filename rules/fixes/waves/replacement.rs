@@ -15,7 +15,7 @@ use shaderlint_simt::{
 use crate::describe::element;
 use crate::fixes::too_long;
 use crate::fixes::waves::declarations::declarations;
-use crate::fixes::waves::fit::fit;
+use crate::fixes::waves::fit::Fit;
 use crate::fixes::waves::form::{WaveForm, barrier_of};
 use crate::fixes::waves::last_calls::only_called_by;
 use crate::fixes::waves::proof::{ProvedEqual, Scope, prove};
@@ -65,11 +65,13 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
             scan::forms(context, found, rewrite, totals)
         };
         for (form, index) in forms.iter_mut().zip(index.iter().cycle()) {
-            let expanded = form.expanded.as_ref().unwrap_or(&form.block);
-            let expanded = expanded.replacen("{\n", &format!("{{\n{}", index.expanded), 1);
-            let is_by_name = index.in_file != index.expanded;
-            form.expanded = (is_by_name || form.expanded.is_some()).then_some(expanded);
-            form.block = form.block.replacen("{\n", &format!("{{\n{}", index.in_file), 1);
+            if index.in_file != index.expanded {
+                form.expanded.get_or_insert_with(|| form.block.clone());
+            }
+            form.block.text.insert_str(0, &index.in_file);
+            if let Some(expanded) = &mut form.expanded {
+                expanded.text.insert_str(0, &index.expanded);
+            }
             form.is_flat &= index.in_file.is_empty();
         }
         forms
@@ -207,10 +209,14 @@ fn with_what_others_read(
 }
 
 /// The fix with this form, if it is proved.
-fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Result<Proved, Refusal> {
+fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Proved, Refusal> {
     let shader = context.shader;
-    let over = fit(shader, found, &mut form);
-    if let Some(why) = may_change(shader, found, &form) {
+    let fit = Fit::of(shader, found, &form);
+    let block = Spelled {
+        in_file: fit.text(&form.block),
+        expanded: fit.text(form.expanded.as_ref().unwrap_or(&form.block)),
+    };
+    if let Some(why) = may_change(shader, found, &form, &block.expanded) {
         return Err(Refusal::NotProved(why));
     }
     if form.keeps_totals {
@@ -226,32 +232,31 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
         .iter()
         .map(|edit| edit.at.span())
         .chain(gone)
-        .fold(found.span.to(over), Span::to);
+        .fold(found.span.to(fit.over), Span::to);
+    let helper = form.helper.iter().map(|helper| &*helper.text.in_file.text);
+    let of_form: Vec<&str> = std::iter::once(&*block.in_file).chain(helper).collect();
     let replacement = Replacement {
         function: found.function,
         over: whole,
-        form: &form.text(),
+        form: &of_form.join("\n"),
         adds_memory: !form.totals.is_empty(),
     };
     let holds_in_all = holds_in_all(shader, context.entry, &replacement);
-    let barriers = form.barriers(barrier_of(found));
+    let barriers = form.barriers() + fit.count(barrier_of(found));
     let mut edits = declarations(shader, found, &form)?;
     edits.extend(form.sole_use.iter().flat_map(|sole| sole.edits(shader)));
     edits.push(Edit {
         at: match form.sole_use {
-            None => At::OverChoices(over),
-            Some(_) => At::Over(over),
+            None => At::OverChoices(fit.over),
+            Some(_) => At::Over(fit.over),
         },
-        text: form.block,
-        expanded: form.expanded,
+        is_block: fit.is_block(),
+        text: block.in_file,
+        expanded: form.expanded.map(|_| block.expanded),
     });
     edits.extend(of_last_step);
     let called = { found.rewrite.iter() }.flat_map(|rewrite| only_called_by(shader, found, rewrite));
-    let uncalled = called.map(|function| Edit {
-        at: At::Over(function.span),
-        text: String::new(),
-        expanded: None,
-    });
+    let uncalled = called.map(|function| Edit::new(At::Over(function.span), ""));
     let uncalled: Vec<Edit> = uncalled.collect();
     let scope = Scope {
         maps: form.maps,
@@ -319,14 +324,9 @@ fn last_step(context: &Context<'_>, found: &Collective) -> Vec<Edit> {
         return Vec::new();
     };
     let read = element::text(context, found, &step.cell, "");
-    let edit = |at: Span, text: &str| Edit {
-        at: At::Over(at),
-        text: text.to_owned(),
-        expanded: None,
-    };
     let edits = step.edits.iter().map(|step| match *step {
-        StepEdit::ReadTotal(total) => edit(in_parentheses(context.shader, total), &read),
-        StepEdit::Remove(statement) => edit(statement, ""),
+        StepEdit::ReadTotal(total) => Edit::new(At::Over(in_parentheses(context.shader, total)), &*read),
+        StepEdit::Remove(statement) => Edit::new(At::Over(statement), ""),
     });
     edits.collect()
 }
@@ -344,7 +344,7 @@ const MAX_STEPS: u64 = 4_000_000;
 /// text is expanded once more: a macro with the name of anything in the form (a fallback for `WavePrefixSum`, say)
 /// would change it. A form does not qualify names, so it cannot name declarations in a namespace; and `using` could
 /// bring in names.
-fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<NoFix> {
+fn may_change(shader: &Shader, found: &Collective, form: &WaveForm, block: &str) -> Option<NoFix> {
     let unit = Unit::of(shader);
     let function = found.function;
     if unit.is_expanded(shader, b"namespace") {
@@ -366,9 +366,8 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
             return Some(NoFix::new(Reason::Namespaces, text));
         }
     }
-    let block = form.expanded.as_ref().unwrap_or(&form.block);
-    let declaration = form.totals.iter().map(|totals| &totals.declaration);
-    let helper = form.helper.iter().map(|helper| &helper.text.expanded);
+    let declaration = form.totals.iter().map(|totals| &*totals.declaration);
+    let helper = form.helper.iter().map(|helper| &*helper.text.expanded.text);
     let mut texts = std::iter::once(block).chain(declaration).chain(helper);
     texts.find_map(|text| unit.may_change(shader, function, words(&blank_comments(text.as_bytes()))))
 }

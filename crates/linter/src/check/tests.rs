@@ -40,10 +40,12 @@ const RULE: Rule = Rule {
                     proof: None,
                     notes: Vec::new(),
                     edits: vec![Edit {
-                        at: At::Over(place),
+                        is_block: true,
                         // Groups of different sizes come to different fixes.
-                        text: format!("{{\n    new{};\n}}", context.analysis.group_size[0]),
-                        expanded: None,
+                        ..Edit::new(
+                            At::Over(place),
+                            format!("{{\n    new{};\n}}", context.analysis.group_size[0]),
+                        )
                     }],
                     other_form: None,
                 }),

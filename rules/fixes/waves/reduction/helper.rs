@@ -9,6 +9,7 @@ use super::ladder::{Ladder, atomic};
 use super::one_wave::is_fast_by_one_wave;
 use super::operator::{accumulated, combined, names};
 use super::{FirstWave, is_of_parts, is_slower};
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
 use crate::fixes::waves::sole_use::{Left, SoleUse, Taken};
@@ -132,15 +133,16 @@ impl<'a> Text<'a> {
         let mut forms = Vec::new();
         for helper in helpers {
             let new = || { kept.iter() }.filter(|_| !helper.is_declared).cloned().collect();
-            let form = |(block, expanded): (String, Option<String>)| WaveForm {
+            let form = |(block, expanded): (Code, Option<Code>)| WaveForm {
                 helper: Some(helper.clone()),
                 keeps_totals: kept.is_some(),
                 is_flat: true,
                 ..WaveForm::new(block, expanded, new(), self.maps())
             };
             if let Some(mut sole_use) = sole_use.clone() {
-                let keeps_in =
-                    |array: &str| words(helper.text.in_file.as_bytes()).any(|word| word == array.as_bytes());
+                let keeps_in = |array: &str| {
+                    words(helper.text.in_file.text.as_bytes()).any(|word| word == array.as_bytes())
+                };
                 if self.array().is_some_and(keeps_in) {
                     sole_use.declaration = None;
                 }
@@ -244,30 +246,34 @@ impl<'a> Text<'a> {
     }
 
     /// Each wave combines its lanes, and an atomic the waves.
-    fn by_atomic(&self, name: &str, total: &str) -> String {
+    fn by_atomic(&self, name: &str, total: &str) -> Code {
         let [value, thread, result] = self.inner();
         let (ty, barrier) = (&self.ty, self.barrier);
-        format!(
+        let mut code = Code::new(format!(
             "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
              \x20   {ty} {result} = {of_wave};\n\
              \x20   if ({thread} == 0)\n\
-             \x20       {total} = {neutral};\n\
-             \x20   {barrier}();\n\
-             \x20   if (WaveIsFirstLane())\n\
-             \x20       {atomic}({total}, {result});\n\
-             \x20   {barrier}();\n\
-             \x20   return {total};\n}}",
+             \x20       {total} = {neutral};\n",
             of_wave = self.ladder.of_wave(&value),
             neutral = without_suffix(
                 self.ladder.context.shader,
                 &neutral(self.ladder.reduction.operator, self.ladder.reduction.element, ty)
             ),
+        ));
+        code.push_barrier(barrier);
+        let _ = write!(
+            code,
+            "    if (WaveIsFirstLane())\n\
+             \x20       {atomic}({total}, {result});\n",
             atomic = atomic(self.ladder.reduction).unwrap_or_default(),
-        )
+        );
+        code.push_barrier(barrier);
+        let _ = write!(code, "    return {total};\n}}");
+        code
     }
 
     /// Each wave combines its lanes, and the first wave the waves.
-    fn by_totals(&self, name: &str, totals: &str, size: &str) -> String {
+    fn by_totals(&self, name: &str, totals: &str, size: &str) -> Code {
         let [value, thread, result] = self.inner();
         let inner = |wanted: &str| inner_name(self.ladder.context.shader, wanted);
         let [wave, lane, waves, first] = ["wave", "lane", "waves", "first"].map(inner);
@@ -282,12 +288,14 @@ impl<'a> Text<'a> {
             place: &place,
             names: [&wave, &lane, &waves, &first],
         };
-        let statements = first_wave.combines(&value, size);
-        format!("{ty} {name}({ty} {value}, uint {thread})\n{{\n{statements}    return {place};\n}}")
+        let mut code = Code::new(format!("{ty} {name}({ty} {value}, uint {thread})\n{{\n"));
+        first_wave.combine(&mut code, &value, size);
+        let _ = write!(code, "    return {place};\n}}");
+        code
     }
 
     /// One wave combines all, in passes of as many as it has lanes.
-    fn by_one_wave(&self, name: &str, array: &str, size: &str, takes_size: bool) -> String {
+    fn by_one_wave(&self, name: &str, array: &str, size: &str, takes_size: bool) -> Code {
         let [value, thread, result] = self.inner();
         let inner = |wanted: &str| inner_name(self.ladder.context.shader, wanted);
         let [lanes, element] = ["lanes", "element"].map(inner);
@@ -297,25 +305,32 @@ impl<'a> Text<'a> {
         } else {
             String::new()
         };
-        format!(
+        let mut code = Code::new(format!(
             "{ty} {name}({ty} {value}, uint {thread}{more})\n{{\n\
-             \x20   {array}[{thread}] = {value};\n\
-             \x20   {barrier}();\n\
-             \x20   {ty} {result} = {neutral};\n\
+             \x20   {array}[{thread}] = {value};\n"
+        ));
+        code.push_barrier(barrier);
+        let _ = write!(
+            code,
+            "    {ty} {result} = {neutral};\n\
              \x20   if (WaveActiveAnyTrue({thread} == 0))\n    {{\n\
              \x20       uint {lanes} = WaveActiveCountBits(true);\n\
              \x20       for (uint {element} = WavePrefixCountBits(true); {element} < {size}; {element} += {lanes})\n\
              \x20           {accumulated};\n\
-             \x20       {result} = {of_wave};\n    }}\n\
-             \x20   {barrier}();\n\
-             \x20   if ({thread} == 0)\n\
-             \x20       {array}[0] = {result};\n\
-             \x20   {barrier}();\n\
-             \x20   return {array}[0];\n}}",
+             \x20       {result} = {of_wave};\n    }}\n",
             neutral = neutral(reduction.operator, reduction.element, ty),
             accumulated = accumulated(reduction.operator, &result, &format!("{array}[{element}]")),
             of_wave = self.ladder.of_wave(&result),
-        )
+        );
+        code.push_barrier(barrier);
+        let _ = write!(
+            code,
+            "    if ({thread} == 0)\n\
+             \x20       {array}[0] = {result};\n"
+        );
+        code.push_barrier(barrier);
+        let _ = write!(code, "    return {array}[0];\n}}");
+        code
     }
 
     /// The names of a helper's parameters and of its result.
@@ -381,7 +396,7 @@ impl<'a> Text<'a> {
     }
 
     /// The `call`, unless it goes elsewhere, and the variables that it leaves.
-    fn without_array(&self, call: Option<&str>, registers: &[LocalId], first: bool) -> Option<String> {
+    fn without_array(&self, call: Option<&str>, registers: &[LocalId], first: bool) -> Option<Code> {
         let mut block = self.begun(first);
         let result = match registers {
             [] => format!("{} {}", self.ty, self.result_variable()),
@@ -396,7 +411,7 @@ impl<'a> Text<'a> {
 
     /// The call with the elements in the array, whose first becomes the result; as the file spells the size, and with
     /// a number for it.
-    fn calling(&self, helper: &str, registers: &[LocalId], first: bool) -> Option<(String, Option<String>)> {
+    fn calling(&self, helper: &str, registers: &[LocalId], first: bool) -> Option<(Code, Option<Code>)> {
         let in_figures = self.calling_by(helper, registers, first, None)?;
         let is_by_name = !has_literal_size(self.ladder.context) && self.ladder.reduction.count > self.lanes;
         if !is_by_name {
@@ -412,7 +427,7 @@ impl<'a> Text<'a> {
         registers: &[LocalId],
         first: bool,
         size: Option<&str>,
-    ) -> Option<String> {
+    ) -> Option<Code> {
         let lane = &self.ladder.rewrite.lane;
         let own = self.ladder.own_elements(size)?;
         let mut block = self.begun(first);
@@ -429,25 +444,25 @@ impl<'a> Text<'a> {
                 block,
                 "    {} {result} = {helper}({own}, {lane});\n\
                  \x20   if ({lane} == {})\n\
-                 \x20       {}[{}] = {result};\n\
-                 \x20   {}();\n",
-                self.ty, cell.owner, cell.array, cell.index, self.barrier
+                 \x20       {}[{}] = {result};\n",
+                self.ty, cell.owner, cell.array, cell.index
             );
+            block.push_barrier(self.barrier);
         }
         self.end(&mut block, registers)?;
         Some(block)
     }
 
-    fn begun(&self, first: bool) -> String {
-        let mut block = "{\n".to_owned();
+    fn begun(&self, first: bool) -> Code {
+        let mut block = Code::default();
         if first {
-            let _ = writeln!(block, "    {}();", self.barrier);
+            block.push_barrier(self.barrier);
         }
         block
     }
 
     /// The end of the block: further variables that the ladder leaves.
-    fn end(&self, block: &mut String, registers: &[LocalId]) -> Option<()> {
+    fn end(&self, block: &mut Code, registers: &[LocalId]) -> Option<()> {
         if let [first, further @ ..] = registers {
             for local in further {
                 let _ = writeln!(
@@ -458,8 +473,7 @@ impl<'a> Text<'a> {
                 );
             }
         }
-        block.push_str(&self.ladder.left_settled()?);
-        block.push('}');
+        block.text += &self.ladder.left_settled()?;
         Some(())
     }
 }

@@ -37,6 +37,7 @@ use shaderlint_linter::{Context, FixForm};
 use shaderlint_simt::{Collective, Elements, Rewrite};
 
 use crate::fixes::waves::choice;
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::totals::{Totals, length_by_name};
 use crate::source::element::element_name;
@@ -155,8 +156,11 @@ fn by_waves(ladder: Ladder<'_>, registers: &[LocalId], totals: &str, ending: End
         by_totals(ladder, &cell, totals, &own)?
     };
     let end = end(ladder, registers, &cell, ending)?;
-    for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
-        text.push_str(&end);
+    for code in std::iter::once(&mut form.block).chain(&mut form.expanded) {
+        code.text += &end;
+        if ending.barrier {
+            code.push_barrier(barrier_of(ladder.reduction));
+        }
     }
     Some(form)
 }
@@ -177,17 +181,21 @@ fn by_atomic(
     let (place, owner) = (cell.text(), cell.owner);
     let neutral = neutral(reduction.operator, reduction.element, &ty);
     let text = |own: &str| {
-        format!(
-            "{{\n    // {what} by waves, whichever threads they hold.\n\
+        let mut code = Code::new(format!(
+            "    // {what} by waves, whichever threads they hold.\n\
              \x20   {ty} {total} = {of_own};\n\
              \x20   if ({index} == {owner})\n\
-             \x20       {place} = {neutral};\n\
-             \x20   {barrier}();\n\
-             \x20   if (WaveIsFirstLane())\n\
-             \x20       {atomic}({place}, {total});\n\
-             \x20   {barrier}();\n",
+             \x20       {place} = {neutral};\n",
             of_own = ladder.of_wave(own),
-        )
+        ));
+        code.push_barrier(barrier);
+        let _ = write!(
+            code,
+            "    if (WaveIsFirstLane())\n\
+             \x20       {atomic}({place}, {total});\n"
+        );
+        code.push_barrier(barrier);
+        code
     };
     let expanded = has_name.then(|| text(&own.expanded));
     Some(WaveForm::new(
@@ -230,8 +238,11 @@ fn by_totals(ladder: Ladder<'_>, cell: &Cell, totals: &str, own: &Spelled) -> Op
     };
     let text = |size: &str, own: &str| {
         let what = names(reduction.operator).what;
-        let statements = first_wave.combines(own, size);
-        format!("{{\n    // {what} by waves; assumes a 1-D group packed into waves in order.\n{statements}")
+        let mut code = Code::new(format!(
+            "    // {what} by waves; assumes a 1-D group packed into waves in order.\n"
+        ));
+        first_wave.combine(&mut code, own, size);
+        code
     };
     let length = if is_fixed {
         (lanes.div_ceil(4).to_string(), lanes.div_ceil(4))
@@ -250,7 +261,7 @@ fn by_totals(ladder: Ladder<'_>, cell: &Cell, totals: &str, own: &Spelled) -> Op
     ))
 }
 
-/// The end of both forms: what they leave besides the total in its cell.
+/// The end of both forms, before the last barrier: what they leave besides the total in its cell.
 fn end(ladder: Ladder<'_>, registers: &[LocalId], cell: &Cell, ending: Ending) -> Option<String> {
     let (reduction, index) = (ladder.reduction, &ladder.rewrite.lane);
     let mut end = ladder.left(registers, cell)?;
@@ -264,10 +275,6 @@ fn end(ladder: Ladder<'_>, registers: &[LocalId], cell: &Cell, ending: Ending) -
             "    if ({index} != {owner})\n        {array}[{index}] = {place};\n"
         );
     }
-    if ending.barrier {
-        let _ = writeln!(end, "    {}();", barrier_of(reduction));
-    }
-    end.push('}');
     Some(end)
 }
 
@@ -288,8 +295,8 @@ struct FirstWave<'a> {
 }
 
 impl FirstWave<'_> {
-    /// The statements, for each thread's `own` value and the `size` of the group.
-    fn combines(&self, own: &str, size: &str) -> String {
+    /// Adds the statements, for each thread's `own` value and the `size` of the group.
+    fn combine(&self, code: &mut Code, own: &str, size: &str) {
         let FirstWave {
             ladder,
             ty,
@@ -304,14 +311,19 @@ impl FirstWave<'_> {
         let neutral = neutral(reduction.operator, reduction.element, ty);
         let next = format!("{first} + {lane}");
         let of_totals = ladder.of_wave(&format!("{next} < {waves} ? {totals}[{next}] : {neutral}"));
-        format!(
+        let _ = write!(
+            code,
             "    {ty} {result} = {of_own};\n\
              \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
              \x20   uint {lane} = WaveGetLaneIndex();\n\
              \x20   if ({lane} == 0)\n\
-             \x20       {totals}[{wave}] = {result};\n\
-             \x20   {barrier}();\n\
-             \x20   if ({wave} == 0)\n\
+             \x20       {totals}[{wave}] = {result};\n",
+            of_own = ladder.of_wave(own),
+        );
+        code.push_barrier(barrier);
+        let _ = write!(
+            code,
+            "    if ({wave} == 0)\n\
              \x20   {{\n\
              \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
              \x20       {result} = {neutral};\n\
@@ -319,11 +331,10 @@ impl FirstWave<'_> {
              \x20           {combined};\n\
              \x20       if ({lane} == 0)\n\
              \x20           {place} = {result};\n\
-             \x20   }}\n\
-             \x20   {barrier}();\n",
-            of_own = ladder.of_wave(own),
+             \x20   }}\n",
             combined = accumulated(reduction.operator, result, &of_totals),
-        )
+        );
+        code.push_barrier(barrier);
     }
 }
 

@@ -10,6 +10,7 @@ use super::is_of_parts;
 use super::ladder::Ladder;
 use super::operator::{accumulated, names, of_wave};
 use crate::describe::element;
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm, barrier_of, neutral};
 use crate::fixes::waves::totals::goes_with_size;
 use crate::source::element::{array_of_elements, element_name, part_of, scalar_part};
@@ -206,12 +207,14 @@ impl<'a> ByOneWave<'a> {
 
     /// The form with these barriers: the last one comes after the results are in variables.
     fn form(&self, barriers: Barriers) -> WaveForm {
-        let last = if barriers.last {
-            format!("    {}();\n", barrier_of(self.ladder.reduction))
-        } else {
-            String::new()
+        let text = |count: &str| {
+            let mut code = self.statements(count, barriers.first);
+            code.text += &self.left;
+            if barriers.last {
+                code.push_barrier(barrier_of(self.ladder.reduction));
+            }
+            code
         };
-        let text = |count: &str| format!("{}{}{last}}}", self.statements(count, barriers.first), self.left);
         let is_by_name = !has_literal_size(self.ladder.context);
         let expanded = is_by_name.then(|| text(&self.count_in_figures));
         WaveForm::new(text(&self.count), expanded, Vec::new(), &LaneMap::ALL)
@@ -251,15 +254,10 @@ impl<'a> ByOneWave<'a> {
         }
     }
 
-    fn statements(&self, count: &str, waits_first: bool) -> String {
+    fn statements(&self, count: &str, waits_first: bool) -> Code {
         let (what, index) = (self.what(), &self.ladder.rewrite.lane);
         let barrier = barrier_of(self.ladder.reduction);
         let [element, of_wave_lanes] = ["waveElement", "waveLanes"].map(|wanted| self.ladder.name(wanted));
-        let barrier_first = if waits_first {
-            format!("    {barrier}();\n")
-        } else {
-            String::new()
-        };
         let declared = self.each(4, |part| {
             let neutral = neutral(part.operator, part.element, &part.ty);
             format!("{} {} = {neutral}", part.ty, part.total)
@@ -282,16 +280,23 @@ impl<'a> ByOneWave<'a> {
                 part.stored_in, part.index, part.component, part.total
             )
         });
-        format!(
-            "{{\n    // {what} by the wave of thread 0, whichever lanes it has.\n{barrier_first}{declared}\
-             \x20   if (WaveActiveAnyTrue({index} == 0))\n    {{\n\
+        let mut code = Code::new(format!(
+            "    // {what} by the wave of thread 0, whichever lanes it has.\n"
+        ));
+        if waits_first {
+            code.push_barrier(barrier);
+        }
+        let _ = write!(
+            code,
+            "{declared}    if (WaveActiveAnyTrue({index} == 0))\n    {{\n\
              \x20       uint {of_wave_lanes} = WaveActiveCountBits(true);\n\
              \x20       for (uint {element} = WavePrefixCountBits(true); {element} < {count}; {element} += {of_wave_lanes})\n\
-             {combined}{of_waves}    }}\n\
-             \x20   {barrier}();\n\
-             \x20   if ({index} == 0)\n{stores}\
-             \x20   {barrier}();\n"
-        )
+             {combined}{of_waves}    }}\n"
+        );
+        code.push_barrier(barrier);
+        let _ = write!(code, "    if ({index} == 0)\n{stores}");
+        code.push_barrier(barrier);
+        code
     }
 }
 

@@ -6,6 +6,7 @@ use shaderlint_linter::{Context, FixForm, OtherForm};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap};
 
 use super::text::{Names, Text, last, without_padding};
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
 use crate::fixes::waves::sole_use::{Left, SoleUse, Taken};
@@ -145,7 +146,7 @@ impl Text<'_> {
     /// it, or a new one.
     fn kept_in_variables(
         &self,
-        block: &mut String,
+        block: &mut Code,
         each: u32,
         sole_use: &SoleUse,
         call: &dyn Fn(&str) -> String,
@@ -225,13 +226,13 @@ impl Text<'_> {
         &self,
         helper: Helper,
         barriers: Barriers,
-        take: impl Fn(&Self, &mut String, &dyn Fn(&str) -> String) -> Option<String>,
+        take: impl Fn(&Self, &mut Code, &dyn Fn(&str) -> String) -> Option<String>,
     ) -> Option<WaveForm> {
         let call = |value: &str| format!("{}({value}, {})", helper.name, self.rewrite.lane);
         let (block, expanded) = self.written(|text| {
-            let mut block = String::from("{\n");
+            let mut block = Code::default();
             if barriers.first {
-                let _ = writeln!(block, "    {}();", text.barrier);
+                block.push_barrier(text.barrier);
             }
             let total = take(text, &mut block, &call)?;
             let is_last = match &text.size {
@@ -242,7 +243,7 @@ impl Text<'_> {
                 ),
                 None => format!("{} == {}", text.rewrite.lane, text.lanes - 1),
             };
-            block.push_str(&indented(&text.store_total(&is_last, &total), 1));
+            block.text += &indented(&text.store_total(&is_last, &total), 1);
             text.end(&mut block, barriers)?;
             Some(block)
         })?;
@@ -259,7 +260,7 @@ impl Text<'_> {
     }
 
     /// The function: a scan of one value for each thread.
-    fn function(&self, name: &str, totals: &str, what: &str, is_inclusive: bool) -> String {
+    fn function(&self, name: &str, totals: &str, what: &str, is_inclusive: bool) -> Code {
         let inner = |wanted: &str| inner_name(self.context.shader, wanted);
         let (value, thread, result) = (inner("value"), inner("thread"), inner(&what.to_lowercase()));
         let names = Names {
@@ -269,7 +270,7 @@ impl Text<'_> {
             first: inner("first"),
         };
         let Names { wave, lane, .. } = &names;
-        let (ty, sign, barrier, prefix) = (&self.ty, self.sign, self.barrier, self.prefix);
+        let (ty, sign, prefix) = (&self.ty, self.sign, self.prefix);
         let of_totals = Text {
             totals: totals.to_owned(),
             neutral: without_suffix(self.context.shader, &self.neutral),
@@ -281,22 +282,22 @@ impl Text<'_> {
         } else {
             (String::new(), format!("{result} {sign} {value}"))
         };
-        format!(
+        let mut code = Code::new(format!(
             "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
              \x20   {ty} {result} = {prefix}({value}){own};\n\
              \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
              \x20   uint {lane} = WaveGetLaneIndex();\n\
              \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
-             \x20       {totals}[{wave}] = {total};\n\
-             \x20   {barrier}();\n{}\
-             \x20   return {result};\n}}",
-            indented(&add, 1),
-        )
+             \x20       {totals}[{wave}] = {total};\n"
+        ));
+        code.push_barrier(self.barrier);
+        let _ = write!(code, "{}    return {result};\n}}", indented(&add, 1));
+        code
     }
 
     /// One statement replaces each thread's own element by the result. The last thread then has the total of an
     /// inclusive scan.
-    fn assigned(&self, block: &mut String, call: &dyn Fn(&str) -> String) -> Option<String> {
+    fn assigned(&self, block: &mut Code, call: &dyn Fn(&str) -> String) -> Option<String> {
         let mut outputs = self.outputs();
         let first = self.own(outputs.next()?)?;
         let _ = writeln!(block, "    {first} = {};", call(&self.own(&self.scan.input)?));
@@ -307,7 +308,7 @@ impl Text<'_> {
     }
 
     /// The same with variables: the total is the sum of both.
-    fn taken(&self, block: &mut String, call: &dyn Fn(&str) -> String) -> Option<String> {
+    fn taken(&self, block: &mut Code, call: &dyn Fn(&str) -> String) -> Option<String> {
         let (element, result) = (self.name("waveElement"), self.name("waveScan"));
         let ty = &self.ty;
         let _ = writeln!(block, "    {ty} {element} = {};", self.own(&self.scan.input)?);
@@ -319,7 +320,7 @@ impl Text<'_> {
     }
 
     /// Each thread passes the sum of `each` neighbouring elements.
-    fn several_taken(&self, block: &mut String, each: u32, call: &dyn Fn(&str) -> String) -> Option<String> {
+    fn several_taken(&self, block: &mut Code, each: u32, call: &dyn Fn(&str) -> String) -> Option<String> {
         let is_register = |elements: &Elements| matches!(elements, Elements::Register { .. });
         let mut places = std::iter::once(&self.scan.input).chain(self.outputs());
         if self.scan.vector.is_some() || places.any(is_register) {
@@ -335,15 +336,15 @@ impl Text<'_> {
         {
             return None;
         }
-        block.push_str(&declared);
+        block.text += &declared;
         let read = self.vector(&without_padding(&self.scan.input), each, &at)?;
         let _ = writeln!(block, "    {ty}{each} {elements} = {read};");
-        block.push_str(&indented(&self.running(each, &elements), 1));
+        block.text += &indented(&self.running(each, &elements), 1);
         let sum = format!("{elements}.{}", last(each));
         let _ = writeln!(block, "    {ty} {result} = {};", call(&sum));
         for output in self.outputs() {
             let write = self.write_vector(&without_padding(output), each, &at, &elements, &result)?;
-            block.push_str(&indented(&write, 1));
+            block.text += &indented(&write, 1);
         }
         Some(format!("{result} {} {sum}", self.sign))
     }

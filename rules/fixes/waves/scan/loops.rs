@@ -5,6 +5,7 @@ use std::fmt::Write;
 use shaderlint_simt::LaneMap;
 
 use super::text::{Names, Text, in_words, last};
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::source::group_size::has_literal_size;
 use crate::source::text::indented;
@@ -70,7 +71,7 @@ impl Text<'_> {
 
     /// The text for `few` elements for each thread. A lane takes four where four divide the number of all elements,
     /// else `few`.
-    fn counted(&self, few: u32, barriers: Barriers) -> Option<String> {
+    fn counted(&self, few: u32, barriers: Barriers) -> Option<Code> {
         let count = match &self.size {
             None => self.scan.count.to_string(),
             Some(size) if few == 1 => size.clone(),
@@ -87,7 +88,7 @@ impl Text<'_> {
         self.in_loops(&lane, barriers)
     }
 
-    fn in_loops(&self, of_lane: &Lane, barriers: Barriers) -> Option<String> {
+    fn in_loops(&self, of_lane: &Lane, barriers: Barriers) -> Option<Code> {
         let names = self.names();
         let Names {
             totals, wave, lane, ..
@@ -104,12 +105,12 @@ impl Text<'_> {
         let (number, end) = (self.name("waveNumber"), self.name("waveEnd"));
         let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
         let barrier = self.barrier;
-        let mut block = format!(
-            "{{\n    // {} scan by waves, {in_words} elements a lane; assumes a 1-D group packed into waves in order.\n",
+        let mut block = Code::new(format!(
+            "    // {} scan by waves, {in_words} elements a lane; assumes a 1-D group packed into waves in order.\n",
             self.kind()
-        );
+        ));
         if barriers.first {
-            let _ = writeln!(block, "    {barrier}();");
+            block.push_barrier(barrier);
         }
         let mut write = String::new();
         for output in self.outputs() {
@@ -135,13 +136,17 @@ impl Text<'_> {
              \x20       {result} = {prefix}({sum});\n\
              \x20       if ({lane} + 1 == WaveGetLaneCount())\n\
              \x20           {totals}[{wave}] = {result} {sign} {sum};\n\
-             \x20   }}\n    {barrier}();\n\
-             \x20   if ({index} < {threads})\n    {{\n{fetch}\
-             \x20       for (uint {end} = {place} + {each}; {place} < {end}; ++{place})\n        {{\n\
-             \x20           {ty} {element} = {from_place};\n{write}        }}\n{store}    }}\n",
+             \x20   }}\n",
             neutral = self.neutral,
             prefix = self.prefix,
             from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?,
+        );
+        block.push_barrier(barrier);
+        let _ = write!(
+            block,
+            "    if ({index} < {threads})\n    {{\n{fetch}\
+             \x20       for (uint {end} = {place} + {each}; {place} < {end}; ++{place})\n        {{\n\
+             \x20           {ty} {element} = {from_place};\n{write}        }}\n{store}    }}\n",
             from_place = self.element(&self.scan.input, &place, 0)?,
             fetch = indented(&self.add_totals(&names, &[(&result, self)], *active), 2),
             store = indented(
@@ -164,19 +169,19 @@ impl Text<'_> {
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let (first, place) = (self.name("waveFirst"), self.name("wavePlace"));
         let (before, rank) = (self.name("waveBefore"), self.name("waveRank"));
-        let (ty, sign, barrier) = (&self.ty, self.sign, self.barrier);
+        let (ty, sign) = (&self.ty, self.sign);
         let sum = format!("{elements}.{}", last(each));
         let mut write = String::new();
         for output in self.outputs() {
             write.push_str(&self.write_vector(output, each, &place, &elements, &result)?);
         }
-        let mut block = format!(
-            "{{\n    // {} scan by the wave of thread 0, {} elements a lane, whichever lanes it has.\n",
+        let mut block = Code::new(format!(
+            "    // {} scan by the wave of thread 0, {} elements a lane, whichever lanes it has.\n",
             self.kind(),
             in_words(each)
-        );
+        ));
         if barriers.first {
-            let _ = writeln!(block, "    {barrier}();");
+            block.push_barrier(self.barrier);
         }
         let _ = write!(
             block,

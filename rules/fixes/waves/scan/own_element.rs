@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use shaderlint_simt::LaneMap;
 
-use super::text::{Names, Text, block};
+use super::text::{Names, Text, as_one};
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::source::text::indented;
 
@@ -27,7 +28,7 @@ impl Text<'_> {
         Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
     }
 
-    fn of_own(&self, barriers: Barriers) -> Option<String> {
+    fn of_own(&self, barriers: Barriers) -> Option<Code> {
         let names = self.names();
         let Names { wave, lane, .. } = &names;
         let texts: Vec<&Text<'_>> = std::iter::once(self).chain(&self.others).collect();
@@ -44,15 +45,15 @@ impl Text<'_> {
             }
         };
         let what = if texts.len() > 1 { "scans" } else { "scan" };
-        let mut text = format!(
-            "{{\n    // {} {what} by waves; assumes a 1-D group packed into waves in order.\n",
+        let mut block = Code::new(format!(
+            "    // {} {what} by waves; assumes a 1-D group packed into waves in order.\n",
             self.kind()
-        );
+        ));
         if barriers.first {
-            let _ = writeln!(text, "    {}();", self.barrier);
+            block.push_barrier(self.barrier);
         }
         for (of, (element, _)) in all() {
-            let _ = writeln!(text, "    {} {element} = {};", of.ty, of.own(&of.scan.input)?);
+            let _ = writeln!(block, "    {} {element} = {};", of.ty, of.own(&of.scan.input)?);
         }
         for (of, (element, result)) in all() {
             let own = if of.is_inclusive {
@@ -60,7 +61,7 @@ impl Text<'_> {
             } else {
                 String::new()
             };
-            let _ = writeln!(text, "    {} {result} = {}({element}){own};", of.ty, of.prefix);
+            let _ = writeln!(block, "    {} {result} = {}({element}){own};", of.ty, of.prefix);
         }
         let stores = all().map(|(of, (element, result))| {
             let total = totals_of(of, element, result);
@@ -68,27 +69,26 @@ impl Text<'_> {
         });
         let results: Vec<(&str, &Text<'_>)> = all().map(|(of, (_, result))| (&**result, *of)).collect();
         let _ = write!(
-            text,
+            block,
             "    uint {wave} = {index} / WaveGetLaneCount();\n\
              \x20   uint {lane} = WaveGetLaneIndex();\n\
-             \x20   if ({lane} + 1 == WaveGetLaneCount())\n{}\
-             \x20   {}();\n{}",
-            indented(&block(stores), 1),
-            self.barrier,
-            indented(&self.add_totals(&names, &results, self.lanes), 1),
+             \x20   if ({lane} + 1 == WaveGetLaneCount())\n{}",
+            indented(&as_one(stores), 1),
             index = self.rewrite.lane,
         );
+        block.push_barrier(self.barrier);
+        block.text += &indented(&self.add_totals(&names, &results, self.lanes), 1);
         for (of, (_, result)) in all() {
             for output in of.outputs() {
-                let _ = writeln!(text, "    {} = {result};", of.own(output)?);
+                let _ = writeln!(block, "    {} = {result};", of.own(output)?);
             }
         }
         if let Some((element, result)) = variables.first() {
             let is_last = format!("{} == {}", self.rewrite.lane, self.lanes - 1);
             let total = totals_of(self, element, result);
-            text.push_str(&indented(&self.store_total(&is_last, &total), 1));
+            block.text += &indented(&self.store_total(&is_last, &total), 1);
         }
-        self.end(&mut text, barriers)?;
-        Some(text)
+        self.end(&mut block, barriers)?;
+        Some(block)
     }
 }

@@ -6,6 +6,7 @@ use shaderlint_hlsl::Type;
 use shaderlint_simt::{Elements, LaneMap};
 
 use super::text::{Names, Text, in_words, last, without_padding};
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::source::group_size::has_literal_size;
 use crate::source::text::indented;
@@ -68,21 +69,18 @@ impl Text<'_> {
         let input = &without_padding(input);
         let read = self.vector(input, each, &own)?;
         let sum = format!("{elements}.{}", last(each));
-        let mut block = format!(
-            "{{\n    // {} scan by waves, {} elements a lane; assumes a 1-D group packed into waves in order.\n",
+        let mut block = Code::new(format!(
+            "    // {} scan by waves, {} elements a lane; assumes a 1-D group packed into waves in order.\n",
             self.kind(),
             in_words(each)
-        );
+        ));
         if barriers.first {
-            let _ = writeln!(block, "    {barrier}();");
+            block.push_barrier(barrier);
         }
         if let Elements::Register { local, .. } = &self.scan.input {
-            let _ = writeln!(
-                block,
-                "    {} = {};\n    {barrier}();",
-                self.element(input, index, 0)?,
-                self.local(*local)?
-            );
+            let element = self.element(input, index, 0)?;
+            let _ = writeln!(block, "    {element} = {};", self.local(*local)?);
+            block.push_barrier(barrier);
         }
         let running = self.running(each, &elements);
         let scan = format!("{result} = {}({sum});", self.prefix);
@@ -108,31 +106,33 @@ impl Text<'_> {
         let indices = format!(
             "    uint {wave} = {index} / WaveGetLaneCount();\n    uint {lane} = WaveGetLaneIndex();\n"
         );
-        block.push_str(&placed);
+        block.text += &placed;
         if active == self.lanes {
             let _ = write!(
                 block,
-                "    {ty}{each} {elements} = {read};\n{}    {ty} {scan}\n{indices}{}    {barrier}();\n{}",
+                "    {ty}{each} {elements} = {read};\n{}    {ty} {scan}\n{indices}{}",
                 indented(&running, 1),
                 indented(&store, 1),
-                indented(&after, 1),
             );
+            block.push_barrier(barrier);
+            block.text += &indented(&after, 1);
         } else {
             let _ = write!(
                 block,
                 "    {ty}{each} {elements} = {neutral};\n    {ty} {result} = {neutral};\n{indices}\
-                 \x20   if ({index} < {active})\n    {{\n        {elements} = {read};\n{}        {scan}\n{}    }}\n\
-                 \x20   {barrier}();\n    if ({index} < {active})\n    {{\n{}    }}\n",
+                 \x20   if ({index} < {active})\n    {{\n        {elements} = {read};\n{}        {scan}\n{}    }}\n",
                 indented(&running, 2),
                 indented(&store, 2),
-                indented(&after, 2),
                 neutral = self.neutral,
             );
+            block.push_barrier(barrier);
+            let after = indented(&after, 2);
+            let _ = write!(block, "    if ({index} < {active})\n    {{\n{after}    }}\n");
         }
         let registers = self.outputs().filter(|elements| !is_array(elements));
         for (number, output) in registers.enumerate() {
             if number == 0 {
-                let _ = writeln!(block, "    {barrier}();");
+                block.push_barrier(barrier);
             }
             let from = self.element(arrays.first()?, index, 0)?;
             let _ = writeln!(block, "    {} = {from};", self.own(output)?);

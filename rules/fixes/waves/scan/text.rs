@@ -7,6 +7,7 @@ use shaderlint_hlsl::{LocalId, Span};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, Operator, Rewrite, WAVE_SIZES};
 
+use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, barrier_of, neutral};
 use crate::fixes::waves::totals::{Totals, length_by_name};
 use crate::source::element::{Row, array_of_parts, element_name, row_of_elements};
@@ -137,7 +138,7 @@ impl<'a> Text<'a> {
     }
 
     /// The text of a form as the file spells the group's size, and, where that is a name, with a number for it.
-    pub fn written(&self, write: impl Fn(&Self) -> Option<String>) -> Option<(String, Option<String>)> {
+    pub fn written(&self, write: impl Fn(&Self) -> Option<Code>) -> Option<(Code, Option<Code>)> {
         let block = write(self)?;
         if self.size.is_none() {
             return Some((block, None));
@@ -333,7 +334,7 @@ impl<'a> Text<'a> {
         });
         format!(
             "for (uint {first} = 0; {first} < {wave}; {first} += {step})\n{}",
-            block(adds)
+            as_one(adds)
         )
     }
 
@@ -369,15 +370,13 @@ impl<'a> Text<'a> {
     }
 
     /// The end of every form: values that the ladder leaves in variables, and a barrier.
-    pub fn end(&self, block: &mut String, barriers: Barriers) -> Option<()> {
-        let barrier = self.barrier;
+    pub fn end(&self, block: &mut Code, barriers: Barriers) -> Option<()> {
         for (local, value) in &self.rewrite.settled {
             let _ = writeln!(block, "    {} = {value};", self.local(*local)?);
         }
         if barriers.last {
-            let _ = writeln!(block, "    {barrier}();");
+            block.push_barrier(self.barrier);
         }
-        block.push('}');
         Some(())
     }
 }
@@ -406,7 +405,7 @@ pub(super) fn without_padding(elements: &Elements) -> Elements {
 }
 
 /// Statements as a single statement.
-pub(super) fn block(statements: impl ExactSizeIterator<Item = String>) -> String {
+pub(super) fn as_one(statements: impl ExactSizeIterator<Item = String>) -> String {
     let count = statements.len();
     let statements = indented(&statements.collect::<String>(), 1);
     match count {

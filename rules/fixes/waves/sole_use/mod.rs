@@ -157,9 +157,8 @@ impl SoleUse {
     /// The edits of the statements before the ladder, and of the reads behind it.
     pub fn edits(&self, shader: &Shader) -> impl Iterator<Item = Edit> {
         let over = |at: Span, text: Spelled| Edit {
-            at: At::Over(at),
-            text: text.in_file,
             expanded: Some(text.expanded),
+            ..Edit::new(At::Over(at), text.in_file)
         };
         let gone = self.gone.iter().map(move |gone| over(*gone, Spelled::default()));
         let reads = self.reads.iter().map(move |(read, element)| {
