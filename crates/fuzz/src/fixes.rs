@@ -4,7 +4,7 @@
 use std::mem::discriminant;
 
 use shaderlint::fuzzing::findings;
-use shaderlint_hlsl::{FunctionId, Shader, Sources};
+use shaderlint_hlsl::{FunctionId, Shader, Sources, is_group_size};
 use shaderlint_linter::{
     Assumption, Category, Caveat, Diagnostic, FileEdit, Fix, Report, Safety, Verdict, apply, settle,
     whole_shaders,
@@ -227,12 +227,7 @@ fn prove(
         .functions
         .get(before.1.0 as usize)
         .and_then(|function| function.group_size);
-    let threads = group.map(|group| {
-        group
-            .iter()
-            .fold(1, |product: u32, size| product.saturating_mul(*size))
-    });
-    if !threads.is_some_and(|threads| (1..=1024).contains(&threads)) {
+    if !group.is_some_and(is_group_size) {
         return Ok(false);
     }
     let maps = maps(before.0, before.1);

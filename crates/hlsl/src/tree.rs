@@ -279,7 +279,7 @@ pub struct Function {
     pub returns: Type,
     /// `None` for a declaration without a body.
     pub body: Option<Vec<Stmt>>,
-    /// `[numthreads(x, y, z)]`, evaluated. Not checked against any limit.
+    /// `[numthreads(x, y, z)]`, evaluated. D3D may not allow it: see [`is_group_size`].
     pub group_size: Option<[u32; 3]>,
     /// Span of the numthreads attribute.
     pub group_size_span: Span,
@@ -289,6 +289,21 @@ pub struct Function {
     pub is_instance: bool,
     /// It is run as an entry point, and is none: callers that are not at hand use what it leaves.
     pub is_called_elsewhere: bool,
+}
+
+/// The number of threads in the largest group that D3D allows (D3D11.3 functional spec, 18.6).
+pub const MAX_THREADS: u32 = 1024;
+
+/// The number of threads in a group. The product of three 32-bit numbers needs 96 bits.
+#[must_use]
+pub fn threads_in(group_size: [u32; 3]) -> u128 {
+    group_size.into_iter().map(u128::from).product()
+}
+
+/// Whether D3D allows a group of this size.
+#[must_use]
+pub fn is_group_size(group_size: [u32; 3]) -> bool {
+    (1..=u128::from(MAX_THREADS)).contains(&threads_in(group_size))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

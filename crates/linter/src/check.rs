@@ -1,6 +1,6 @@
 //! Runs every rule over every entry point, and keeps one finding for each place.
 
-use shaderlint_hlsl::{Cause, FileSpan, FunctionId, Problem, Shader};
+use shaderlint_hlsl::{Cause, FileSpan, FunctionId, MAX_THREADS, Problem, Shader, is_group_size, threads_in};
 use shaderlint_simt::{Analysis, analyze};
 
 use crate::diagnose::diagnostic;
@@ -12,9 +12,6 @@ use crate::rule::{Context, Rule, Settings};
 use crate::shader_model::ShaderModel;
 use crate::shared_fixes::keep_fixes_all_entries_agree_on;
 use crate::suppress::SuppressionIndex;
-
-/// The most threads in a group that D3D allows (D3D11.3 functional spec, 18.6).
-const MAX_THREADS: u128 = 1024;
 
 /// What the rules report about one translation unit.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -71,11 +68,10 @@ pub fn check_shader(shader: &Shader, rules: &[Rule], settings: &Settings) -> Rep
 }
 
 fn bad_group_size(size: [u32; 3]) -> Option<String> {
-    let threads: u128 = size.into_iter().map(u128::from).product();
-    match threads {
+    match threads_in(size) {
+        _ if is_group_size(size) => None,
         0 => Some("the thread group has no threads".to_owned()),
-        1..=MAX_THREADS => None,
-        _ => Some(format!(
+        threads => Some(format!(
             "the thread group has {threads} threads, but D3D allows at most {MAX_THREADS}"
         )),
     }

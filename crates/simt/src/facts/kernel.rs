@@ -1,9 +1,8 @@
 //! The kernel that a run starts from.
 
-use shaderlint_hlsl::{Function, FunctionId, Shader};
+use shaderlint_hlsl::{Function, FunctionId, Shader, is_group_size};
 
-/// The number of threads of the largest group that D3D allows.
-pub(crate) const MAX_THREADS: usize = 1024;
+pub(crate) const MAX_THREADS: usize = shaderlint_hlsl::MAX_THREADS as usize;
 
 /// The wave sizes that HLSL allows: powers of two from 4 to 128 (hlsl-specs, HLSL_SM_6_6_WaveSize.md).
 pub const WAVE_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
@@ -34,10 +33,8 @@ impl<'s> Kernel<'s> {
     /// The size of its group along each axis. `None` if the function is no entry point, or its group is empty or
     /// larger than D3D allows.
     pub(crate) fn group(self) -> Option<[u32; 3]> {
-        let group = self.function()?.group_size?;
-        // The product of three 32-bit numbers needs 96 bits.
-        let threads: u128 = group.into_iter().map(u128::from).product();
-        (1..=MAX_THREADS as u128).contains(&threads).then_some(group)
+        let group = self.function()?.group_size;
+        group.filter(|group| is_group_size(*group))
     }
 
     /// The wave sizes that its `[WaveSize]` allows, ascending; all sizes if it has none.

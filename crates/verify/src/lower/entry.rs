@@ -1,16 +1,13 @@
 //! Lowers an entry point: reach, globals, functions, validation.
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use shaderlint_hlsl::{Function, FunctionId, Shader, Span};
+use shaderlint_hlsl::{Function, FunctionId, MAX_THREADS, Shader, Span, is_group_size, threads_in};
 
 use super::entry_inputs::lower_entry_function;
 use super::function::lower_function;
 use super::module::{ModuleBuilder, Repeat};
 use super::reach::reach;
 use super::{LowerError, Lowered};
-
-/// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
-const MAX_THREADS: u128 = 1024;
 
 /// Lowers the kernel that starts at `entry`, with some of its statements repeated.
 pub(super) fn lower_entry(
@@ -77,8 +74,8 @@ fn group_size(function: &Function) -> Result<[u32; 3], LowerError> {
             function.name_span,
         ));
     };
-    let threads: u128 = group_size.into_iter().map(u128::from).product();
-    if !(1..=MAX_THREADS).contains(&threads) {
+    if !is_group_size(group_size) {
+        let threads = threads_in(group_size);
         return Err(LowerError::unsupported(
             format_args!("a group of {threads} threads: D3D allows 1 to {MAX_THREADS}"),
             function.group_size_span,

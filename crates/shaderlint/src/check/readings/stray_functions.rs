@@ -14,17 +14,14 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
-    Scalar, Shader, Storage, Type, calls, expressions,
+    Direction, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, MAX_THREADS,
+    Parameter, Scalar, Shader, Storage, Type, calls, expressions,
 };
 use shaderlint_linter::{Category, Diagnostic, NoFix, Reason, Report, Verdict};
 
 use super::text_of;
 use crate::check::readings::Role;
 use crate::workspace::prefilter::{self, THREAD_INPUTS};
-
-/// The limit of D3D.
-const MAX_THREADS: u32 = 1024;
 
 const GROUP_INDEX: &str = "SV_GroupIndex";
 
