@@ -188,7 +188,7 @@ pub fn settle<T>(
 
 #[cfg(test)]
 mod tests {
-    use shaderlint_hlsl::FileSpan;
+    use shaderlint_hlsl::{FileId, FileSpan};
 
     use super::*;
 
@@ -339,6 +339,16 @@ uint twice(uint a) { return a + a; }
             b"ab",
             0,
         );
+    }
+
+    #[test]
+    fn a_fix_with_an_edit_of_another_file_is_not_made() {
+        let mut mixed = fix(&[(0, 1, "A"), (1, 2, "B")]);
+        check(b"ab", std::slice::from_ref(&mixed), b"AB", 1);
+        for edit in mixed.edits.iter_mut().skip(1) {
+            edit.place.file = FileId(1);
+        }
+        check(b"ab", &[mixed], b"ab", 0);
     }
 
     #[test]
