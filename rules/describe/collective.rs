@@ -106,7 +106,7 @@ pub(crate) fn effort(found: &Collective) -> String {
     format!(
         "{steps}{}{}",
         counted(found.barriers, "barrier"),
-        instances(found).replacen(';', ",", 1)
+        instances(found, ",")
     )
 }
 
@@ -115,9 +115,13 @@ fn counted(number: u32, what: &str) -> String {
 }
 
 /// The bounds of loops that the proof covers, where it does not cover all.
-fn instances(found: &Collective) -> String {
+fn instances(found: &Collective, before: &str) -> String {
     let instances = found.instances.iter().enumerate().map(|(number, instance)| {
-        let before = if number == 0 { "; for" } else { "," };
+        let before = if number == 0 {
+            format!("{before} for")
+        } else {
+            ",".to_owned()
+        };
         format!("{before} {} = {}", instance.bound, instance.value)
     });
     instances.collect()
@@ -175,9 +179,9 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ", up to rounding"
     };
-    let needs = Assumption::all_in_words(&of_needs(scan.needs).collect::<Vec<_>>());
+    let needs = Assumption::all_in_words(&assumptions(scan.needs).collect::<Vec<_>>());
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
-    let instances = instances(scan);
+    let instances = instances(scan, ";");
     let races = context.analysis.races.iter();
     let mut races = races.filter(|race| race.has_part(scan) || is_written_within(context, race, scan));
     // A race with another bound does not concern this one.
@@ -238,7 +242,7 @@ pub(crate) fn combination(operator: Operator) -> String {
 }
 
 /// What the proof assumes of floats.
-pub(crate) fn of_needs(needs: Needs) -> impl Iterator<Item = Assumption> {
+pub(crate) fn assumptions(needs: Needs) -> impl Iterator<Item = Assumption> {
     let numbers = needs.numbers.then_some(Assumption::NoNan);
     let powers = needs.powers.then_some(Assumption::ExactPowers);
     numbers.into_iter().chain(powers)

@@ -102,8 +102,7 @@ fn in_resource(
     index: &str,
     component: Option<u8>,
 ) -> String {
-    let index = &indices(&[u32::MAX], 0, offset, 1, index);
-    let index = index.trim_start_matches('[').trim_end_matches(']');
+    let index = &*counted_from(offset, index);
     let scaled = match (extent.stride, index.parse::<u32>()) {
         (1, _) => index.to_owned(),
         (stride, Ok(index)) => (stride * index).to_string(),
@@ -134,6 +133,15 @@ fn dimensions(ty: &Type) -> (Vec<u32>, &Type) {
     (lengths, element)
 }
 
+/// An index, counted from `offset`.
+fn counted_from(offset: u32, index: &str) -> String {
+    match (offset, index.parse::<u32>()) {
+        (0, Err(_)) => index.to_owned(),
+        (offset, Err(_)) => format!("{index} + {offset}"),
+        (offset, Ok(number)) => (offset + number).to_string(),
+    }
+}
+
 /// The indices of element `index`, counted from `offset` along the `axis`th dimension from the innermost, then along
 /// the other dimensions. The construct has `count` elements.
 fn indices(lengths: &[u32], axis: u8, offset: u32, count: u32, index: &str) -> String {
@@ -142,11 +150,7 @@ fn indices(lengths: &[u32], axis: u8, offset: u32, count: u32, index: &str) -> S
     let number = index.parse::<u32>().ok();
     let is_in_one_row = count <= row;
     let first = if is_in_one_row { offset % row } else { offset };
-    let at = match (first, number) {
-        (0, None) => index.to_owned(),
-        (first, None) => format!("{index} + {first}"),
-        (first, Some(number)) => (first + number).to_string(),
-    };
+    let at = counted_from(first, index);
     let number = number.map(|number| first + number);
     // The distance in elements between neighbours along each other dimension, from the innermost outwards.
     let mut apart = row;

@@ -11,7 +11,7 @@
 //! share a wave. [`ContendedAtomic::parts`] says when the form may replace the call unnoticed; [`serves_alike`] proves
 //! of this very text that it does what the call does.
 
-use shaderlint_hlsl::{Shader, Span, blank_comments};
+use shaderlint_hlsl::{Scalar, Shader, Span, blank_comments};
 use shaderlint_linter::{At, Context, Edit, Fix, FixNote, NoFix, Proof, Reason, Safety, fixed_shader};
 use shaderlint_simt::{
     ContendedAtomic, Meanwhile, NotCombined, OldValueUse, Operator, Parts, Quantity, serves_alike,
@@ -323,7 +323,7 @@ fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> St
         // These have overloads for `uint` only, and convert nothing. Compilers and the language disagree on which
         // expressions are `uint`: enumerators, `true`, conditions on literals, `reversebits` of an `int`.
         operator => {
-            let operand = if is_cast && ty == "uint" {
+            let operand = if is_cast && parts.cell == Scalar::Uint {
                 own.clone()
             } else {
                 format!("uint({own})")

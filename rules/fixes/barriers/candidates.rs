@@ -29,18 +29,18 @@ pub(crate) const THIS_BARRIER: &str = "this barrier";
 
 /// Which races of a finding a barrier ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum Coverage {
     /// All of them.
-    Only,
+    All,
     /// Some: others need a barrier of their own.
-    OneOfSeveral,
+    Part,
 }
 
-impl Which {
+impl Coverage {
     pub fn name(self) -> &'static str {
         match self {
-            Which::Only => "the missing barrier",
-            Which::OneOfSeveral => "one of the missing barriers",
+            Coverage::All => "the missing barrier",
+            Coverage::Part => "one of the missing barriers",
         }
     }
 }
@@ -79,7 +79,7 @@ pub(crate) fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
 
 /// The places before the statements around the later access, innermost first, in its function and in those that call
 /// it. Calls that do not lead to the earlier access come first.
-pub(crate) fn places(context: &Context<'_>, races: &[&Race], which: Which) -> Vec<Candidate> {
+pub(crate) fn places(context: &Context<'_>, races: &[&Race], coverage: Coverage) -> Vec<Candidate> {
     let shader = context.shader;
     let (Some(race), Some(entry)) = (races.first(), context.function(context.entry)) else {
         return Vec::new();
@@ -115,13 +115,13 @@ pub(crate) fn places(context: &Context<'_>, races: &[&Race], which: Which) -> Ve
             kept: Vec::new(),
             name: THIS_BARRIER,
             is_passed_by_all,
-            title: if which == Which::Only
+            title: if coverage == Coverage::All
                 && witness::line(context, at) == witness::line(context, race.second.span)
             {
-                format!("put {} before this statement", which.name())
+                format!("put {} before this statement", coverage.name())
             } else {
                 let place = witness::on_lines(context, &[at], race.second.span);
-                format!("put {} before the statement {place}", which.name())
+                format!("put {} before the statement {place}", coverage.name())
             },
         }));
     }

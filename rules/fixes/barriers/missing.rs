@@ -18,7 +18,7 @@ use shaderlint_linter::{Context, Edit, Fix, FixNote, NoFix, Proof, Reason, Safet
 use shaderlint_simt::Race;
 
 use crate::describe::witness;
-use crate::fixes::barriers::candidates::{Candidate, Which, fences, places};
+use crate::fixes::barriers::candidates::{Candidate, Coverage, fences, places};
 use crate::fixes::barriers::defects::{Ended, ends_races};
 use crate::fixes::barriers::no_barrier::NoBarrier;
 use crate::source::configuration::{self, AS_CONFIGURED, AS_TRIED, Replacement};
@@ -56,7 +56,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
         ));
     }
     let places_of = |races: &Vec<&Race>| {
-        let all = fences(context, races).len() + places(context, races, Which::Only).len();
+        let all = fences(context, races).len() + places(context, races, Coverage::All).len();
         all.min(MAX_PLACES)
     };
     let counts = lines.iter().map(places_of);
@@ -80,21 +80,21 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
         return Err(NoBarrier::Because(why));
     }
     let mut is_unproved = false;
-    let mut barrier = |races: &[&Race], which, are: &str| {
-        let wording = Wording { which, are };
+    let mut barrier = |races: &[&Race], coverage, are: &str| {
+        let wording = Wording { coverage, are };
         barrier(context, races, &wording, &mut is_unproved)
     };
     let found = if let [of_one_line] = lines {
-        barrier(of_one_line, Which::Only, "this race is")
+        barrier(of_one_line, Coverage::All, "this race is")
     } else {
-        let of_any = barrier(&lines.concat(), Which::Only, "these races are");
+        let of_any = barrier(&lines.concat(), Coverage::All, "these races are");
         of_any.or_else(|| {
             lines.iter().find_map(|races| {
                 // Other races may share one of these lines.
                 let places = races.iter().flat_map(|race| [race.first.span, race.second.span]);
                 let (count, lines) = witness::lines_of(context, &places.collect::<Vec<Span>>());
                 let of = if count > 1 { "between" } else { "on" };
-                let barrier = barrier(races, Which::OneOfSeveral, &format!("the race {of} {lines} is"))?;
+                let barrier = barrier(races, Coverage::Part, &format!("the race {of} {lines} is"))?;
                 Some(Barrier {
                     ends_these: false,
                     ..barrier
@@ -107,7 +107,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
 
 /// How a fix is worded.
 struct Wording<'a> {
-    which: Which,
+    coverage: Coverage,
     /// The races as the subject of a sentence, and its verb: "this race is".
     are: &'a str,
 }
@@ -120,11 +120,11 @@ fn barrier(
     wording: &Wording<'_>,
     is_unproved: &mut bool,
 ) -> Option<Barrier> {
-    let places = places(context, races, wording.which);
+    let places = places(context, races, wording.coverage);
     let candidates = fences(context, races).into_iter().chain(places);
     let mut first = None;
     for candidate in candidates.take(MAX_PLACES) {
-        let barrier = match tried(context, races, candidate, wording.are) {
+        let barrier = match try_candidate(context, races, candidate, wording.are) {
             Some(Tried::Ends(barrier)) => *barrier,
             Some(Tried::IsUnproved) => {
                 *is_unproved = true;
@@ -149,7 +149,7 @@ pub(crate) enum Tried {
 
 /// The barriers as a fix of the races; `None` if the races stay, or another defect appears. `are` names the races,
 /// with a verb.
-pub(crate) fn tried(
+pub(crate) fn try_candidate(
     context: &Context<'_>,
     races: &[&Race],
     candidate: Candidate,

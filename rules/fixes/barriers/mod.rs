@@ -6,7 +6,7 @@ mod defects;
 mod missing;
 mod moved;
 mod no_barrier;
-mod parted;
 mod places;
 pub(crate) mod repair;
 mod several;
+mod split_assignment;

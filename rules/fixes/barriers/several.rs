@@ -7,10 +7,10 @@ use shaderlint_simt::Race;
 use crate::describe::witness::lines_of;
 use crate::fixes::barriers::advice::{Place, Proved};
 use crate::fixes::barriers::candidates::{Candidate, THIS_BARRIER};
-use crate::fixes::barriers::missing::{Barrier, Tried, tried};
+use crate::fixes::barriers::missing::{Barrier, Tried, try_candidate};
 use crate::fixes::barriers::moved::Kept;
-use crate::fixes::barriers::parted::{parted, type_names};
 use crate::fixes::barriers::places::passed_by_all;
+use crate::fixes::barriers::split_assignment::{split_assignment, type_names};
 use crate::source::statements::{BARRIER, statements_around};
 use crate::source::unit::Unit;
 use crate::source::words::words;
@@ -41,22 +41,22 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race], advice: &Proved) -> Op
         are_passed_by_all &= is_passed;
         places.push((place, outermost, statement));
     }
-    let statements = |is_parted: bool| {
+    let statements = |is_split: bool| {
         let of_kind = places
             .iter()
-            .filter(move |(place, ..)| place.target.is_some() == is_parted);
+            .filter(move |(place, ..)| place.target.is_some() == is_split);
         of_kind.map(|(.., statement)| *statement).collect::<Vec<Span>>()
     };
     let (before, within) = (statements(false), statements(true));
     for (place, outermost, statement) in &places {
         if place.target.is_some() {
-            let parted = parted(context, place, outermost, before.contains(statement))?;
-            kept.extend(parted.kept.map(|(part, at)| Kept {
+            let split = split_assignment(context, place, outermost, before.contains(statement))?;
+            kept.extend(split.kept.map(|(part, at)| Kept {
                 edit: edits.len(),
                 part,
                 at,
             }));
-            edits.push(parted.edit);
+            edits.push(split.edit);
         } else if !within.contains(statement) {
             edits.push(Edit::new(At::Before(*statement), format!("{BARRIER}();")));
         }
@@ -92,7 +92,7 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race], advice: &Proved) -> Op
     } else {
         "these races are"
     };
-    match tried(context, races, candidate, are)? {
+    match try_candidate(context, races, candidate, are)? {
         Tried::Ends(barrier) => Some(*barrier),
         Tried::IsUnproved => None,
     }

@@ -1,6 +1,6 @@
 //! Wave intrinsics in the place of a ladder.
 
-mod choice;
+mod arg_extremum;
 mod code;
 mod declarations;
 mod fit;

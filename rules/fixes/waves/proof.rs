@@ -5,7 +5,7 @@ use shaderlint_simt::{
     Doubt, LaneMap, Needs, Outcome, WaveRun, compare_stretch, compare_with, look_for_defects,
 };
 
-use crate::describe::collective::of_needs;
+use crate::describe::collective::assumptions;
 use crate::fixes::too_long;
 use crate::fixes::waves::refusal::{Refusal, no_size_by_name, not_read};
 use crate::source::unit::Unit;
@@ -159,7 +159,7 @@ fn proof_by(
     let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
     let assumes_convergence = runs.iter().any(|run| run.assumes_convergence);
     let presumed = assumes_convergence.then_some(Assumption::AllReachBarriers);
-    let assumptions = presumed.into_iter().chain(of_needs(scope.needs));
+    let assumptions = presumed.into_iter().chain(assumptions(scope.needs));
     Ok(ProvedEqual {
         proof: Proof::new(statement(&runs, scope.maps), assumptions.collect()),
         is_exact,

@@ -78,7 +78,9 @@ pub(crate) fn no_form(
     rewrite: &Rewrite,
     is_by_atomic: bool,
 ) -> Refusal {
-    let mut places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
+    let mut places = [&found.input, &found.output]
+        .into_iter()
+        .chain(&rewrite.other_places);
     let is_component = |place: &Elements| match place {
         Elements::Array { component, .. }
         | Elements::Cell { component, .. }

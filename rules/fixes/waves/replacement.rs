@@ -20,8 +20,8 @@ use crate::fixes::waves::form::{WaveForm, barrier_of};
 use crate::fixes::waves::last_calls::only_called_by;
 use crate::fixes::waves::proof::{ProvedEqual, Scope, prove};
 use crate::fixes::waves::refusal::{Refusal, no_form, no_index, not_replaceable, other_results};
-use crate::fixes::waves::totals::{fits, totals_declared, totals_name};
-use crate::fixes::waves::{choice, reduction, scan};
+use crate::fixes::waves::totals::{Totals, fits, totals_declared, totals_name};
+use crate::fixes::waves::{arg_extremum, reduction, scan};
 use crate::source::configuration::{AS_CONFIGURED, Replacement, holds_in_all};
 use crate::source::group_size::{has_literal_size, width_by_name};
 use crate::source::names::local_name;
@@ -58,7 +58,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     };
     let write = |totals: &str| {
         let mut forms = if let Some(companions) = &found.companions {
-            choice::forms(context, found, rewrite, companions)
+            arg_extremum::forms(context, found, rewrite, companions)
         } else if found.kind == Kind::Reduction {
             reduction::forms(context, found, rewrite, totals)
         } else {
@@ -189,18 +189,18 @@ fn with_what_others_read(
     let behind = function.and_then(|function| unit.text_behind(shader, found.span, function.span));
     let choices = unit.choices.iter().filter(|choice| !choice.is_guard);
     let chosen: Vec<&[u8]> = choices.map(|choice| unit.text_of(choice)).collect();
-    for (local, left) in std::mem::take(&mut rewrite.unread) {
+    for (local, left) in std::mem::take(&mut rewrite.dead_variables) {
         let name = function.and_then(|function| function.locals.get(local.0 as usize));
         let name = name.map(|local| local.name.as_bytes());
         let names_it = |text: &&[u8]| words(text).any(|word| Some(word) == name || word == b"include");
         if behind.is_none_or(|behind| names_it(&behind)) || chosen.iter().any(names_it) {
             match left {
-                FinalValue::Number(value) => rewrite.settled.push((local, value)),
-                FinalValue::Result(None) => rewrite.also.push(Elements::Register {
+                FinalValue::Number(value) => rewrite.live_values.push((local, value)),
+                FinalValue::Result(None) => rewrite.other_places.push(Elements::Register {
                     local,
                     component: None,
                 }),
-                FinalValue::Result(Some(number)) => rewrite.further.push((local, number)),
+                FinalValue::Result(Some(number)) => rewrite.further_results.push((local, number)),
                 FinalValue::Other => return Err(Obstacle::Leaves(local)),
             }
         }
@@ -366,8 +366,9 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm, block: &str)
             return Some(NoFix::new(Reason::Namespaces, text));
         }
     }
-    let declaration = form.totals.iter().map(|totals| &*totals.declaration);
+    let declarations: Vec<Spelled> = form.totals.iter().map(Totals::lines).collect();
+    let declarations = declarations.iter().map(|lines| &*lines.expanded);
     let helper = form.helper.iter().map(|helper| &*helper.text.expanded.text);
-    let mut texts = std::iter::once(block).chain(declaration).chain(helper);
+    let mut texts = std::iter::once(block).chain(declarations).chain(helper);
     texts.find_map(|text| unit.may_change(shader, function, words(&blank_comments(text.as_bytes()))))
 }

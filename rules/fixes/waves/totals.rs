@@ -15,8 +15,8 @@ use crate::source::words::words;
 /// The values that the waves leave for each other.
 #[derive(Clone)]
 pub(crate) struct Totals {
-    /// The groupshared declaration, without the length.
-    pub declaration: String,
+    pub ty: String,
+    pub name: String,
     /// The length of the array, as text of the file and as a number; `None` for a single value.
     pub length: Option<(String, u32)>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Totals {
 impl Totals {
     /// The declaration in the file, and with a number for the length.
     pub fn lines(&self) -> Spelled {
-        let of = |length: &str| format!("{}{length};", self.declaration);
+        let of = |length: &str| format!("groupshared {} {}{length};", self.ty, self.name);
         match &self.length {
             None => Spelled::alike(of("")),
             Some((text, number)) => Spelled {
@@ -81,7 +81,7 @@ pub(crate) fn totals_declared<'a>(
         let name = name.trim_end_matches(|last: char| last.is_ascii_digit());
         TOTALS.iter().any(|end| name.ends_with(end))
     };
-    if !is_totals(&wanted.declaration) {
+    if !is_totals(&wanted.name) {
         return None;
     }
     let is_long_enough = |global: &Global, length: u32| {
@@ -169,7 +169,9 @@ pub(crate) fn length_by_name(
     rewrite: &Rewrite,
 ) -> Option<(String, u32)> {
     let shader = context.shader;
-    let mut places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
+    let mut places = [&found.input, &found.output]
+        .into_iter()
+        .chain(&rewrite.other_places);
     let lanes = context.analysis.group_size.iter().product::<u32>();
     let size = size_by_name(context, found);
     let is_plain = |place: &Elements| match place {
@@ -241,7 +243,7 @@ pub(crate) fn length_by_name(
 /// 0 and 1 tell in which half of an array, or in which of two arrays, the last pass of a ladder left the elements. A
 /// form leaves them in the half that its own number tells, so later code finds them for any size.
 pub(crate) fn goes_with_size(rewrite: &Rewrite) -> Option<LocalId> {
-    let mut settled = rewrite.settled.iter();
+    let mut settled = rewrite.live_values.iter();
     let (local, _) =
         settled.find(|(_, value)| !matches!(value.as_str(), "0" | "0u" | "false" | "1" | "1u" | "true"))?;
     Some(*local)

@@ -327,15 +327,15 @@ pub struct Rewrite {
     /// row.
     pub row: Option<String>,
     /// Variables that are live after the construct, with the values that it leaves in them, as HLSL text.
-    pub settled: Vec<(LocalId, String)>,
+    pub live_values: Vec<(LocalId, String)>,
     /// Variables whose final value no compiled statement reads.
-    pub unread: Vec<(LocalId, FinalValue)>,
+    pub dead_variables: Vec<(LocalId, FinalValue)>,
     /// Variables that hold a further result of a reduction, with its number.
-    pub further: Vec<(LocalId, usize)>,
+    pub further_results: Vec<(LocalId, usize)>,
     /// Other places where the construct leaves the same result. The replacement's proof must rule out that
     /// anything uses what else the construct leaves in its arrays, or a reduction in the variables of other
     /// threads.
-    pub also: Vec<Elements>,
+    pub other_places: Vec<Elements>,
     /// Stores of the elements' total within the construct, as in a scan of one block of many.
     pub stored: Vec<Stored>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.

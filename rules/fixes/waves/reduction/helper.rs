@@ -12,7 +12,7 @@ use super::{FirstWave, is_of_parts, is_slower};
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
-use crate::fixes::waves::sole_use::{Left, SoleUse, Taken};
+use crate::fixes::waves::sole_use::{ResultsIn, SoleUse, Taken};
 use crate::fixes::waves::totals::{Totals, length_by_name, total_name};
 use crate::source::element::{array_of_elements, element_name};
 use crate::source::group_size::{all_threads_by_name, has_literal_size, is_known_at};
@@ -90,9 +90,7 @@ impl<'a> Text<'a> {
 
     fn forms(&self, registers: &[LocalId], totals: &str) -> Option<Vec<WaveForm>> {
         let (shader, reduction) = (self.ladder.context.shader, self.ladder.reduction);
-        let wave = names(reduction.operator).wave;
-        let word = wave.trim_start_matches("WaveActive").trim_start_matches("Bit");
-        let name = function_name(shader, &["Group", word]);
+        let name = function_name(shader, &["Group", names(reduction.operator).word]);
         let comment = format!(
             "The {} of the values of the group's threads{}\n// Two calls need a barrier between them.",
             match reduction.operator {
@@ -107,7 +105,7 @@ impl<'a> Text<'a> {
                 Way::OneWave => ", by the wave of thread 0.",
             }
         );
-        let (kept, kept_name) = self.kept(totals)?;
+        let (kept, kept_name) = self.memory(totals)?;
         let known = self.size_at_top(&kept_name);
         if known.is_none() && self.way == Way::FirstWave {
             return None;
@@ -168,14 +166,14 @@ impl<'a> Text<'a> {
                 }));
             }
             for first in [false, true].into_iter().filter(|_| calls_with_array) {
-                forms.extend(self.calling(&helper.name, registers, first).map(&form));
+                forms.extend(self.with_array(&helper.name, registers, first).map(&form));
             }
         }
         Some(forms)
     }
 
     /// The helper's groupshared memory: its declaration, where it is new, and its name.
-    fn kept(&self, totals: &str) -> Option<(Option<Totals>, String)> {
+    fn memory(&self, totals: &str) -> Option<(Option<Totals>, String)> {
         let (shader, reduction) = (self.ladder.context.shader, self.ladder.reduction);
         let slots = self.lanes.div_ceil(4);
         let (length, name) = match self.way {
@@ -189,8 +187,12 @@ impl<'a> Text<'a> {
                 (Some(length), totals.to_owned())
             }
         };
-        let declaration = format!("groupshared {} {name}", self.ty);
-        Some((Some(Totals { declaration, length }), name))
+        let totals = Totals {
+            ty: self.ty.clone(),
+            name: name.clone(),
+            length,
+        };
+        Some((Some(totals), name))
     }
 
     /// The ladder's array, if it has an element for each thread.
@@ -360,8 +362,8 @@ impl<'a> Text<'a> {
             Elements::Array { component: None, .. } | Elements::Register { component: None, .. }
         );
         let left = match self.ladder.reduction.output {
-            Elements::Cell { index, .. } => Left::Cell(index),
-            _ if !registers.is_empty() => Left::Variables,
+            Elements::Cell { index, .. } => ResultsIn::Cell(index),
+            _ if !registers.is_empty() => ResultsIn::Variables,
             _ => return None,
         };
         if !is_whole || !self.ladder.reduction.count.is_multiple_of(self.lanes) {
@@ -397,7 +399,7 @@ impl<'a> Text<'a> {
 
     /// The `call`, unless it goes elsewhere, and the variables that it leaves.
     fn without_array(&self, call: Option<&str>, registers: &[LocalId], first: bool) -> Option<Code> {
-        let mut block = self.begun(first);
+        let mut block = self.begin(first);
         let result = match registers {
             [] => format!("{} {}", self.ty, self.result_variable()),
             [first, ..] => self.ladder.variable(*first)?.to_owned(),
@@ -411,17 +413,17 @@ impl<'a> Text<'a> {
 
     /// The call with the elements in the array, whose first becomes the result; as the file spells the size, and with
     /// a number for it.
-    fn calling(&self, helper: &str, registers: &[LocalId], first: bool) -> Option<(Code, Option<Code>)> {
-        let in_figures = self.calling_by(helper, registers, first, None)?;
+    fn with_array(&self, helper: &str, registers: &[LocalId], first: bool) -> Option<(Code, Option<Code>)> {
+        let in_figures = self.with_array_and_size(helper, registers, first, None)?;
         let is_by_name = !has_literal_size(self.ladder.context) && self.ladder.reduction.count > self.lanes;
         if !is_by_name {
             return Some((in_figures, None));
         }
-        let by_name = self.calling_by(helper, registers, first, Some(self.size.as_deref()?))?;
+        let by_name = self.with_array_and_size(helper, registers, first, Some(self.size.as_deref()?))?;
         Some((by_name, Some(in_figures)))
     }
 
-    fn calling_by(
+    fn with_array_and_size(
         &self,
         helper: &str,
         registers: &[LocalId],
@@ -430,7 +432,7 @@ impl<'a> Text<'a> {
     ) -> Option<Code> {
         let lane = &self.ladder.rewrite.lane;
         let own = self.ladder.own_elements(size)?;
-        let mut block = self.begun(first);
+        let mut block = self.begin(first);
         if let [register, ..] = registers {
             let _ = writeln!(
                 block,
@@ -453,7 +455,7 @@ impl<'a> Text<'a> {
         Some(block)
     }
 
-    fn begun(&self, first: bool) -> Code {
+    fn begin(&self, first: bool) -> Code {
         let mut block = Code::default();
         if first {
             block.push_barrier(self.barrier);
@@ -473,7 +475,7 @@ impl<'a> Text<'a> {
                 );
             }
         }
-        block.text += &self.ladder.left_settled()?;
+        block.text += &self.ladder.leave_live_values()?;
         Some(())
     }
 }

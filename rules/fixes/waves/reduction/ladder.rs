@@ -88,21 +88,21 @@ impl<'a> Ladder<'a> {
     }
 
     /// Statements that leave in variables the values that do not depend on the elements.
-    pub fn left_settled(&self) -> Option<String> {
+    pub fn leave_live_values(&self) -> Option<String> {
         let mut text = String::new();
-        for (local, value) in &self.rewrite.settled {
+        for (local, value) in &self.rewrite.live_values {
             let _ = writeln!(text, "    {} = {value};", self.variable(*local)?);
         }
         Some(text)
     }
 
     /// Statements that leave the total, and the other values of the ladder, in variables.
-    pub fn left(&self, registers: &[LocalId], cell: &Cell) -> Option<String> {
+    pub fn leave(&self, registers: &[LocalId], cell: &Cell) -> Option<String> {
         let mut text = String::new();
         for local in registers {
             let _ = writeln!(text, "    {} = {};", self.variable(*local)?, cell.text());
         }
-        Some(text + &self.left_settled()?)
+        Some(text + &self.leave_live_values()?)
     }
 
     /// The cell of the total; else the first cell that the ladder takes an element from, or passes one through.

@@ -36,7 +36,7 @@ use shaderlint_hlsl::LocalId;
 use shaderlint_linter::{Context, FixForm};
 use shaderlint_simt::{Collective, Elements, Rewrite};
 
-use crate::fixes::waves::choice;
+use crate::fixes::waves::arg_extremum;
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::totals::{Totals, length_by_name};
@@ -128,7 +128,11 @@ fn registers(reduction: &Collective, rewrite: &Rewrite) -> Option<Vec<LocalId>> 
         } => Some(*local),
         _ => None,
     };
-    outputs.into_iter().chain(&rewrite.also).map(register).collect()
+    outputs
+        .into_iter()
+        .chain(&rewrite.other_places)
+        .map(register)
+        .collect()
 }
 
 /// The form in which each wave combines the elements of its threads.
@@ -250,7 +254,8 @@ fn by_totals(ladder: Ladder<'_>, cell: &Cell, totals: &str, own: &Spelled) -> Op
         length_by_name(context, reduction, rewrite)?
     };
     let totals = Totals {
-        declaration: format!("groupshared {ty} {totals}"),
+        ty: ty.clone(),
+        name: totals.to_owned(),
         length: Some(length),
     };
     Some(WaveForm::new(
@@ -264,7 +269,7 @@ fn by_totals(ladder: Ladder<'_>, cell: &Cell, totals: &str, own: &Spelled) -> Op
 /// The end of both forms, before the last barrier: what they leave besides the total in its cell.
 fn end(ladder: Ladder<'_>, registers: &[LocalId], cell: &Cell, ending: Ending) -> Option<String> {
     let (reduction, index) = (ladder.reduction, &ladder.rewrite.lane);
-    let mut end = ladder.left(registers, cell)?;
+    let mut end = ladder.leave(registers, cell)?;
     if ending.everywhere {
         let all =
             matches!(reduction.input, Elements::Array { offset: 0, .. }) && reduction.count == ladder.lanes();
@@ -359,7 +364,7 @@ fn is_slower(reduction: &Collective, floats_from: [u32; 3]) -> bool {
 /// Why no form is offered: all would be slower.
 pub(crate) fn slower(reduction: &Collective) -> Option<String> {
     let is_slower = match &reduction.companions {
-        Some(_) => reduction.count < choice::FASTER_FROM,
+        Some(_) => reduction.count < arg_extremum::FASTER_FROM,
         None => are_totals_slower(reduction),
     };
     is_slower.then(|| {

@@ -19,7 +19,7 @@ use crate::source::lines;
 
 /// The names of the results of the same statements, as many as one wave was measured to be faster for. None is
 /// another one with a number: a taken name gets a number.
-const OF_RESULTS: [&str; 4] = ["waveTotal", "waveSecond", "waveThird", "waveFourth"];
+const RESULT_NAMES: [&str; 4] = ["waveTotal", "waveSecond", "waveThird", "waveFourth"];
 
 /// The numbers of elements for which one wave was faster than the ladder: of scalars, and of vectors of two, three
 /// and four (`docs/measurements.md`).
@@ -64,7 +64,7 @@ struct Part {
 /// proof shows whether the elements of a further result begin in the array of the result.
 fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
     let (shader, reduction) = (ladder.shader(), ladder.reduction);
-    let total = |number: usize| Some(ladder.name(OF_RESULTS.get(number)?));
+    let total = |number: usize| Some(ladder.name(RESULT_NAMES.get(number)?));
     let Elements::Array { global, offset, .. } = reduction.input else {
         return None;
     };
@@ -175,7 +175,7 @@ impl<'a> ByOneWave<'a> {
         {
             let cell = ladder.cell()?;
             part.index = cell.index;
-            let left = ladder.left(registers, &cell)?;
+            let left = ladder.leave(registers, &cell)?;
             part.stored_in = cell.array;
             left
         } else {
@@ -308,7 +308,7 @@ fn left_of_several(ladder: Ladder<'_>, registers: &[LocalId]) -> Option<String> 
         rewrite,
     } = ladder;
     let own = registers.iter().map(|local| (*local, Some(&reduction.output)));
-    let further = rewrite.further.iter().map(|(local, number)| {
+    let further = rewrite.further_results.iter().map(|(local, number)| {
         let beside = reduction.beside.get(*number);
         (*local, beside.map(|beside| &beside.output))
     });
@@ -317,5 +317,5 @@ fn left_of_several(ladder: Ladder<'_>, registers: &[LocalId]) -> Option<String> 
         let place = element::text(context, reduction, place?, "");
         let _ = writeln!(text, "    {} = {place};", ladder.variable(local)?);
     }
-    Some(text + &ladder.left_settled()?)
+    Some(text + &ladder.leave_live_values()?)
 }

@@ -6,26 +6,33 @@ use shaderlint_simt::Operator;
 /// The names for an operator in a form.
 pub(super) struct Names {
     pub what: &'static str,
+    /// As in the name of a function.
+    pub word: &'static str,
     pub wave: &'static str,
     pub atomic: Option<&'static str>,
 }
 
 pub(super) fn names(operator: Operator) -> Names {
-    let (what, wave, atomic) = match operator {
-        Operator::Add => ("Sum", "WaveActiveSum", Some("InterlockedAdd")),
-        Operator::FloatAdd => ("Sum", "WaveActiveSum", None),
-        Operator::Mul | Operator::FloatMul => ("Product", "WaveActiveProduct", None),
+    let (what, word, wave, atomic) = match operator {
+        Operator::Add => ("Sum", "Sum", "WaveActiveSum", Some("InterlockedAdd")),
+        Operator::FloatAdd => ("Sum", "Sum", "WaveActiveSum", None),
+        Operator::Mul | Operator::FloatMul => ("Product", "Product", "WaveActiveProduct", None),
         Operator::MinUint | Operator::MinInt | Operator::MinFloat => {
-            ("Minimum", "WaveActiveMin", Some("InterlockedMin"))
+            ("Minimum", "Min", "WaveActiveMin", Some("InterlockedMin"))
         }
         Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => {
-            ("Maximum", "WaveActiveMax", Some("InterlockedMax"))
+            ("Maximum", "Max", "WaveActiveMax", Some("InterlockedMax"))
         }
-        Operator::And => ("And", "WaveActiveBitAnd", Some("InterlockedAnd")),
-        Operator::Or => ("Or", "WaveActiveBitOr", Some("InterlockedOr")),
-        Operator::Xor => ("Xor", "WaveActiveBitXor", Some("InterlockedXor")),
+        Operator::And => ("And", "And", "WaveActiveBitAnd", Some("InterlockedAnd")),
+        Operator::Or => ("Or", "Or", "WaveActiveBitOr", Some("InterlockedOr")),
+        Operator::Xor => ("Xor", "Xor", "WaveActiveBitXor", Some("InterlockedXor")),
     };
-    Names { what, wave, atomic }
+    Names {
+        what,
+        word,
+        wave,
+        atomic,
+    }
 }
 
 /// The statement that combines a variable with a value.

@@ -3,20 +3,20 @@
 use std::fmt::Write;
 
 use shaderlint_linter::{Context, FixForm, OtherForm};
-use shaderlint_simt::{Collective, Elements, Kind, LaneMap};
+use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator};
 
 use super::text::{Names, Text, last, without_padding};
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
-use crate::fixes::waves::sole_use::{Left, SoleUse, Taken};
+use crate::fixes::waves::sole_use::{ResultsIn, SoleUse, Taken};
 use crate::source::names::inner_name;
 use crate::source::text::{Spelled, indented, operand, without_suffix};
 
 /// How many times as fast as the call the form in place was on an NVIDIA H200, from a number of elements: with the
 /// elements in an array, and in registers. Speed-ups over Hillis–Steele of `uint`s, one for each thread
 /// (docs/measurements.md).
-const IN_PLACE: [(u32, [f64; 2]); 6] = [
+const SPEED_IN_PLACE: [(u32, [f64; 2]); 6] = [
     (32, [1.0, 1.0]),
     (64, [1.0, 1.0]),
     (128, [1.64, 1.50]),
@@ -33,7 +33,7 @@ pub(crate) fn other_form(context: &Context<'_>, scan: &Collective, of: FixForm) 
     let lanes: u32 = context.analysis.group_size.iter().product();
     let is_scan = scan.kind != Kind::Reduction;
     let is_measured = is_scan && scan.count == lanes && scan.vector.is_none() && scan.beside.is_empty();
-    let measured = IN_PLACE
+    let measured = SPEED_IN_PLACE
         .iter()
         .rfind(|(from, _)| *from <= scan.count && is_measured);
     let ratio = measured.map(|(_, [in_array, in_register])| match scan.output {
@@ -107,7 +107,7 @@ impl Text<'_> {
                 };
                 forms.extend(WaveForm::without_array(sole_use, &results, |first| {
                     let barriers = Barriers { first, last: false };
-                    self.calling_of(helper.clone(), barriers, |text, block, of| match call {
+                    self.with_call(helper.clone(), barriers, |text, block, of| match call {
                         Some(_) => Some(String::new()),
                         None => text.kept_in_variables(block, each, sole_use, of),
                     })
@@ -115,7 +115,7 @@ impl Text<'_> {
             }
             let calls = barriers
                 .clone()
-                .filter_map(|with| self.calling(helper.clone(), each, is_inclusive, *with));
+                .filter_map(|with| self.call(helper.clone(), each, is_inclusive, *with));
             forms.extend(calls);
         }
         forms
@@ -132,8 +132,8 @@ impl Text<'_> {
         };
         let [given, left] = [component(&self.scan.input)?, component(&self.scan.output)?];
         let left = match &self.scan.output {
-            Elements::Register { .. } => Left::Variables,
-            _ => Left::Own(&left),
+            Elements::Register { .. } => ResultsIn::Variables,
+            _ => ResultsIn::OwnElement(&left),
         };
         let taken = Taken {
             each,
@@ -206,23 +206,26 @@ impl Text<'_> {
 
     /// The word for the result.
     fn what(&self) -> &'static str {
-        if self.sign == "+" { "Sum" } else { "Product" }
+        match self.scan.operator {
+            Operator::Mul | Operator::FloatMul => "Product",
+            _ => "Sum",
+        }
     }
 
-    fn calling(&self, helper: Helper, each: u32, is_inclusive: bool, barriers: Barriers) -> Option<WaveForm> {
-        self.calling_of(helper, barriers, |text, block, call| {
+    fn call(&self, helper: Helper, each: u32, is_inclusive: bool, barriers: Barriers) -> Option<WaveForm> {
+        self.with_call(helper, barriers, |text, block, call| {
             if each > 1 {
-                text.several_taken(block, each, call)
+                text.call_with_sum(block, each, call)
             } else if is_inclusive || text.stored.is_empty() {
-                text.assigned(block, call)
+                text.call_in_place(block, call)
             } else {
-                text.taken(block, call)
+                text.call_with_variable(block, call)
             }
         })
     }
 
     /// `take` writes the statements with the call, and returns the last thread's total.
-    fn calling_of(
+    fn with_call(
         &self,
         helper: Helper,
         barriers: Barriers,
@@ -297,7 +300,7 @@ impl Text<'_> {
 
     /// One statement replaces each thread's own element by the result. The last thread then has the total of an
     /// inclusive scan.
-    fn assigned(&self, block: &mut Code, call: &dyn Fn(&str) -> String) -> Option<String> {
+    fn call_in_place(&self, block: &mut Code, call: &dyn Fn(&str) -> String) -> Option<String> {
         let mut outputs = self.outputs();
         let first = self.own(outputs.next()?)?;
         let _ = writeln!(block, "    {first} = {};", call(&self.own(&self.scan.input)?));
@@ -308,7 +311,7 @@ impl Text<'_> {
     }
 
     /// The same with variables: the total is the sum of both.
-    fn taken(&self, block: &mut Code, call: &dyn Fn(&str) -> String) -> Option<String> {
+    fn call_with_variable(&self, block: &mut Code, call: &dyn Fn(&str) -> String) -> Option<String> {
         let (element, result) = (self.name("waveElement"), self.name("waveScan"));
         let ty = &self.ty;
         let _ = writeln!(block, "    {ty} {element} = {};", self.own(&self.scan.input)?);
@@ -320,7 +323,7 @@ impl Text<'_> {
     }
 
     /// Each thread passes the sum of `each` neighbouring elements.
-    fn several_taken(&self, block: &mut Code, each: u32, call: &dyn Fn(&str) -> String) -> Option<String> {
+    fn call_with_sum(&self, block: &mut Code, each: u32, call: &dyn Fn(&str) -> String) -> Option<String> {
         let is_register = |elements: &Elements| matches!(elements, Elements::Register { .. });
         let mut places = std::iter::once(&self.scan.input).chain(self.outputs());
         if self.scan.vector.is_some() || places.any(is_register) {

@@ -31,7 +31,7 @@ struct Lane {
 
 impl Text<'_> {
     /// The form for a group size with a name: right for any value of the name.
-    pub(super) fn of_names(&self, barriers: Barriers) -> Option<WaveForm> {
+    pub(super) fn named_size_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         if self.scan.count < BY_NAME_FROM && self.scan.count <= self.lanes {
             return None;
         }
@@ -46,13 +46,13 @@ impl Text<'_> {
         if words(size.as_bytes()).any(is_local) {
             return None;
         }
-        let (block, expanded) = self.written(|text| text.counted(few, barriers))?;
+        let (block, expanded) = self.written(|text| text.counted_per_lane(few, barriers))?;
         let totals = self.totals(self.lanes.div_ceil(4))?;
         Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
     }
 
     /// The form for more vectors than threads: each lane takes as many as divide their number.
-    pub(super) fn of_vectors(&self, barriers: Barriers) -> Option<WaveForm> {
+    pub(super) fn vectors_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         let count = self.scan.count;
         let fits = |each: &u32| count.is_multiple_of(*each) && count / each <= self.lanes;
         let each = [4, 2].into_iter().find(fits)?;
@@ -71,7 +71,7 @@ impl Text<'_> {
 
     /// The text for `few` elements for each thread. A lane takes four where four divide the number of all elements,
     /// else `few`.
-    fn counted(&self, few: u32, barriers: Barriers) -> Option<Code> {
+    fn counted_per_lane(&self, few: u32, barriers: Barriers) -> Option<Code> {
         let count = match &self.size {
             None => self.scan.count.to_string(),
             Some(size) if few == 1 => size.clone(),

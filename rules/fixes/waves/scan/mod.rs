@@ -57,7 +57,7 @@ pub(crate) fn forms(
         return Vec::new();
     };
     // No later reader waits for a register; the next reader of an array may have to.
-    let in_register = matches!(scan.output, Elements::Register { .. }) && rewrite.also.is_empty();
+    let in_register = matches!(scan.output, Elements::Register { .. }) && rewrite.other_places.is_empty();
     let last = [!in_register && rewrite.ends_with_barrier, true];
     let mut barriers: Vec<Barriers> = [false, true]
         .into_iter()
@@ -71,10 +71,10 @@ pub(crate) fn forms(
         return with(&|barriers| text.by_one_wave(barriers), &barriers);
     }
     let calls = text.by_helper(&barriers);
-    let mut blocks = with(&|barriers| text.of_several(barriers), &barriers);
+    let mut blocks = with(&|barriers| text.several_elements_per_lane(barriers), &barriers);
     // A thread that takes its own element waits for nobody.
     barriers.retain(|barriers| !barriers.first || scan.reversed);
-    blocks.extend(with(&|barriers| text.of_one(barriers), &barriers));
+    blocks.extend(with(&|barriers| text.one_element_per_lane(barriers), &barriers));
     let [first, second] = match context.form {
         FixForm::Helper => [calls, blocks],
         FixForm::Inline => [blocks, calls],

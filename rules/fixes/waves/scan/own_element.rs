@@ -11,7 +11,7 @@ use crate::source::text::indented;
 
 /// The names of an element and a result of each of several scans. None is another one with a number: a taken name
 /// gets a number.
-const OF_RESULTS: [(&str, &str); 3] = [
+const RESULT_NAMES: [(&str, &str); 3] = [
     ("waveElement", "waveScan"),
     ("waveSecond", "waveSecondScan"),
     ("waveThird", "waveThirdScan"),
@@ -19,21 +19,21 @@ const OF_RESULTS: [(&str, &str); 3] = [
 
 impl Text<'_> {
     /// The linear form with one element for each thread.
-    pub(super) fn of_one(&self, barriers: Barriers) -> Option<WaveForm> {
+    pub(super) fn one_element_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         if self.scan.count > self.lanes {
             return None;
         }
-        let (block, expanded) = self.written(|text| text.of_own(barriers))?;
+        let (block, expanded) = self.written(|text| text.own_element_code(barriers))?;
         let totals = self.totals(self.lanes.div_ceil(4))?;
         Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
     }
 
-    fn of_own(&self, barriers: Barriers) -> Option<Code> {
+    fn own_element_code(&self, barriers: Barriers) -> Option<Code> {
         let names = self.names();
         let Names { wave, lane, .. } = &names;
         let texts: Vec<&Text<'_>> = std::iter::once(self).chain(&self.others).collect();
         // The names for each result.
-        let variables: Vec<(String, String)> = { OF_RESULTS.iter().take(texts.len()) }
+        let variables: Vec<(String, String)> = { RESULT_NAMES.iter().take(texts.len()) }
             .map(|(element, result)| (self.name(element), self.name(result)))
             .collect();
         let all = || texts.iter().zip(&variables);

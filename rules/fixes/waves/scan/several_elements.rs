@@ -17,15 +17,15 @@ const STAGED_FROM: u32 = 128;
 impl Text<'_> {
     /// The linear form with two or four elements for each lane. With vectors it was not faster than with one, where
     /// one for each lane is enough.
-    pub(super) fn of_several(&self, barriers: Barriers) -> Option<WaveForm> {
+    pub(super) fn several_elements_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         let is_of_vectors = self.scan.vector.is_some();
         if is_of_vectors && self.scan.count <= self.lanes || !self.others.is_empty() {
             return None;
         }
         match has_literal_size(self.context) {
-            true if is_of_vectors => self.of_vectors(barriers),
-            true => self.of_figures(barriers),
-            false => self.of_names(barriers),
+            true if is_of_vectors => self.vectors_per_lane(barriers),
+            true => self.vector_per_lane(barriers),
+            false => self.named_size_per_lane(barriers),
         }
     }
 
@@ -47,7 +47,7 @@ impl Text<'_> {
         best.iter().copied().find(fits)
     }
 
-    fn of_figures(&self, barriers: Barriers) -> Option<WaveForm> {
+    fn vector_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         let each = self.each()?;
         let stage = self.stage();
         if stage.is_some() && self.scan.count < STAGED_FROM {

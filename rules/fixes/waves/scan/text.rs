@@ -63,7 +63,7 @@ impl<'a> Text<'a> {
         rewrite: &'a Rewrite,
         totals: &str,
     ) -> Option<Self> {
-        let mut text = Text::of_one_result(context, Cow::Borrowed(scan), rewrite, totals.to_owned())?;
+        let mut text = Text::with_one_result(context, Cow::Borrowed(scan), rewrite, totals.to_owned())?;
         if scan.beside.is_empty() {
             return Some(text);
         }
@@ -73,7 +73,7 @@ impl<'a> Text<'a> {
             _ => true,
         };
         let is_more = is_more || scan.vector.is_some();
-        if is_more || !rewrite.stored.is_empty() || !rewrite.also.is_empty() {
+        if is_more || !rewrite.stored.is_empty() || !rewrite.other_places.is_empty() {
             return None;
         }
         let mut names = vec![totals.to_owned()];
@@ -89,13 +89,13 @@ impl<'a> Text<'a> {
             let own = scan.further(beside, element);
             let name = further_name(context.shader, totals, &names);
             names.push(name.clone());
-            let other = Text::of_one_result(context, Cow::Owned(own), rewrite, name)?;
+            let other = Text::with_one_result(context, Cow::Owned(own), rewrite, name)?;
             text.others.push(other);
         }
         Some(text)
     }
 
-    fn of_one_result(
+    fn with_one_result(
         context: &'a Context<'a>,
         scan: Cow<'a, Collective>,
         rewrite: &'a Rewrite,
@@ -191,7 +191,7 @@ impl<'a> Text<'a> {
 
     /// Every place for the result.
     pub fn outputs(&self) -> impl Iterator<Item = &Elements> {
-        std::iter::once(&self.scan.output).chain(&self.rewrite.also)
+        std::iter::once(&self.scan.output).chain(&self.rewrite.other_places)
     }
 
     /// Element `at + after` of the array, `None` for elements elsewhere.
@@ -363,7 +363,8 @@ impl<'a> Text<'a> {
             length_by_name(self.context, &self.scan, self.rewrite)?
         };
         let totals = std::iter::once(self).chain(&self.others).map(|of| Totals {
-            declaration: format!("groupshared {} {}", of.ty, of.totals),
+            ty: of.ty.clone(),
+            name: of.totals.clone(),
             length: Some(length.clone()),
         });
         Some(totals.collect())
@@ -371,7 +372,7 @@ impl<'a> Text<'a> {
 
     /// The end of every form: values that the ladder leaves in variables, and a barrier.
     pub fn end(&self, block: &mut Code, barriers: Barriers) -> Option<()> {
-        for (local, value) in &self.rewrite.settled {
+        for (local, value) in &self.rewrite.live_values {
             let _ = writeln!(block, "    {} = {value};", self.local(*local)?);
         }
         if barriers.last {

@@ -8,7 +8,7 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Rewrite, StepEdit};
 
 use super::store::{Store, place};
-use super::{Left, Taken};
+use super::{ResultsIn, Taken};
 use crate::fixes::waves::last_calls::only_called_by;
 use crate::source::statements::group_barrier;
 use crate::source::text::{Spelled, in_parentheses};
@@ -165,13 +165,13 @@ impl ReadBehind {
         around: &Around<'_>,
         rewrite: &Rewrite,
         stored: &StoredBefore,
-        left: Left<'_>,
+        left: ResultsIn<'_>,
     ) -> Option<ReadBehind> {
         let mut reads = Vec::new();
         let next_store = around.next_store.iter();
         let next_store = next_store.flat_map(|store| store.condition.iter().chain(&store.values));
         let parts = expressions(around.behind).chain(next_store.flat_map(|value| value.descendants()));
-        let is_bare = !matches!(left, Left::Own(component) if !component.is_empty());
+        let is_bare = !matches!(left, ResultsIn::OwnElement(component) if !component.is_empty());
         for part in parts.filter(|part| !is_of_last_step(rewrite, part)) {
             let Some((index, component)) = place(shader, part, around.array) else {
                 continue;
@@ -181,9 +181,13 @@ impl ReadBehind {
             }
             let mut indices = stored.indices.iter();
             let result = match left {
-                Left::Own(own) => indices.position(|known| *known == index && component == own)?,
-                Left::Cell(cell) => (index.trim_end_matches(['u', 'U']) == cell.to_string()).then_some(0)?,
-                Left::Variables => return None,
+                ResultsIn::OwnElement(own) => {
+                    indices.position(|known| *known == index && component == own)?
+                }
+                ResultsIn::Cell(cell) => {
+                    (index.trim_end_matches(['u', 'U']) == cell.to_string()).then_some(0)?
+                }
+                ResultsIn::Variables => return None,
             };
             reads.push((part.span, result));
         }
@@ -273,8 +277,8 @@ fn is_dead(function: &Function, rewrite: &Rewrite, found: &Collective, statement
             && statement.span.start < other.span.end
     };
     let is_left = |of: &LocalId| of == local;
-    let settled = rewrite.settled.iter().map(|(local, _)| local);
-    let mut left = settled.chain(rewrite.further.iter().map(|(local, _)| local));
+    let settled = rewrite.live_values.iter().map(|(local, _)| local);
+    let mut left = settled.chain(rewrite.further_results.iter().map(|(local, _)| local));
     is_constant
         && !uses.is_empty()
         && { uses.iter() }.all(|of| found.span.start <= of.start && of.end <= found.span.end)

@@ -48,9 +48,9 @@ pub(crate) struct SoleUse {
 
 /// Where a ladder leaves the results that a thread reads.
 #[derive(Clone, Copy)]
-pub(crate) enum Left<'a> {
+pub(crate) enum ResultsIn<'a> {
     /// Each in the element of the value, in this component.
-    Own(&'a str),
+    OwnElement(&'a str),
     /// One for all threads, in the element of this index.
     Cell(u32),
     Variables,
@@ -70,7 +70,7 @@ impl SoleUse {
         found: &Collective,
         rewrite: &Rewrite,
         taken: Taken<'_>,
-        left: Left<'_>,
+        left: ResultsIn<'_>,
     ) -> Option<SoleUse> {
         let shader = context.shader;
         let around = Around::of(context, found)?;
@@ -85,10 +85,10 @@ impl SoleUse {
         if { stored.first }.is_some_and(|first| may_mean_else(shader, around.function, first, end, &values)) {
             return None;
         }
-        let is_in_array = !matches!(left, Left::Variables);
+        let is_in_array = !matches!(left, ResultsIn::Variables);
         let has_all = values.len() == taken.each as usize;
         let has_none = values.is_empty() && stored.count == 0 && !is_in_array;
-        if !rewrite.also.is_empty() || is_in_array == read.reads.is_empty() || !has_all && !has_none {
+        if !rewrite.other_places.is_empty() || is_in_array == read.reads.is_empty() || !has_all && !has_none {
             return None;
         }
         let going = stored.count + read.outright;

@@ -75,7 +75,7 @@ impl Machine<'_, Detectors> {
         if matches!(output, Elements::Expression { .. }) {
             return Err(Obstacle::NoPlace);
         }
-        let (mut settled, mut unread, mut further) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut live_values, mut dead_variables, mut further_results) = (Vec::new(), Vec::new(), Vec::new());
         for local in effects.written.difference(&effects.declared) {
             let is_in = |elements: &Elements| match elements {
                 Elements::Register {
@@ -103,13 +103,13 @@ impl Machine<'_, Detectors> {
             };
             if !is_read(local) {
                 also.retain(|place| !is_in(place));
-                unread.push((*local, left));
+                dead_variables.push((*local, left));
                 continue;
             }
             match left {
                 FinalValue::Result(None) => {}
-                FinalValue::Result(Some(other)) => further.push((*local, other)),
-                FinalValue::Number(number) => settled.push((*local, number)),
+                FinalValue::Result(Some(other)) => further_results.push((*local, other)),
+                FinalValue::Number(number) => live_values.push((*local, number)),
                 FinalValue::Other => return Err(Obstacle::Leaves(*local)),
             }
         }
@@ -118,10 +118,10 @@ impl Machine<'_, Detectors> {
             last_step: None,
             lane,
             row,
-            settled,
-            unread,
-            further,
-            also,
+            live_values,
+            dead_variables,
+            further_results,
+            other_places: also,
             stored,
             ends_with_barrier: watch.settled,
         })

@@ -37,7 +37,9 @@ pub(crate) fn forms(
     companions: &Companions,
 ) -> Vec<WaveForm> {
     let shader = context.shader;
-    let leaves_nothing = rewrite.also.is_empty() && rewrite.further.is_empty() && rewrite.settled.is_empty();
+    let leaves_nothing = rewrite.other_places.is_empty()
+        && rewrite.further_results.is_empty()
+        && rewrite.live_values.is_empty();
     let copied = copied(context, reduction, rewrite, companions).filter(|_| leaves_nothing);
     let Some([value, copies]) = copied else {
         return Vec::new();
@@ -75,7 +77,8 @@ pub(crate) fn forms(
             block.push_barrier(barrier);
         }
         let totals = Totals {
-            declaration: format!("groupshared uint {kept}"),
+            ty: "uint".to_owned(),
+            name: kept.clone(),
             length: Some(("2".to_owned(), 2)),
         };
         let new = { [totals].into_iter() }.filter(|_| !helper.is_declared).collect();

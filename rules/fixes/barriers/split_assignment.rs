@@ -35,7 +35,7 @@ fn type_name(scalar: Scalar, components: u8) -> String {
 }
 
 /// An assignment with a barrier between its reads and its write.
-pub(crate) struct Parted {
+pub(crate) struct SplitAssignment {
     pub edit: Edit,
     /// The parts that are read and written, and where they are in the edit's expanded text.
     pub kept: [(Span, u32); 2],
@@ -45,12 +45,12 @@ pub(crate) struct Parted {
 /// its target may differ behind the barrier.
 ///
 /// With `is_before`, another barrier comes before the two.
-pub(crate) fn parted(
+pub(crate) fn split_assignment(
     context: &Context<'_>,
     place: &Place,
     outermost: &Stmt,
     is_before: bool,
-) -> Option<Parted> {
+) -> Option<SplitAssignment> {
     let shader = context.shader;
     let (conditions, assignment) = conditions(context, place, outermost)?;
     let statement = assignment.span;
@@ -117,7 +117,7 @@ pub(crate) fn parted(
         expanded: Some(expanded),
         ..Edit::new(At::Over(outermost.span), above + &text)
     };
-    Some(Parted {
+    Some(SplitAssignment {
         edit,
         kept: kept.map(part),
     })
