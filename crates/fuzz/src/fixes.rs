@@ -4,13 +4,13 @@
 use std::mem::discriminant;
 
 use shaderlint::fuzzing::findings;
-use shaderlint_hlsl::{FunctionId, Shader, Sources, is_group_size};
+use shaderlint_hlsl::{FunctionId, Shader, Sources};
 use shaderlint_linter::{
     Assumption, Category, Caveat, Diagnostic, FileEdit, Fix, Report, Safety, Verdict, apply, settle,
     whole_shaders,
 };
 use shaderlint_simt::{
-    LaneMap, Needs, Outcome, WaveRun, calls_unknown, compare, compare_stretch, compare_with,
+    Kernel, LaneMap, Needs, Outcome, WaveRun, calls_unknown, compare, compare_stretch, compare_with,
 };
 
 use crate::checks;
@@ -202,11 +202,11 @@ fn check_in(
     let mut proved = 0;
     for (old, new, name) in entries(reading, &before, &after)? {
         let of_entry = |what: String| format!("`{name}`: {what}");
-        let kernels = ((&before, old), (&after, new));
-        check_memory(kernels.0, kernels.1).map_err(of_entry)?;
-        check_order(kernels.0, kernels.1).map_err(of_entry)?;
+        let (old, new) = (Kernel::new(&before, old), Kernel::new(&after, new));
+        check_memory(old, new).map_err(of_entry)?;
+        check_order(old, new).map_err(of_entry)?;
         if is_equal(verdict) {
-            proved += usize::from(prove(kernels.0, kernels.1, fix).map_err(of_entry)?);
+            proved += usize::from(prove(old, new, fix).map_err(of_entry)?);
         }
     }
     Ok(proved)
@@ -215,22 +215,13 @@ fn check_in(
 /// Whether an entry point is proved to do the same as before, under the conditions that the fix names. It need not be
 /// proved if the engine cannot prove the original equal to itself, and either no text that the entry point reaches
 /// has changed, or a note on the fix says that the kernel is not followed to its end.
-fn prove(
-    before: (&Shader, FunctionId),
-    after: (&Shader, FunctionId),
-    fix: &Fix<FileEdit>,
-) -> Result<bool, String> {
+fn prove(before: Kernel<'_>, after: Kernel<'_>, fix: &Fix<FileEdit>) -> Result<bool, String> {
     let safety = fix.safety;
     // A slip may leave a group size that no compiler accepts: no build has such a kernel.
-    let group = before
-        .0
-        .functions
-        .get(before.1.0 as usize)
-        .and_then(|function| function.group_size);
-    if !group.is_some_and(is_group_size) {
+    let Some(group) = before.group() else {
         return Ok(false);
-    }
-    let maps = maps(before.0, before.1);
+    };
+    let maps = maps(group);
     let runs: Vec<WaveRun> = compare(before, after, &maps).collect();
     if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal))
         || is_proved_conditionally(before, after, &maps, fix)
@@ -238,7 +229,7 @@ fn prove(
         return Ok(true);
     }
     let is_open = has_caveat(fix, Caveat::Unfollowed);
-    let is_untouched = text_reached(before.0, before.1) == text_reached(after.0, after.1);
+    let is_untouched = text_reached(before) == text_reached(after);
     for (run, with_itself) in runs.iter().zip(compare(before, before, &maps)) {
         let is_fine = match &run.outcome {
             Outcome::Equal => true,
@@ -252,7 +243,7 @@ fn prove(
             // The effect of an unknown call on a new array is unknown.
             Outcome::Undecided | Outcome::NotProved(_) => {
                 let is_followed = !matches!(with_itself.outcome, Outcome::Undecided | Outcome::NotProved(_));
-                is_untouched && (!is_followed || calls_unknown(before.0, before.1))
+                is_untouched && (!is_followed || calls_unknown(before.shader, before.entry))
                     || is_open && !is_followed && !with_itself.is_first_wrong
             }
             // It was wrong before, and nothing in it has changed.
@@ -268,12 +259,7 @@ fn prove(
 
 /// Whether equality is proved under a condition that an unsafe fix names: no float is NaN, all threads reach the
 /// barriers, or the original kernel has a data race. This may compare the changed statements by themselves.
-fn is_proved_conditionally(
-    before: (&Shader, FunctionId),
-    after: (&Shader, FunctionId),
-    maps: &[LaneMap],
-    fix: &Fix<FileEdit>,
-) -> bool {
+fn is_proved_conditionally(before: Kernel<'_>, after: Kernel<'_>, maps: &[LaneMap], fix: &Fix<FileEdit>) -> bool {
     if fix.safety == Safety::Safe {
         return false;
     }
@@ -288,8 +274,7 @@ fn is_proved_conditionally(
     if needs.numbers && compare_with(needs.floats(), before, after, maps).all(is_proved) {
         return true;
     }
-    let whole =
-        |(shader, entry): (&Shader, FunctionId)| whole_shaders(shader, entry, &[]).map(|[whole, _]| whole);
+    let whole = |kernel: Kernel<'_>| whole_shaders(kernel.shader, kernel.entry, &[]).map(|[whole, _]| whole);
     if let (true, Some(first), Some(second)) = (is_in_place || needs.numbers, whole(before), whole(after)) {
         let runs = compare_stretch(needs.floats(), (&first.0, first.1), (&second.0, second.1), maps);
         return runs.is_some_and(|mut runs| runs.all(is_proved));
@@ -302,10 +287,9 @@ fn has_caveat(fix: &Fix<FileEdit>, caveat: Caveat) -> bool {
 }
 
 /// The lane maps under which a fix has to hold: every known implementation packs a group of one row in order.
-fn maps(shader: &Shader, entry: FunctionId) -> Vec<LaneMap> {
-    let function = shader.functions.get(entry.0 as usize);
-    match function.and_then(|function| function.group_size) {
-        Some([_, 1, 1]) => vec![LaneMap::Linear],
+fn maps(group: [u32; 3]) -> Vec<LaneMap> {
+    match group {
+        [_, 1, 1] => vec![LaneMap::Linear],
         _ => LaneMap::ALL.to_vec(),
     }
 }

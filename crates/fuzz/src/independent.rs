@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, GlobalId, Shader, Stmt, Storage, calls, expressions,
 };
+use shaderlint_simt::Kernel;
 
 /// The bytes of groupshared memory that a mesh shader may use (DirectX mesh shader specification), and those for
 /// every other stage (D3D11.3 functional specification, 18.6).
@@ -19,9 +20,9 @@ const DEEPEST: usize = 8;
 ///
 /// # Errors
 /// How much memory it uses now.
-pub fn check_memory(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) -> Result<(), String> {
-    let limit = limit(before.0, before.1);
-    let (old, new) = (memory(before.0, before.1), memory(after.0, after.1));
+pub fn check_memory(before: Kernel<'_>, after: Kernel<'_>) -> Result<(), String> {
+    let limit = limit(before);
+    let (old, new) = (memory(before), memory(after));
     if old <= limit && new > limit {
         return Err(format!(
             "{new} bytes of groupshared memory, of {limit} that there are"
@@ -30,14 +31,14 @@ pub fn check_memory(before: (&Shader, FunctionId), after: (&Shader, FunctionId))
     Ok(())
 }
 
-fn limit(shader: &Shader, entry: FunctionId) -> usize {
+fn limit(Kernel { shader, entry }: Kernel<'_>) -> usize {
     let text = function(shader, entry).map_or(&[][..], |function| function.span.slice(&shader.text));
     let is_mesh = text.windows(14).any(|word| word == b"outputtopology");
     if is_mesh { MESH_LIMIT } else { LIMIT }
 }
 
 /// The groupshared memory that an entry point and the functions that it reaches name.
-fn memory(shader: &Shader, entry: FunctionId) -> usize {
+fn memory(Kernel { shader, entry }: Kernel<'_>) -> usize {
     let used: HashSet<GlobalId> = reached(shader, entry)
         .into_iter()
         .map(|id| body_of(shader, id))
@@ -101,7 +102,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The texts of an entry point and of all functions that it reaches.
-pub fn text_reached(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
+pub fn text_reached(Kernel { shader, entry }: Kernel<'_>) -> Vec<&[u8]> {
     let functions = reached(shader, entry).into_iter();
     functions
         .filter_map(|id| function(shader, id))
@@ -151,8 +152,8 @@ enum Event {
 ///
 /// # Errors
 /// The two buffers.
-pub fn check_order(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) -> Result<(), String> {
-    let (old, new) = (ordered(before.0, before.1), ordered(after.0, after.1));
+pub fn check_order(before: Kernel<'_>, after: Kernel<'_>) -> Result<(), String> {
+    let (old, new) = (ordered(before), ordered(after));
     match old.into_iter().find(|pair| !new.contains(pair)) {
         Some((first, second)) => Err(format!(
             "no barrier orders what is written to `{first}` before what is written to `{second}` any more"
@@ -162,7 +163,7 @@ pub fn check_order(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) 
 }
 
 /// The pairs of buffers for which other groups see the writes to the first before those to the second.
-fn ordered(shader: &Shader, entry: FunctionId) -> Vec<(&str, &str)> {
+fn ordered(Kernel { shader, entry }: Kernel<'_>) -> Vec<(&str, &str)> {
     let mut events = Vec::new();
     note_events(shader, entry, DEEPEST, &mut events);
     let mut ordered = Vec::new();
@@ -225,6 +226,8 @@ fn note_events(shader: &Shader, id: FunctionId, depth: usize, events: &mut Vec<E
 mod tests {
     use shaderlint_hlsl::{FunctionId, NoIncludes, Shader, read};
 
+    use shaderlint_simt::Kernel;
+
     use super::{check_memory, check_order, check_types};
 
     fn kernel(text: &str) -> (Shader, FunctionId) {
@@ -243,7 +246,7 @@ mod tests {
             ))
         };
         let (before, after) = (kernel(before), kernel(after));
-        check_order((&before.0, before.1), (&after.0, after.1))
+        check_order(Kernel::new(&before.0, before.1), Kernel::new(&after.0, after.1))
     }
 
     #[test]
@@ -276,7 +279,7 @@ mod tests {
         for (attribute, words) in [("", 8192), ("[outputtopology(\"triangle\")] ", 7168)] {
             let (fits, does_not) = (take(attribute, words), take(attribute, words + 1));
             let check = |before: &(Shader, FunctionId), after: &(Shader, FunctionId)| {
-                check_memory((&before.0, before.1), (&after.0, after.1))
+                check_memory(Kernel::new(&before.0, before.1), Kernel::new(&after.0, after.1))
             };
             assert_eq!(check(&fits, &fits), Ok(()));
             assert_eq!(check(&does_not, &does_not), Ok(()));

@@ -1,7 +1,7 @@
 //! What a rule is, and what it sees.
 
 use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader, Span};
-use shaderlint_simt::Analysis;
+use shaderlint_simt::{Analysis, Kernel};
 
 use crate::finding::{Finding, FixForm};
 use crate::level::{Category, GivenLevel};
@@ -52,6 +52,11 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    #[must_use]
+    pub fn kernel(&self) -> Kernel<'a> {
+        Kernel::new(self.shader, self.entry)
+    }
+
     /// A global by its id.
     #[must_use]
     pub fn global(&self, id: GlobalId) -> Option<&'a Global> {

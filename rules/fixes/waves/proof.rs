@@ -73,9 +73,8 @@ fn prove_texts(
     let all = [edits, uncalled].concat();
     let fixed = fixed_shader(context.shader, context.entry, &all);
     let (fixed, entry) = fixed.ok_or_else(not_read)?;
-    let flagged = (context.shader, context.entry);
     let floats = scope.needs.floats();
-    let whole = compare_with(floats, flagged, (&fixed, entry), scope.maps);
+    let whole = compare_with(floats, context.kernel(), (&fixed, entry), scope.maps);
     let refused = match proof_by(context, whole, scope) {
         Err(Refusal::NotProved(why)) if why.reason == Reason::NotProved => why,
         whole => {

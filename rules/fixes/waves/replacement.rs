@@ -170,7 +170,7 @@ fn with_index(
 
 /// No proof can show that a fix keeps results that are unknown in the kernel itself.
 fn results_are_known(context: &Context<'_>, needs: Needs) -> Result<(), Refusal> {
-    proved_of_itself(needs.floats(), (context.shader, context.entry)).map_err(|reason| {
+    proved_of_itself(needs.floats(), context.kernel()).map_err(|reason| {
         let text = format!("shaderlint could not follow the original kernel to its end: {reason}");
         Refusal::because(Reason::UnknownResults, text)
     })

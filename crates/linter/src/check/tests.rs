@@ -110,6 +110,32 @@ fn an_allowed_finding_is_not_said() {
     assert_eq!(report.findings.len(), 1);
 }
 
+/// The same as a rule whose advice needs wave intrinsics.
+const OF_WAVES: Rule = Rule {
+    check: |context, findings| {
+        (RULE.check)(context, findings);
+        for finding in findings {
+            finding.needs = ShaderModel::WAVES;
+        }
+    },
+    ..RULE
+};
+
+#[test]
+fn a_comment_is_used_by_a_finding_that_the_target_is_too_old_for() {
+    let text = "old;\nold; // shaderlint: allow(old-word)";
+    let check = |model: &str| {
+        let settings = Settings {
+            shader_model: model.parse().ok(),
+            ..Settings::default()
+        };
+        let report = check_analyses(&shader(text), &[run(0, 64)], &[OF_WAVES], &settings);
+        (report.findings.len(), report.allowed.len(), report.used.len())
+    };
+    assert_eq!(check("6.0"), (1, 1, 1));
+    assert_eq!(check("5.0"), (0, 0, 1));
+}
+
 #[test]
 fn fixes_keep_line_endings_and_indentation_and_settle() {
     let text = "void f()\r\n{\r\n\told;\r\n\told; // \u{e9}\r\n}\r\n";

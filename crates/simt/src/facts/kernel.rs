@@ -32,7 +32,8 @@ impl<'s> Kernel<'s> {
 
     /// The size of its group along each axis. `None` if the function is no entry point, or its group is empty or
     /// larger than D3D allows.
-    pub(crate) fn group(self) -> Option<[u32; 3]> {
+    #[must_use]
+    pub fn group(self) -> Option<[u32; 3]> {
         let group = self.function()?.group_size;
         group.filter(|group| is_group_size(*group))
     }
