@@ -36,14 +36,13 @@ impl Assumption {
             Assumption::ExactPowers => Some("powers of whole numbers are exact"),
         });
         let conditions: Vec<&str> = conditions.collect();
-        let mut text = String::new();
-        if assumptions.contains(&Assumption::AllReachBarriers) {
-            text += ", for inputs for which all threads reach its barriers";
-        }
-        if !conditions.is_empty() {
-            text += &format!(", if {}", conditions.join(" and "));
-        }
-        text
+        let reached = if assumptions.contains(&Assumption::AllReachBarriers) {
+            ", for inputs for which all threads reach its barriers"
+        } else {
+            ""
+        };
+        let before = if conditions.is_empty() { "" } else { ", if " };
+        format!("{reached}{before}{}", conditions.join(" and "))
     }
 }
 

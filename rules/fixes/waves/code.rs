@@ -1,6 +1,6 @@
 //! The code of a wave form.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Statements, one step in and each with its line break, or a function; and the number of barriers in it.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl Code {
     }
 
     pub fn push_barrier(&mut self, barrier: &str) {
-        self.text += &format!("    {barrier}();\n");
+        let _ = writeln!(self, "    {barrier}();");
         self.barriers += 1;
     }
 
@@ -32,7 +32,7 @@ impl Code {
     }
 }
 
-impl fmt::Write for Code {
+impl Write for Code {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.text.write_str(text)
     }
