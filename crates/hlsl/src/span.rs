@@ -47,6 +47,12 @@ impl FileSpan {
     pub(crate) fn holds(self, other: FileSpan) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
+
+    /// Whether it begins in `region`.
+    #[must_use]
+    pub fn begins_in(self, region: FileSpan) -> bool {
+        region.file == self.file && (region.start..region.end).contains(&self.start)
+    }
 }
 
 /// One file of a translation unit, with its bytes when it was read.
@@ -69,6 +75,21 @@ impl Sources {
     #[must_use]
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id.0 as usize)
+    }
+
+    /// The id of the file at exactly this path.
+    #[must_use]
+    pub fn id_of(&self, path: &str) -> Option<FileId> {
+        let mut files = (0..).map(FileId).zip(&self.files);
+        files.find(|(_, file)| file.path == path).map(|(id, _)| id)
+    }
+
+    /// The text at a place; empty if there is no such place.
+    #[must_use]
+    pub fn text(&self, place: FileSpan) -> &[u8] {
+        let text = self.get(place.file).map(|file| &file.text);
+        text.and_then(|text| text.get(place.start as usize..place.end as usize))
+            .unwrap_or_default()
     }
 }
 

@@ -9,10 +9,11 @@ use lsp_server::Connection;
 use shaderlint_hlsl::Sources;
 use shaderlint_linter::Report;
 
+use crate::check::baseline;
+use crate::check::file::check_file;
 use crate::check::file_report::FileReport;
 use crate::check::options::in_memory;
 use crate::check::readings::Role;
-use crate::check::{baseline, lint};
 use crate::cli::{Outcome, OutputFormat};
 use crate::report::{self, Results};
 use crate::server;
@@ -39,7 +40,7 @@ const FORMATS: [(&str, OutputFormat); 7] = [
 fn check(bytes: &[u8]) -> Result<FileReport> {
     let files = Files::given("fuzzed.hlsl", bytes);
     let (target, options) = in_memory(files, "fuzzed.hlsl", Arc::default());
-    lint::check_file(&target, &options, Role::Unit)
+    check_file(&target, &options, Role::Unit)
 }
 
 /// The findings in a file with these bytes.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::check::file::check_file;
 use crate::check::file_report::FileReport;
-use crate::check::lint;
 use crate::check::options::{FixMode, Options, in_memory};
 use crate::check::readings::Role;
 use crate::cli::OutputFormat;
@@ -95,7 +95,7 @@ fn answer_to(question: Question) -> Result<Answer> {
     let project = Arc::new(Projects::written(Path::new(SETTINGS), &settings)?);
     let check = |fix| -> Result<FileReport> {
         let (target, options) = in_memory(Files::given(NAME, text.as_bytes()), NAME, Arc::clone(&project));
-        lint::check_file(&target, &Options { fix, ..options }, Role::Unit)
+        check_file(&target, &Options { fix, ..options }, Role::Unit)
     };
     Ok(match ask {
         Ask::Check => {

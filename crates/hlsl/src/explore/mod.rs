@@ -71,7 +71,7 @@ impl<'a> Exploration<'a> {
         let definitions = LazyCell::new(|| Definitions::of(&unit.sources, &unit.given));
         let is_wanted = |inactive: &&Inactive| {
             let path = path_of(&unit.sources, inactive.region.file);
-            let text = text_of(&unit.sources, inactive.region);
+            let text = unit.sources.text(inactive.region);
             let is_wanted = |text: &[u8]| (self.is_wanted)(path, inactive.region, text);
             is_wanted(text) || is_wanted(&definitions.reach(text).text)
         };
@@ -148,7 +148,7 @@ fn region(
     defines: &[Definition],
     is_in_code: &dyn Fn(&[u8]) -> bool,
 ) -> Region {
-    let text = |place: FileSpan| String::from_utf8_lossy(text_of(&unit.sources, place)).into_owned();
+    let text = |place: FileSpan| String::from_utf8_lossy(unit.sources.text(place)).into_owned();
     let own = if inactive.opened_by == Branch::Else {
         vec![Vec::new()]
     } else {
@@ -216,8 +216,7 @@ fn applied(defines: &[Definition], changes: &[Change]) -> Option<Vec<Definition>
 impl Region {
     /// Whether this configuration includes the region.
     fn is_active_in(&self, unit: &Preprocessed) -> bool {
-        let mut files = (0..).map(FileId).zip(&unit.sources.files);
-        let file = files.find(|(_, file)| file.path == self.path).map(|(id, _)| id);
+        let file = unit.sources.id_of(&self.path);
         file.is_some_and(|file| {
             let mut inactive = unit.inactive.iter().map(|inactive| inactive.region);
             !inactive.any(|region| region.file == file && is_in(self.place, region))
@@ -240,10 +239,4 @@ fn is_in(place: FileSpan, region: FileSpan) -> bool {
 
 fn path_of(sources: &Sources, file: FileId) -> &str {
     sources.get(file).map_or("", |file| &file.path)
-}
-
-fn text_of(sources: &Sources, place: FileSpan) -> &[u8] {
-    let file = sources.get(place.file);
-    file.and_then(|file| file.text.get(place.start as usize..place.end as usize))
-        .unwrap_or_default()
 }

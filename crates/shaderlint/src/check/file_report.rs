@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use shaderlint_hlsl::{FileSpan, Problem, Sources};
+use shaderlint_hlsl::{FileSpan, Problem, SourceFile, Sources, Text};
 use shaderlint_linter::{Diagnostic, Report};
 
+use crate::check::options::{Options, Target};
 use crate::support::failure::Failure;
 
 /// The report on one file. It keeps no tree: a run may check thousands of files.
@@ -26,8 +27,6 @@ pub(crate) struct FileReport {
     pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
-    /// Assumptions of its fixes that only a build can confirm: a note each.
-    pub guesses: Vec<String>,
     /// The functions that no kernel of the file calls; `None` if the file has no kernel.
     pub uncalled: Option<Vec<String>>,
     /// The including files that were consulted about its fixes or about functions that nothing calls here.
@@ -38,6 +37,44 @@ pub(crate) struct FileReport {
     pub is_in_vain: bool,
     pub counted: Counted,
     pub fixed: Fixed,
+}
+
+impl FileReport {
+    /// The report on a file before it is checked.
+    pub fn new(target: &Target, options: &Options) -> FileReport {
+        FileReport {
+            path: target.input.path.display().to_string(),
+            baseline: options.baseline_of(&target.project),
+            ..FileReport::default()
+        }
+    }
+
+    /// Drops what the file lacks by itself.
+    pub fn leave_to_includers(&mut self) {
+        self.is_in_part = false;
+        self.report.stops.clear();
+        (self.problems, self.elsewhere) = Default::default();
+    }
+
+    /// Keeps the texts only if there is something to show in them: most files have nothing. `text` is the file's own.
+    pub fn keep_needed_sources(&mut self, text: &Text) {
+        let Report {
+            findings,
+            problems,
+            stops,
+            allowed,
+            ..
+        } = &self.report;
+        let problems = [problems, stops, &self.problems, &self.elsewhere];
+        if findings.is_empty() && allowed.is_empty() && problems.iter().all(|some| some.is_empty()) {
+            self.sources = Sources::default();
+        } else if self.sources.files.is_empty() {
+            self.sources.files.push(SourceFile {
+                path: self.path.clone(),
+                text: text.clone(),
+            });
+        }
+    }
 }
 
 /// How the summary counts a file.

@@ -4,19 +4,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use shaderlint_hlsl::Text;
 use shaderlint_linter::{Category, GivenLevel, Level, Rule, ShaderModel};
 
 use crate::check::readings::{DiskCache, Reader, ReadingCache};
 use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
 use crate::workspace::config::Project;
-use crate::workspace::includes::Files;
+use crate::workspace::includes::{Files, Search};
+use crate::workspace::prefilter::Sought;
+use crate::workspace::project_file::text_of;
 use crate::workspace::walk::{Input, InputOrigin};
 
 /// A file to check, with its configuration.
 pub(crate) struct Target {
     pub input: Input,
     pub project: Arc<Project>,
+}
+
+impl Target {
+    /// Whether the file includes what is sought, or may do so.
+    pub fn may_include(&self, options: &Options, sought: Sought<'_>) -> bool {
+        let path = &self.input.path;
+        let name = path.display().to_string();
+        let includes_one = |text: &Text| options.search(&self.project).includes_one(&name, text, sought);
+        // Another place reports a file that cannot be read.
+        let bytes = options.files.bytes(path);
+        bytes.map_or(true, |bytes| includes_one(&text_of(&bytes)))
+    }
 }
 
 pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + Sync>;
@@ -90,6 +105,11 @@ impl Options {
             rules: &self.rules,
             stop: &self.stop,
         }
+    }
+
+    /// A search for the files that a file of this project includes.
+    pub fn search<'a>(&'a self, project: &'a Project) -> Search<'a> {
+        Search::new(&self.files, project)
     }
 
     /// The baseline of a project.

@@ -57,7 +57,7 @@ pub(super) fn baseline(
     encoding: Encoding,
 ) -> Vec<Notice> {
     let path = checked.baseline.clone();
-    let Some(path) = path.filter(|path| options.files.may_be_looked_at(path)) else {
+    let Some(path) = path.filter(|path| options.files.may_be_checked(path)) else {
         return Vec::new();
     };
     let baselines = match Baselines::at(std::iter::once(&path)) {

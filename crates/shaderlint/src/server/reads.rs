@@ -4,10 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use shaderlint_hlsl::SourceFile;
+
 use crate::check::file_report::FileReport;
-use crate::check::lint;
 use crate::check::options::{Options, Target};
 use crate::support::paths::{here, name_of};
+use crate::workspace::prefilter::Sought;
 
 /// The files that are read with a file, as far as its includes name them, under an `#if` or not.
 #[derive(Default)]
@@ -24,21 +26,18 @@ impl Reads {
     /// What the file of `target` includes, directly or not.
     pub fn of(target: &Target, options: &Options) -> Reads {
         let (files, names) = (RefCell::<HashSet<_>>::default(), RefCell::<HashSet<_>>::default());
-        let is_open = lint::includes_one(
-            target,
-            options,
-            &|file| {
-                files.borrow_mut().insert(here(Path::new(&file.path)));
-                false
-            },
-            &|written| {
-                let name = Path::new(&written.replace('\\', "/"))
-                    .file_name()
-                    .map(PathBuf::from);
-                names.borrow_mut().extend(name.as_deref().and_then(name_of));
-                false
-            },
-        );
+        let note_file = |file: &SourceFile| {
+            files.borrow_mut().insert(here(Path::new(&file.path)));
+            false
+        };
+        let note_name = |written: &str| {
+            let name = Path::new(&written.replace('\\', "/"))
+                .file_name()
+                .map(PathBuf::from);
+            names.borrow_mut().extend(name.as_deref().and_then(name_of));
+            false
+        };
+        let is_open = target.may_include(options, Sought::file(&note_file).or_written(&note_name));
         Reads {
             files: files.into_inner(),
             names: names.into_inner(),

@@ -30,8 +30,8 @@ use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::check;
 use crate::check::file_report::FileReport;
-use crate::check::lint::role_for_fixes;
 use crate::check::options::{FixMode, Target};
+use crate::check::readings::Role;
 use crate::support::cancellation::Cancellation;
 use crate::support::paths::here;
 use crate::support::{error_text, panics, uri};
@@ -308,7 +308,7 @@ impl Session {
         project.form = form;
         let project = Arc::new(project);
         Some(Box::new(move || {
-            let role = role_for_fixes(&options.files, &input.path);
+            let role = Role::for_fixes(&options.files, &input.path);
             let checked = check(&Target { input, project }, &options, role)?;
             Ok(fixes::in_other_form(&finding, &checked, frame, encoding))
         }))
@@ -328,7 +328,7 @@ impl Session {
         let options = self.options.with(Some(mode), stop);
         let (target, _) = self.target(path);
         Box::new(move || {
-            let role = role_for_fixes(&options.files, &target.input.path);
+            let role = Role::for_fixes(&options.files, &target.input.path);
             let checked = check(&target, &options, role)?;
             let new = checked.fixed.diff.map(|(_, new)| new);
             let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use shaderlint_hlsl::SourceFile;
+
 use super::settings::Settings;
+use crate::check::file::check_file;
 use crate::check::file_report::FileReport;
-use crate::check::lint;
 use crate::check::options::{Options, Target};
 use crate::check::readings::{DiskCache, Role};
 use crate::cli::{RuleArgs, SourceArgs};
@@ -14,8 +16,8 @@ use crate::support::cancellation::Cancellation;
 use crate::support::config_error::ConfigError;
 use crate::support::paths::here;
 use crate::workspace::config::{Project, Projects};
-use crate::workspace::includes::{Files, Search};
-use crate::workspace::prefilter;
+use crate::workspace::includes::Files;
+use crate::workspace::prefilter::{self, Sought};
 use crate::workspace::walk::{self, Input, InputOrigin};
 
 /// The maximal number of files that are checked because they include an open header.
@@ -82,7 +84,7 @@ pub(super) fn check(target: &Target, options: &Options, role: Role) -> anyhow::R
     if target.project.excludes(&target.input.path) {
         return Ok(FileReport::default());
     }
-    lint::check_file(target, options, role)
+    check_file(target, options, role)
 }
 
 /// The first files with entry points that include the header, directly or not. Searches the open folder of
@@ -109,20 +111,14 @@ pub(super) fn includers(
         if !project.includes(path) || project.excludes(path) {
             return false;
         }
-        let search = Search::new(&options.files, project);
+        let search = options.search(project);
         let Ok(bytes) = options.files.bytes(path) else {
             return false;
         };
-        let is_header = |file: &shaderlint_hlsl::SourceFile| here(Path::new(&file.path)) == header;
+        let is_header = |file: &SourceFile| here(Path::new(&file.path)) == header;
+        let name = path.display().to_string();
         prefilter::names_entry(&bytes)
-            && prefilter::includes_one(
-                &path.display().to_string(),
-                &bytes.into(),
-                &search,
-                true,
-                &is_header,
-                &|_| false,
-            )
+            && prefilter::reaches(&name, &bytes.into(), &search, Sought::file(&is_header))
     });
     includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
 }

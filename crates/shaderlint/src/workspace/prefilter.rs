@@ -29,6 +29,11 @@ pub(crate) fn names_thread(text: &[u8]) -> bool {
     THREAD_INPUTS.iter().any(|input| names(text, input))
 }
 
+/// Whether the text contains these bytes.
+pub(crate) fn contains(text: &[u8], bytes: &[u8]) -> bool {
+    memchr::memmem::find(text, bytes).is_some()
+}
+
 /// Whether the text names the attribute of an entry point.
 pub(crate) fn names_entry(text: &[u8]) -> bool {
     names(text, "numthreads")
@@ -45,14 +50,14 @@ impl Derived for MayBeFixed {
 
 /// Whether the text names a barrier that waits for the group.
 pub(crate) fn names_group_barrier(text: &[u8]) -> bool {
-    memchr::memmem::find(text, b"WithGroupSync").is_some()
+    contains(text, b"WithGroupSync")
 }
 
 /// How often the text contains the name outside of comments and strings. Each macro definition that may paste
 /// the name together counts, too.
 pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
     let bytes = name.as_bytes();
-    let is_named = memchr::memmem::find(text, bytes).is_some();
+    let is_named = contains(text, bytes);
     let (mut rest, mut times) = (if is_named { text } else { &[] }, 0);
     while !rest.is_empty() {
         let length = match rest {
@@ -67,7 +72,7 @@ pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
         };
         rest = rest.get(length..).unwrap_or_default();
     }
-    if memchr::memmem::find(text, b"##").is_none() {
+    if !contains(text, b"##") {
         return times;
     }
     let defines = directives(text)
@@ -116,20 +121,48 @@ fn names(text: &[u8], word: &str) -> bool {
 /// Whether the file needs parsing.
 pub(crate) fn needs_parse(path: &str, text: &Text, includes: &dyn Includes) -> bool {
     let is_one = |file: &SourceFile| names_one(&file.text);
-    names_one(text) || includes_one(path, text, includes, true, &is_one, &|_| false)
+    names_one(text) || reaches(path, text, includes, Sought::file(&is_one))
 }
 
-/// Whether the file includes, directly or not, a file for which `is_one` holds. Includes under any `#if`
-/// count. An include of a macro, which only the preprocessor knows, counts if `if_unknown`. An include for
-/// whose written path `is_written` holds counts wherever it leads.
-pub(crate) fn includes_one(
-    path: &str,
-    text: &Text,
-    includes: &dyn Includes,
-    if_unknown: bool,
-    is_one: &dyn Fn(&SourceFile) -> bool,
-    is_written: &dyn Fn(&str) -> bool,
-) -> bool {
+/// What is sought among the files that a file includes, directly or not. Includes under any `#if` count.
+#[derive(Clone, Copy)]
+pub(crate) struct Sought<'a> {
+    is_one: &'a dyn Fn(&SourceFile) -> bool,
+    is_written: &'a dyn Fn(&str) -> bool,
+    /// An include of a macro counts: only the preprocessor knows where it leads.
+    pub if_unknown: bool,
+}
+
+impl<'a> Sought<'a> {
+    /// A file for which `is_one` holds.
+    pub fn file(is_one: &'a dyn Fn(&SourceFile) -> bool) -> Self {
+        Sought {
+            is_one,
+            is_written: &|_| false,
+            if_unknown: true,
+        }
+    }
+
+    /// Includes whose written path fulfils `is_written` count, too, wherever they lead.
+    pub fn or_written(self, is_written: &'a dyn Fn(&str) -> bool) -> Self {
+        Sought { is_written, ..self }
+    }
+
+    /// Includes count only if their file is known.
+    pub fn for_certain(self) -> Self {
+        Sought {
+            if_unknown: false,
+            ..self
+        }
+    }
+
+    pub fn is(&self, file: &SourceFile) -> bool {
+        (self.is_one)(file)
+    }
+}
+
+/// Whether the file includes what is sought, with the files that `includes` takes.
+pub(crate) fn reaches(path: &str, text: &Text, includes: &dyn Includes, sought: Sought<'_>) -> bool {
     let mut seen = HashSet::from([path.to_owned()]);
     let mut texts = vec![(path.to_owned(), text.clone())];
     // The meaning of a path depends on the folders of all files that are being read. This has one file per
@@ -141,10 +174,9 @@ pub(crate) fn includes_one(
         for (from, text) in std::mem::take(&mut texts) {
             for name in included(&text) {
                 match name {
-                    Some((name, _)) if is_written(&name) => return true,
+                    Some((name, _)) if (sought.is_written)(&name) => return true,
                     Some((name, angled)) => asked.push((from.clone(), name, angled)),
-                    // Only the preprocessor knows where an include of a macro leads.
-                    None if if_unknown => return true,
+                    None if sought.if_unknown => return true,
                     None => {}
                 }
             }
@@ -163,7 +195,7 @@ pub(crate) fn includes_one(
                 };
                 let is_beside = Path::new(&file.path) == paths::beside(Path::new(from), name);
                 if seen.insert(file.path.clone()) {
-                    if is_one(&file) {
+                    if sought.is(&file) {
                         return true;
                     }
                     texts.push((file.path, file.text));

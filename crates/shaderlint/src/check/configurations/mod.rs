@@ -11,6 +11,7 @@ mod unread;
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
 use shaderlint_hlsl::{
     Exploration, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, Text, Version, directives,
     keyword_sets, preprocess,
@@ -18,7 +19,7 @@ use shaderlint_hlsl::{
 
 use crate::support::definition::{Definition, overlaid};
 use crate::workspace::config::Project;
-use crate::workspace::prefilter::{self, is_part};
+use crate::workspace::prefilter::{self, contains, is_part};
 
 /// Words that make a region matter to the rules.
 pub(crate) const TELLING: [&[u8]; 6] = [
@@ -39,24 +40,65 @@ const MAX_KERNELS: usize = 64;
 
 /// A file under one set of definitions, preprocessed.
 pub(crate) struct Configuration {
-    /// How findings name it; empty for the default one.
-    pub label: String,
-    /// The part of the label about definitions and keywords.
-    pub keywords: String,
+    pub name: ConfigurationName,
     pub defines: Vec<Definition>,
-    /// The entry points that are compiled in this configuration; `None` for all.
-    pub kernels: Option<Vec<String>>,
     pub unit: Preprocessed,
     pub problems: Vec<Problem>,
 }
 
+/// How findings name a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ConfigurationName {
+    /// The default one, which findings do not name.
+    Default,
+    /// Any other one of all entry points, such as "with keyword FAST".
+    Other(String),
+    /// One in which only these entry points are compiled, with their own definitions. `under` is the text about
+    /// definitions and keywords; it may be empty.
+    OfKernels { kernels: Vec<String>, under: String },
+}
+
+impl ConfigurationName {
+    /// The name; `None` for the default configuration.
+    pub fn label(&self) -> Option<String> {
+        match self {
+            ConfigurationName::OfKernels { kernels, .. } => self.label_in(kernels),
+            _ => self.label_in(&[]),
+        }
+    }
+
+    /// The name in a finding in these kernels.
+    pub fn label_in(&self, kernels: &[String]) -> Option<String> {
+        match self {
+            ConfigurationName::Default => None,
+            ConfigurationName::Other(label) => Some(label.clone()),
+            ConfigurationName::OfKernels { under, .. } => {
+                let kernels = format!("in kernel {}", kernels.join(", "));
+                Some(spaced(&[&kernels, under]))
+            }
+        }
+    }
+
+    /// The entry points that are compiled in the configuration; `None` for all.
+    pub fn kernels(&self) -> Option<&[String]> {
+        match self {
+            ConfigurationName::OfKernels { kernels, .. } => Some(kernels),
+            _ => None,
+        }
+    }
+}
+
+/// Those of these parts that have text, with spaces between them.
+fn spaced(parts: &[&str]) -> String {
+    let parts = parts.iter().filter(|part| !part.is_empty()).copied();
+    parts.collect::<Vec<_>>().join(" ")
+}
+
 /// A declared configuration, not preprocessed yet.
 struct Declared {
-    label: String,
-    keywords: String,
+    name: ConfigurationName,
     over: Vec<Definition>,
     without: Vec<String>,
-    kernels: Option<Vec<String>>,
 }
 
 /// The configurations of one file.
@@ -115,7 +157,7 @@ impl<'a> Configurations<'a> {
             given,
             sets,
         };
-        let default = configurations.noted(String::new(), base, unit, problems);
+        let default = configurations.noted(ConfigurationName::Default, base, unit, problems);
         (configurations, default)
     }
 
@@ -131,14 +173,10 @@ impl<'a> Configurations<'a> {
             let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
             let defines = overlaid(&base.cloned().collect::<Vec<_>>(), &one.over);
             let (unit, problems) = preprocess(self.path, self.text, &defines, self.includes);
-            let is_it = one.kernels.is_some()
+            let is_it = one.name.kernels().is_some()
                 || unit.text != *default
                 || self.version(&defines) != self.version(&self.base);
-            is_it.then(|| Configuration {
-                keywords: one.keywords.clone(),
-                kernels: one.kernels.clone(),
-                ..self.noted(one.label.clone(), defines, unit, problems)
-            })
+            is_it.then(|| self.noted(one.name.clone(), defines, unit, problems))
         })
     }
 
@@ -146,7 +184,7 @@ impl<'a> Configurations<'a> {
     pub fn with(&self, under: &[Definition], over: &[Definition]) -> Configuration {
         let defines = overlaid(under, over);
         let (unit, problems) = preprocess(self.path, self.text, &defines, self.includes);
-        self.noted(difference(&self.base, &defines), defines, unit, problems)
+        self.noted(self.beside_base(&defines), defines, unit, problems)
     }
 
     /// All configurations of a file except the default one, whatever their regions hold. No region is turned on
@@ -186,8 +224,13 @@ impl<'a> Configurations<'a> {
     /// The next configuration that turns on a region which no earlier one turned on.
     pub fn explored(&self, exploration: &mut Exploration<'_>) -> Option<Configuration> {
         let found = exploration.next(|defines| preprocess(self.path, self.text, defines, self.includes))?;
-        let label = difference(&self.base, &found.defines);
-        Some(self.noted(label, found.defines, found.unit, found.problems))
+        let name = self.beside_base(&found.defines);
+        Some(self.noted(name, found.defines, found.unit, found.problems))
+    }
+
+    /// The name of a configuration with these definitions that nothing declares.
+    fn beside_base(&self, defines: &[Definition]) -> ConfigurationName {
+        ConfigurationName::Other(difference(&self.base, defines))
     }
 
     fn version(&self, defines: &[Definition]) -> Option<Version> {
@@ -196,7 +239,7 @@ impl<'a> Configurations<'a> {
 
     fn noted(
         &self,
-        label: String,
+        name: ConfigurationName,
         defines: Vec<Definition>,
         mut unit: Preprocessed,
         problems: Vec<Problem>,
@@ -204,10 +247,8 @@ impl<'a> Configurations<'a> {
         unit.given.extend(self.given.iter().cloned());
         unit.version = self.version(&defines);
         Configuration {
-            label,
-            keywords: String::new(),
+            name,
             defines,
-            kernels: None,
             unit,
             problems,
         }
@@ -273,8 +314,7 @@ impl<'a> Configurations<'a> {
 /// Whether the text of a region, or its possible expansion, matters to the rules: it contains one of [`TELLING`] or
 /// calls one of these functions.
 pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
-    let contains = |word: &&[u8]| memchr::memmem::find(text, word).is_some();
-    TELLING.iter().any(contains)
+    TELLING.iter().any(|word| contains(text, word))
         || !called.is_empty()
             && text
                 .split(|byte| !is_part(*byte))
@@ -294,8 +334,10 @@ fn declared(
     let (first, others) = choices.split_first().unwrap_or((&default, &[]));
     let of_project = |choice: &Choice| -> Vec<Declared> {
         let variants = project.variants.iter();
-        let variants =
-            variants.map(|variant| choice.over(&format!("in variant {}", variant.name), &variant.defines));
+        let variants = variants.map(|variant| {
+            let label = spaced(&[&format!("in variant {}", variant.name), &choice.label()]);
+            choice.over(ConfigurationName::Other(label), &variant.defines)
+        });
         variants.collect()
     };
     // The definitions distinguish kernels of one name.
@@ -308,25 +350,23 @@ fn declared(
             "" | "1" => name.clone(),
             value => format!("{name}={value}"),
         });
-        format!(" with {}", defines.collect::<Vec<_>>().join(" "))
+        format!("with {}", defines.collect::<Vec<_>>().join(" "))
     };
     let of_kernels = |choice: &Choice| -> Vec<Declared> {
         let kernels = of_kernels.iter().map(|variant| {
-            let defines = defines(variant);
-            let label = format!("in kernel {}{defines}", variant.kernels.join(", "));
-            let declared = choice.over(&label, &variant.defines);
-            Declared {
-                kernels: Some(variant.kernels.clone()),
-                keywords: format!("{} {}", defines.trim_start(), declared.keywords),
-                ..declared
-            }
+            let name = ConfigurationName::OfKernels {
+                kernels: variant.kernels.clone(),
+                under: spaced(&[&defines(variant), &choice.label()]),
+            };
+            choice.over(name, &variant.defines)
         });
         kernels.collect()
     };
     let mut kernels = of_kernels(first);
     let mut all = of_project(first);
     if is_built_alone {
-        all.extend(others.iter().map(|choice| choice.over("", &[])));
+        let alone = |choice: &Choice| choice.over(ConfigurationName::Other(choice.label()), &[]);
+        all.extend(others.iter().map(alone));
     }
     all.extend(others.iter().flat_map(of_project));
     all.extend(others.iter().flat_map(of_kernels));
@@ -352,30 +392,24 @@ impl Choice {
         self.removed.extend(default.cloned());
     }
 
-    /// This choice with definitions on top.
-    fn over(&self, label: &str, defines: &[Definition]) -> Declared {
-        let is_default = self.removed.is_empty() && self.defined.is_empty();
-        let keywords = match &self.defined[..] {
-            _ if is_default => String::new(),
+    /// The text about the keywords; empty for the default choice.
+    fn label(&self) -> String {
+        match &self.defined[..] {
+            [] if self.removed.is_empty() => String::new(),
             [] => format!("without keyword {}", self.removed.join(" ")),
             [one] => format!("with keyword {one}"),
             several => format!("with keywords {}", several.join(" ")),
-        };
-        let own = self
-            .defined
-            .iter()
-            .map(|keyword| (keyword.clone(), "1".to_owned()));
+        }
+    }
+
+    /// This choice with definitions on top.
+    fn over(&self, name: ConfigurationName, defines: &[Definition]) -> Declared {
+        let own = self.defined.iter();
+        let own: Vec<Definition> = own.map(|keyword| (keyword.clone(), "1".to_owned())).collect();
         Declared {
-            label: [label, &keywords]
-                .iter()
-                .filter(|part| !part.is_empty())
-                .copied()
-                .collect::<Vec<_>>()
-                .join(" "),
-            over: overlaid(&own.collect::<Vec<_>>(), defines),
-            keywords,
+            name,
+            over: overlaid(&own, defines),
             without: self.removed.clone(),
-            kernels: None,
         }
     }
 }

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use shaderlint_hlsl::{FileSpan, Function, Shader, declared_words, directives, is_type_name};
 use shaderlint_linter::Report;
 
-use super::{contains, holds, text_of};
-use crate::workspace::prefilter::words;
+use crate::workspace::prefilter::{contains, words};
 
 /// The functions that a fix changes, and all their callers.
 ///
@@ -44,7 +43,7 @@ impl FixDependencies {
         loop {
             let (found, left): (Vec<_>, Vec<_>) = others.into_iter().partition(|(function, place)| {
                 let text = function.span.slice(&shader.text);
-                edits.iter().any(|edit| holds(*place, *edit))
+                edits.iter().any(|edit| edit.begins_in(*place))
                     || words(text).any(|word| repaired.functions.contains(word))
             });
             others = left;
@@ -55,7 +54,7 @@ impl FixDependencies {
                 let Some(file) = shader.sources.get(place.file) else {
                     continue;
                 };
-                repaired.name(text_of(&shader.sources, place));
+                repaired.name(shader.sources.text(place));
                 repaired.functions.insert(own_name(function));
                 repaired.places.push((file.path.clone(), place));
             }
@@ -64,7 +63,7 @@ impl FixDependencies {
             if repaired.words.contains(global.own_name().as_bytes())
                 && let Some(place) = shader.origins.locate(global.span)
             {
-                repaired.name(text_of(&shader.sources, place));
+                repaired.name(shader.sources.text(place));
             }
         }
         repaired

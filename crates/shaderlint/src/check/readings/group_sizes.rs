@@ -8,8 +8,10 @@
 use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic, NoFix, Reason};
 
-use super::{Reading, contains, text_of};
+use super::reading::Reading;
+use crate::check::configurations::ConfigurationName;
 use crate::support::definition::Definition;
+use crate::workspace::prefilter::contains;
 
 /// The thread counts along an axis to try if one axis has an unknown size, and if several have.
 const ALONG_ONE: [u32; 3] = [64, 128, 256];
@@ -125,7 +127,7 @@ fn has_barrier(shader: &Shader, function: &Function) -> bool {
 /// The text of an attribute before macros are expanded.
 fn in_file(shader: &Shader, span: Span) -> &[u8] {
     let place = shader.origins.locate(span);
-    place.map_or(&[][..], |place| text_of(&shader.sources, place))
+    place.map_or(&[][..], |place| shader.sources.text(place))
 }
 
 /// The first of several readings with one size each, reduced to the findings that all of them have. A finding says so
@@ -170,16 +172,23 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Read
     if !are_alike {
         for finding in &mut findings {
             let in_others = in_others(finding).into_iter().flatten();
-            let said = others.iter().zip(in_others);
-            let said = said.map(|(reading, other)| format!("{}: {}", reading.label, other.message));
-            let said: Vec<String> = said.collect();
+            let labels = others.iter().filter_map(|reading| reading.name.label());
+            let said = labels.zip(in_others);
+            let said: Vec<String> = said
+                .map(|(label, other)| format!("{label}: {}", other.message))
+                .collect();
             finding.notes.extend(said);
         }
     }
     first.report.findings = findings;
-    for other in others.iter().filter(|_| are_alike) {
-        let label = other.label.strip_prefix("with ").unwrap_or(&other.label);
-        first.label = format!("{}, and {label}", first.label);
+    if are_alike {
+        let labels: Vec<String> = others.iter().filter_map(|other| other.name.label()).collect();
+        let own = first.name.label();
+        let labels = labels
+            .iter()
+            .map(|label| label.strip_prefix("with ").unwrap_or(label));
+        let labels: Vec<&str> = own.iter().map(String::as_str).chain(labels).collect();
+        first.name = ConfigurationName::Other(labels.join(", and "));
     }
     Some(first)
 }

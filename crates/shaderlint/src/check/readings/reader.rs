@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use shaderlint_hlsl::Text;
 use shaderlint_linter::{Rule, Settings};
 
-use super::{DiskCache, Reading, Role, Root, readings};
+use super::{DiskCache, Reading, Role, Root, read};
 use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
 use crate::workspace::includes::{Files, Lookups, Search, lock};
@@ -97,20 +97,14 @@ impl Reader<'_> {
     }
 
     fn read_by(self, root: Root<'_>, search: Search<'_>) -> UnitReadings {
-        let Root {
-            name,
-            text,
-            project,
-            role,
-        } = root;
-        let level = |rule: &Rule, path: &str| project.level(self.rules, rule, path);
+        let level = |rule: &Rule, path: &str| root.project.level(self.rules, rule, path);
         let settings = Settings {
-            shader_model: project.profile,
+            shader_model: root.project.profile,
             level: &level,
-            form: project.form,
+            form: root.project.form,
             is_stopped: &|| self.stop.is_set(),
         };
-        let readings = readings(name, text, project, &search, &settings, role);
+        let readings = read(root, &search, &settings);
         let is_stopped = self.stop.is_set();
         if let Some(answers) = search.answers().filter(|_| !is_stopped) {
             self.disk.put(root, &answers, &readings, self.rules);

@@ -19,8 +19,7 @@ use shaderlint_hlsl::{
 };
 use shaderlint_linter::{Category, Diagnostic, NoFix, Reason, Report, Verdict};
 
-use super::text_of;
-use crate::check::readings::Role;
+use super::Role;
 use crate::workspace::prefilter::{self, THREAD_INPUTS};
 
 const GROUP_INDEX: &str = "SV_GroupIndex";
@@ -100,7 +99,7 @@ fn stray(
         let waits = |function: &Function| prefilter::names_group_barrier(function.span.slice(&shader.text));
         // The name of a method starts with the name of its struct. If a macro makes the name, other expansions of the
         // macro may make other names.
-        let is_plain = !function.is_instance && text_of(&shader.sources, place) == function.name.as_bytes();
+        let is_plain = !function.is_instance && shader.sources.text(place) == function.name.as_bytes();
         let is_it = is_plain && uncalled.contains(&function.name);
         if !is_it || !functions(shader, &reached).any(waits) || has_state(shader, &reached) {
             return None;
@@ -255,30 +254,4 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
     };
     report.findings.retain_mut(is_told);
     report.allowed.retain_mut(|one| is_told(&mut one.finding));
-}
-
-/// Drops the findings in functions that were run by themselves (`alone`), except in those that no file calls:
-/// `uncalled` selects these.
-pub(crate) fn leave_out_called(
-    report: &mut Report,
-    alone: &[String],
-    uncalled: impl FnOnce(BTreeSet<String>) -> BTreeSet<String>,
-) {
-    let allowed = report.allowed.iter().map(|one| &one.finding);
-    let kernels = report
-        .findings
-        .iter()
-        .chain(allowed)
-        .flat_map(|finding| &finding.kernels);
-    let found: BTreeSet<String> = kernels.filter(|name| alone.contains(name)).cloned().collect();
-    if found.is_empty() {
-        return;
-    }
-    let left = uncalled(found);
-    let is_told = |finding: &Diagnostic| {
-        let mut kernels = finding.kernels.iter();
-        kernels.all(|name| !alone.contains(name) || left.contains(name))
-    };
-    report.findings.retain(is_told);
-    report.allowed.retain(|one| is_told(&one.finding));
 }

@@ -11,8 +11,9 @@ use rayon::iter::{
 use shaderlint_hlsl::{FileId, FileSpan};
 use shaderlint_linter::{Diagnostic, Reason};
 
+use crate::check::file::check_file;
 use crate::check::file_report::{FileReport, Included};
-use crate::check::lint;
+use crate::check::header::check_header;
 use crate::check::options::{Options, Target};
 use crate::check::readings::Role;
 use crate::support::failure::Failure;
@@ -52,8 +53,8 @@ pub(super) fn check_and_fix_all(
                is_turn: &(dyn Fn(&FileReport) -> bool + Sync)| {
         let is_asked_for = target.input.origin != InputOrigin::Includer;
         if is_asked_for && result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
-            let role = lint::role_for_fixes(&options.files, &target.input.path);
-            let fixed = lint::check_file(target, options, role);
+            let role = Role::for_fixes(&options.files, &target.input.path);
+            let fixed = check_file(target, options, role);
             progress.done();
             match (fixed, result) {
                 (Ok(fixed), result) => *result = Ok(fixed),
@@ -107,7 +108,7 @@ pub(super) fn check_and_fix_all(
                     Role::StrayHeader
                 };
                 let fixed = std::mem::take(&mut one.fixed);
-                *result = lint::check_file(target, &options.with(None, &options.stop), role)
+                *result = check_file(target, &options.with(None, &options.stop), role)
                     .map(|checked| FileReport { fixed, ..checked });
             }
         });
@@ -119,9 +120,9 @@ fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<R
     let mut results: Vec<Option<Result<FileReport>>> = inputs
         .par_iter()
         .map(|target| {
-            let has_entry = lint::may_have_entry(&options.files, &target.input.path);
+            let has_entry = options.files.may_have_entry(&target.input.path);
             has_entry.then(|| {
-                let checked = lint::check_file(target, options, Role::Unit);
+                let checked = check_file(target, options, Role::Unit);
                 progress.done();
                 checked
             })
@@ -144,16 +145,16 @@ fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<R
             let checked = result.take().unwrap_or_else(|| {
                 // Files that include it, or that need its comments, may be on another list.
                 if target.input.origin == InputOrigin::Listed {
-                    return Ok(lint::check_header(target, options, None, None));
+                    return Ok(check_header(target, options, None, None));
                 }
                 let path = target.input.path.canonicalize();
                 let Some(seen) = path.ok().and_then(|path| included.get(&path)) else {
-                    return lint::check_file(target, options, Role::StrayHeader);
+                    return check_file(target, options, Role::StrayHeader);
                 };
                 let alone = seen.has_fix || seen.leaves_some_uncalled(target, options);
-                let alone = alone.then(|| lint::check_file(target, options, Role::Included));
+                let alone = alone.then(|| check_file(target, options, Role::Included));
                 let (used, alone) = (seen.used.as_deref(), alone.transpose()?);
-                Ok(lint::check_header(target, options, used, alone))
+                Ok(check_header(target, options, used, alone))
             });
             if !is_done {
                 progress.done();

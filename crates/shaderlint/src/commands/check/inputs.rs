@@ -8,13 +8,14 @@ use anyhow::{Context, Result, ensure};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use shaderlint_hlsl::SourceFile;
 
+use crate::check::includers;
 use crate::check::options::{Options, Target};
-use crate::check::{includers, lint};
 use crate::cli::{CheckArgs, FileArgs};
 use crate::support::failure::Failure;
 use crate::support::paths::{here, is_same, shown};
 use crate::workspace::config::Projects;
 use crate::workspace::git;
+use crate::workspace::prefilter::Sought;
 use crate::workspace::walk::{self, Input, InputOrigin};
 
 /// The name of standard input without `--stdin-filename`.
@@ -86,17 +87,14 @@ fn arguments(args: &FileArgs) -> Result<Vec<(PathBuf, InputOrigin)>> {
 /// changed.
 pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) -> Result<Vec<Target>> {
     let changed = git::since(revision)?;
+    let has_changed = |file: &SourceFile| changed.has(Path::new(&file.path));
+    // Instead of a deleted header, the `#include` may find another file, or none.
+    let may_be_gone = |written: &str| changed.may_have_meant_a_gone_one(written);
     let is_affected = |target: &Target| {
         let path = &target.input.path;
         changed.has(path)
             || target.project.files.iter().any(|file| changed.has(file))
-            || lint::includes_one(
-                target,
-                options,
-                &|file| changed.has(Path::new(&file.path)),
-                // Instead of a deleted header, the `#include` may find another file, or none.
-                &|written| changed.may_have_meant_a_gone_one(written),
-            )
+            || target.may_include(options, Sought::file(&has_changed).or_written(&may_be_gone))
     };
     let affected: Vec<bool> = inputs.par_iter().map(is_affected).collect();
     let kept = inputs.into_iter().zip(affected).filter(|(_, affected)| *affected);
@@ -114,7 +112,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
     let mut known: HashSet<PathBuf> = inputs.iter().map(|target| here(&target.input.path)).collect();
     for header in headers {
         for path in includers::mentioning(&header, options).into_keys() {
-            if known.contains(&here(&path)) || !lint::may_have_entry(&options.files, &path) {
+            if known.contains(&here(&path)) || !options.files.may_have_entry(&path) {
                 continue;
             }
             let project = (options.project_of)(&path)?;
@@ -128,7 +126,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
                 project,
             };
             let is_header = |file: &SourceFile| is_same(Path::new(&file.path), &header);
-            if !is_excluded && lint::includes_one(&target, options, &is_header, &|_| false) {
+            if !is_excluded && target.may_include(options, Sought::file(&is_header)) {
                 known.insert(here(&path));
                 inputs.push(target);
             }
@@ -140,7 +138,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
 /// Whether the command line names this file, and the file has no kernel. Files on a list do not count: their
 /// includers may be on another list.
 pub(crate) fn is_named_header(target: &Target, options: &Options) -> bool {
-    target.input.origin == InputOrigin::Named && !lint::may_have_entry(&options.files, &target.input.path)
+    target.input.origin == InputOrigin::Named && !options.files.may_have_entry(&target.input.path)
 }
 
 /// The name for standard input, if the run checks it.

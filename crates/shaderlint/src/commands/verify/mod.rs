@@ -27,7 +27,6 @@ use self::kernel_toml::Settings;
 use self::page::Page;
 use self::pair::{FixedFile, Pair, changed_kernels, fixed_file, other_file};
 use crate::check::configurations::{Configuration, Configurations};
-use crate::check::lint;
 use crate::cli::{Outcome, SourceArgs, VerifyArgs, VerifyFormat};
 use crate::commands::adapters::chosen;
 use crate::commands::kernel;
@@ -178,10 +177,10 @@ impl Declared {
         let declared = configurations.declared(&default.unit.text);
         let is_of_kernel = |one: &Configuration| {
             let is_it = |name: &String| name == kernel;
-            { one.kernels.iter() }.all(|kernels| kernels.iter().any(is_it))
+            { one.name.kernels().into_iter() }.all(|kernels| kernels.iter().any(is_it))
         };
         let of_kernel: Vec<Configuration> = declared.filter(is_of_kernel).collect();
-        let is_own = of_kernel.iter().any(|one| one.kernels.is_some());
+        let is_own = of_kernel.iter().any(|one| one.name.kernels().is_some());
         // If lines declare the kernel, the default configuration does not build it.
         let of_default = (!is_own && !of_kernel.is_empty()).then(|| sorted(&default.defines));
         let builds = of_kernel.iter().map(|one| sorted(&one.defines)).chain(of_default);
@@ -296,7 +295,7 @@ impl<'a> Verification<'a> {
             terminal::complain(&problem.text);
             self.could_not = true;
         }
-        let has_kernel = |input: &&Input| lint::may_have_entry(&sources, &input.path);
+        let has_kernel = |input: &&Input| sources.may_have_entry(&input.path);
         let inputs: Vec<&Input> = inputs.iter().filter(has_kernel).collect();
         ensure!(
             !inputs.is_empty(),
@@ -563,12 +562,7 @@ impl<'a> Verification<'a> {
             let read: Vec<&Configuration> = std::iter::once(&default).chain(&others).collect();
             unread.append(&mut configurations.unread(&read));
             for configuration in others {
-                let Configuration {
-                    label,
-                    defines,
-                    kernels,
-                    ..
-                } = configuration;
+                let Configuration { name, defines, .. } = configuration;
                 if seen.contains(&defines) {
                     continue;
                 }
@@ -579,10 +573,10 @@ impl<'a> Verification<'a> {
                 if flagged.shader.is_refused && fixed.shader.is_refused {
                     continue;
                 }
-                let is_compiled = |name: &str| {
-                    let is_named = |kernels: &Vec<String>| kernels.iter().any(|one| one == name);
-                    kernels.as_ref().is_none_or(is_named)
-                        && (kernels.is_some() || configurations.builds(name, &defines, || true))
+                let label = name.label().unwrap_or_default();
+                let is_compiled = |kernel: &str| match name.kernels() {
+                    Some(kernels) => kernels.iter().any(|one| one == kernel),
+                    None => configurations.builds(kernel, &defines, || true),
                 };
                 let mut pairs = if let Some(names) = names {
                     let more = flagged.shader.entry_points().map(|(_, function)| &*function.name);

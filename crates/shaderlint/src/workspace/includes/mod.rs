@@ -19,7 +19,7 @@ use shaderlint_hlsl::{Cause, FileId, FileSpan, Includes, Problem, SourceFile, So
 
 use crate::support::paths::{ends_with, here, is_same, without_dots};
 use crate::workspace::config::Project;
-use crate::workspace::prefilter;
+use crate::workspace::prefilter::{self, Sought};
 use crate::workspace::walk::{self, Workspace};
 use mentions::Mentions;
 pub(crate) use mentions::OfWorkspace;
@@ -174,8 +174,18 @@ impl Files {
         self.bytes_if(path, !self.guards_inputs)
     }
 
+    /// Whether the file at `path` may have an entry point of its own.
+    pub fn may_have_entry(&self, path: &Path) -> bool {
+        // Another place reports a file that cannot be read.
+        let is_met = |bytes: Vec<u8>| match decode(&bytes) {
+            Some(text) => prefilter::names_entry(&text),
+            None => prefilter::names_entry(&bytes),
+        };
+        self.bytes(path).map_or(true, is_met)
+    }
+
     /// Whether the file at this path may be checked.
-    pub fn may_be_looked_at(&self, path: &Path) -> bool {
+    pub fn may_be_checked(&self, path: &Path) -> bool {
         !self.guards_inputs || self.allows(path)
     }
 
@@ -465,20 +475,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// As [`prefilter::includes_one`] for a file of this name and text. With `if_unknown`, it also considers
-    /// the other files that an ambiguous include may mean, and the files that these include.
-    pub fn includes_one(
-        &self,
-        name: &str,
-        text: &Text,
-        if_unknown: bool,
-        is_one: &dyn Fn(&SourceFile) -> bool,
-        is_written: &dyn Fn(&str) -> bool,
-    ) -> bool {
-        let includes_one = |name: &str, text: &Text| {
-            prefilter::includes_one(name, text, self, if_unknown, is_one, is_written)
-        };
-        if includes_one(name, text) {
+    /// Whether the file with this name and text includes what is sought. If includes with an unknown file count, so do
+    /// the other files that an ambiguous include may mean, and what these include.
+    pub fn includes_one(&self, name: &str, text: &Text, sought: Sought<'_>) -> bool {
+        if prefilter::reaches(name, text, self, sought) {
             return true;
         }
         let mut seen = HashSet::new();
@@ -486,11 +486,16 @@ impl<'a> Search<'a> {
         while let Some(other) = {
             let lookups = self.lookups.borrow();
             let mut others = lookups.choices.iter().flat_map(|choice| &choice.others);
-            others.find(|other| if_unknown && !seen.contains(*other)).cloned()
+            others
+                .find(|other| sought.if_unknown && !seen.contains(*other))
+                .cloned()
         } {
             let file = self.files.read(&other);
             seen.insert(other);
-            if file.is_some_and(|file| is_one(&file) || includes_one(&file.path, &file.text)) {
+            let is_or_reaches = |file: SourceFile| {
+                sought.is(&file) || prefilter::reaches(&file.path, &file.text, self, sought)
+            };
+            if file.is_some_and(is_or_reaches) {
                 return true;
             }
         }

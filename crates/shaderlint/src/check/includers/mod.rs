@@ -1,5 +1,10 @@
-//! The files of the workspace that include another file, and their readings of it. The run itself may check them or
-//! not.
+//! The files of the workspace that include a checked file, and what their readings of it say. The run itself may check
+//! them or not.
+
+pub(crate) mod callers;
+mod fixable;
+mod unaffected;
+mod verdict;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -9,13 +14,15 @@ use std::sync::Arc;
 use anyhow::Result;
 use shaderlint_hlsl::{Includes, SourceFile, Text, decode, is_cpp, may_spell};
 
+use crate::check::file_report::FileReport;
 use crate::check::options::Options;
-use crate::check::readings::{Has, Includer, Reading, Role, Root};
+use crate::check::readings::{Role, Root, UnitReadings};
 use crate::support::definition::Definition;
 use crate::support::paths::{here, is_same, name_of, shown};
 use crate::workspace::config::Project;
 use crate::workspace::includes::{OfWorkspace, Search};
-use crate::workspace::{prefilter, walk};
+use crate::workspace::prefilter::{self, MayBeFixed, Sought};
+use crate::workspace::walk;
 
 /// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::workspace::includes::Files).
 pub(crate) fn mentioning(file: &Path, options: &Options) -> BTreeMap<PathBuf, bool> {
@@ -54,25 +61,44 @@ impl OfWorkspace for ByFolder<'_> {
 
     fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf> {
         let project = self.project_of(from);
-        let search = Search::new(&self.options.files, &project);
+        let search = self.options.search(&project);
         let file = search.resolve(&[&from.display().to_string()], written, false)?;
         Some(here(Path::new(&file.path)))
     }
 }
 
-/// The files that include the file at `path`, if that has the text `text`. The iterator reads each when it reaches
-/// it.
-pub(crate) fn of<'a>(
+/// A file with more includers than this gets no fixes.
+const MAX_INCLUDERS: usize = 32;
+
+/// A file that includes another file, or may include it.
+struct Includer {
+    name: String,
+    has: Has,
+}
+
+/// What a file includes of another file.
+enum Has {
+    /// In one of these readings it includes the file, or another one that the same `#include` may mean.
+    Readings(Arc<UnitReadings>),
+    /// It includes it under definitions that were not tried.
+    Unknown,
+}
+
+/// The files that include a file with a given text. Each is read once, when it is reached.
+pub(crate) struct Includers<'a> {
     path: &'a Path,
-    text: &'a Text,
-    options: &'a Options,
-) -> impl Iterator<Item = Includer> + 'a {
-    // Lazy: most files need no includers, and the search of the workspace takes time.
-    std::iter::once_with(|| mentioning(path, options))
-        .flatten()
-        .take_while(|_| !options.stop.is_set())
-        .filter(|(includer, _)| here(includer) != here(path))
-        .filter_map(move |(includer, names_it)| {
+    reached: Vec<Includer>,
+    further: Box<dyn Iterator<Item = Includer> + 'a>,
+}
+
+impl<'a> Includers<'a> {
+    pub fn of(path: &'a Path, text: &'a Text, options: &'a Options) -> Self {
+        // Lazy: most files need no includers, and the search of the workspace takes time.
+        let candidates = std::iter::once_with(|| mentioning(path, options)).flatten();
+        let candidates = candidates
+            .take_while(|_| !options.stop.is_set())
+            .filter(|(includer, _)| here(includer) != here(path));
+        let further = candidates.filter_map(move |(includer, names_it)| {
             let name = shown(&includer).display().to_string();
             let candidate = Candidate {
                 path: includer,
@@ -82,7 +108,30 @@ pub(crate) fn of<'a>(
             let has = has(&candidate, &name, path, text, options);
             let has = has.unwrap_or(Some(Has::Unknown))?;
             Some(Includer { name, has })
-        })
+        });
+        Includers {
+            path,
+            reached: Vec::new(),
+            further: Box::new(further),
+        }
+    }
+
+    /// Adds the findings with a fix in the file, a header with this text, each from the first includer that has it.
+    pub fn add_fixable(&mut self, checked: &mut FileReport, text: &Text) {
+        if text.derived::<MayBeFixed>().0 {
+            let missing = MAX_INCLUDERS.saturating_sub(self.reached.len());
+            self.reached.extend(self.further.by_ref().take(missing));
+            fixable::add(checked, text, &self.reached);
+        }
+    }
+
+    /// Keeps the findings and fixes in the file that every includer agrees on. `guesses` are those that the fixes rest
+    /// on already.
+    pub fn judge(self, checked: &mut FileReport, guesses: Vec<String>) {
+        let includers = self.reached.into_iter().chain(self.further);
+        let asked = verdict::judge(&mut checked.report.findings, self.path, includers, guesses);
+        checked.includers.extend(asked);
+    }
 }
 
 /// A file that may include another one.
@@ -116,9 +165,10 @@ fn has(
     let is_it = |other: &str| is_same(Path::new(other), path);
     // The same file under another name.
     let is_link = is_it(name);
-    let includes_it =
-        |if_unknown: bool| is_link || unit.includes_one(name, options, if_unknown, &|file| is_it(&file.path));
-    if !includes_it(true) {
+    let search = unit.search(options);
+    let is_file = |file: &SourceFile| is_it(&file.path);
+    let includes_it = |sought| is_link || search.includes_one(name, &unit.text, sought);
+    if !includes_it(Sought::file(&is_file)) {
         return Ok(None);
     }
     let root = Root {
@@ -148,9 +198,9 @@ fn has(
     };
     let may_mean_it = || seen.lookups.passed_over(path).is_some();
     Ok(
-        if (includes || may_mean_it()) && !readings.iter().any(Reading::is_cut) {
+        if (includes || may_mean_it()) && !readings.iter().any(|reading| reading.is_cut) {
             Some(Has::Readings(seen))
-        } else if includes || names_it || includes_it(false) || may_include() {
+        } else if includes || names_it || includes_it(Sought::file(&is_file).for_certain()) || may_include() {
             // If it names the file, a macro under other definitions may include it.
             Some(Has::Unknown)
         } else {
@@ -176,15 +226,8 @@ impl WorkspaceFile {
         Ok(Some(WorkspaceFile { text, project }))
     }
 
-    /// As [`Search::includes_one`].
-    pub fn includes_one(
-        &self,
-        name: &str,
-        options: &Options,
-        if_unknown: bool,
-        is_one: &dyn Fn(&SourceFile) -> bool,
-    ) -> bool {
-        let search = Search::new(&options.files, &self.project);
-        search.includes_one(name, &self.text, if_unknown, is_one, &|_| false)
+    /// A search for the files that it includes.
+    pub fn search<'a>(&'a self, options: &'a Options) -> Search<'a> {
+        options.search(&self.project)
     }
 }

@@ -10,8 +10,8 @@ use shaderlint_hlsl::{
 };
 use shaderlint_linter::{Diagnostic, FileEdit, Fix, apply};
 
-use super::{Reading, contains};
-use crate::workspace::prefilter::{names_entry, names_group_barrier, words};
+use crate::check::readings::Reading;
+use crate::workspace::prefilter::{contains, names_entry, names_group_barrier, words};
 
 /// A text without its comments. It is derived once and searched for several names, for several including files.
 struct Code(Vec<u8>);

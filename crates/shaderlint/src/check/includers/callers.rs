@@ -4,57 +4,78 @@
 //! in an assumed group, only if no file at hand could call it: no file of the workspace that includes the header, checked in
 //! this run or not, and nothing that such a file includes, names the function, not even under an `#if` or in a macro.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
 use shaderlint_hlsl::{SourceFile, Text};
+use shaderlint_linter::Diagnostic;
 
-use crate::check::includers::{self, WorkspaceFile};
+use super::WorkspaceFile;
+use crate::check::file_report::FileReport;
 use crate::check::options::Options;
 use crate::support::definition::Definition;
 use crate::support::paths::{is_same, name_of, shown};
-use crate::workspace::prefilter;
+use crate::workspace::prefilter::{self, Sought};
 
-/// Functions that nothing names, and the files that were searched.
-pub(crate) struct Uncalled {
-    pub functions: BTreeSet<String>,
-    pub searched: Vec<String>,
+/// Drops the findings in functions that were run by themselves (`alone`), except in those that no file at hand calls.
+pub(crate) fn leave_out_called(checked: &mut FileReport, alone: &[String], text: &Text, options: &Options) {
+    let FileReport {
+        path,
+        report,
+        includers,
+        ..
+    } = checked;
+    let allowed = report.allowed.iter().map(|one| &one.finding);
+    let findings = report.findings.iter().chain(allowed);
+    let kernels = findings.flat_map(|finding| &finding.kernels);
+    let mut uncalled: BTreeSet<String> = kernels.filter(|name| alone.contains(name)).cloned().collect();
+    if uncalled.is_empty() {
+        return;
+    }
+    includers.extend(keep_uncalled(&mut uncalled, Path::new(path), text, options));
+    let is_told = |finding: &Diagnostic| {
+        let mut kernels = finding.kernels.iter();
+        kernels.all(|name| !alone.contains(name) || uncalled.contains(name))
+    };
+    report.findings.retain(is_told);
+    report.allowed.retain(|one| is_told(&one.finding));
 }
 
-/// The functions of a header that no file at hand names outside their definition. `text` is the header's text.
+/// Keeps the functions of a header that no file at hand names outside their definition. `text` is the header's text.
+/// Returns the names of the files that were searched.
 ///
 /// This holds in every configuration of each file. A macro's expansion consists of words from its definition, from
 /// its arguments or from definitions that the build makes, or pastes such words together
 /// ([`prefilter::times_named`]). This searches all of them, even under an `#if`.
-pub(crate) fn uncalled(
-    mut functions: BTreeSet<String>,
+fn keep_uncalled(
+    functions: &mut BTreeSet<String>,
     path: &Path,
     text: &Text,
     options: &Options,
-) -> Uncalled {
+) -> Vec<String> {
     // The definition names it once.
     functions.retain(|name| prefilter::times_named(text, name) < 2);
     let mut searched = Vec::new();
-    let includers = if functions.is_empty() {
-        BTreeMap::new()
-    } else {
-        includers::mentioning(path, options)
-    };
+    if functions.is_empty() {
+        return searched;
+    }
+    let includers = super::mentioning(path, options);
     let others = includers.into_keys().filter(|includer| !is_same(includer, path));
     for includer in others {
         if options.stop.is_set() || functions.is_empty() {
             break;
         }
         let name = shown(&includer).display().to_string();
-        // A file that cannot be read may name all of them.
-        let named = named_in(&includer, &name, path, &functions, options);
-        if let Some(named) = named.unwrap_or_else(|_| Some(functions.clone())) {
-            functions.retain(|name| !named.contains(name));
-            searched.push(name);
+        match named_in(&includer, &name, path, functions, options) {
+            Ok(None) => continue,
+            Ok(Some(named)) => functions.retain(|name| !named.contains(name)),
+            // A file that cannot be read may name all of them.
+            Err(_) => functions.clear(),
         }
+        searched.push(name);
     }
-    Uncalled { functions, searched }
+    searched
 }
 
 /// Which of the names occur in a file or in a file that it includes; `None` if it does not include the file at
@@ -70,28 +91,29 @@ fn named_in(
         return Ok(None);
     };
     let is_it = |file: &SourceFile| is_same(Path::new(&file.path), path);
-    let includes_one = |if_unknown: bool, is_one: &dyn Fn(&SourceFile) -> bool| {
-        unit.includes_one(name, options, if_unknown, is_one)
-    };
+    let search = unit.search(options);
+    let includes_one = |sought: Sought<'_>| search.includes_one(name, &unit.text, sought);
     // If an `#include` names the file by a macro, the macro's definition holds the name.
     let file_name = name_of(path).unwrap_or_default();
     let says = |text: &Text| prefilter::mentioned(text).names.contains(&file_name);
+    let says_so = |file: &SourceFile| says(&file.text);
     let defined: Vec<&Definition> = unit.project.all_definitions().collect();
     let defines_it = || {
         let mut values = defined.iter().map(|(_, value)| value.to_lowercase());
         values.any(|value| value.contains(&file_name))
     };
-    let includes_it = includes_one(false, &is_it)
-        || includes_one(true, &is_it)
-            && (defines_it() || says(&unit.text) || includes_one(false, &|file| says(&file.text)));
+    let includes_it = includes_one(Sought::file(&is_it).for_certain())
+        || includes_one(Sought::file(&is_it))
+            && (defines_it() || says(&unit.text) || includes_one(Sought::file(&says_so).for_certain()));
     if !includes_it {
         return Ok(None);
     }
     let is_named = |wanted: &String| {
         let names_it = |text: &[u8]| prefilter::times_named(text, wanted) > 0;
+        let is_one = |file: &SourceFile| !is_it(file) && names_it(&file.text);
         defined.iter().any(|(_, value)| names_it(value.as_bytes()))
             || names_it(&unit.text)
-            || includes_one(true, &|file| !is_it(file) && names_it(&file.text))
+            || includes_one(Sought::file(&is_one))
     };
     Ok(Some(
         names.iter().filter(|name| is_named(name)).cloned().collect(),

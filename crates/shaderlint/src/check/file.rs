@@ -1,0 +1,186 @@
+//! The check of one file: the stages of [`crate::check`] in their order, and the fixes around them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use shaderlint_hlsl::{FileId, FileSpan, Sources, Text, decode};
+use shaderlint_linter::{Diagnostic, Report, settle};
+
+use crate::check::baseline::Baselines;
+use crate::check::file_report::{Counted, FileReport, Included};
+use crate::check::includers::{Includers, callers};
+use crate::check::notes::{note_includer, note_kernels};
+use crate::check::options::{FixMode, Options, Target};
+use crate::check::readings::{Role, Root, UnitReadings};
+use crate::check::union::{Union, union};
+use crate::check::{comments, guesses};
+use crate::support::encoding::encoded_like;
+use crate::support::{atomic_write, panics};
+use crate::workspace::includes::Lookups;
+use crate::workspace::prefilter;
+use crate::workspace::project_file::read_file;
+use crate::workspace::walk::InputOrigin;
+
+/// Checks one file, and fixes it if the options say so. A panic becomes an error: the run still checks the other
+/// files. A stopped check is an error too, for a partial report may be wrong: the missing part may have been the
+/// objection to a fix.
+pub(crate) fn check_file(target: &Target, options: &Options, role: Role) -> Result<FileReport> {
+    let name = target.input.path.display().to_string();
+    let context = format!("internal error while analysing {name}, please report");
+    panics::as_error(&context, || {
+        let check = Check {
+            name: &name,
+            target,
+            options,
+            role,
+        };
+        let checked = check.run()?;
+        ensure!(!options.stop.is_set(), "{name}: stopped");
+        Ok(checked)
+    })
+}
+
+/// The check of one file.
+struct Check<'a> {
+    name: &'a str,
+    target: &'a Target,
+    options: &'a Options,
+    role: Role,
+}
+
+impl Check<'_> {
+    fn run(&self) -> Result<FileReport> {
+        let input = &self.target.input;
+        let bytes = read_file(&self.options.files, &input.path)?;
+        let Some(text) = decode(&bytes) else {
+            // A folder may hold any file, but a file that the user names must be readable.
+            ensure!(
+                input.origin == InputOrigin::Found,
+                "{}: not a text file (UTF-8, or UTF-16 with a byte order mark)",
+                self.name
+            );
+            return Ok(FileReport::default());
+        };
+        #[cfg(test)]
+        panics::if_asked(&text, "panic while looking");
+        match self.options.fix {
+            None => Ok(self.report_on(&text)),
+            Some(mode) => self.fix(&bytes, &text, mode),
+        }
+    }
+
+    /// Makes one fix at a time, and checks the text after each.
+    fn fix(&self, bytes: &[u8], text: &Text, mode: FixMode) -> Result<FileReport> {
+        let (name, options) = (self.name, self.options);
+        // Findings of the baseline are not fixed.
+        let baseline = options.baseline_of(&self.target.project);
+        let may_be_read = |path: &&PathBuf| options.files.may_be_checked(path);
+        let baselines = Baselines::at(baseline.iter().filter(may_be_read))?;
+        let check = |text: &[u8]| {
+            let mut checked = [self.report_on(&text.into())];
+            baselines.apply(&mut checked);
+            let [checked] = checked;
+            checked
+        };
+        let settled = settle(text, mode.unsafe_too, check, |checked| &checked.report.findings);
+        let mut checked = settled.last;
+        checked.fixed.rules = settled.fixed;
+        if *settled.text != **text {
+            let fixed = encoded_like(bytes, text, &settled.text);
+            let fixed = fixed.with_context(|| format!("{name}: not fixed"))?;
+            if mode.in_place {
+                atomic_write::replace(&self.target.input.path, bytes, &fixed)
+                    .with_context(|| format!("{name}: not fixed"))?;
+            } else {
+                checked.fixed.diff = Some((text.to_vec(), settled.text));
+            }
+            checked.fixed.bytes = Some(fixed.into());
+        }
+        Ok(checked)
+    }
+
+    /// The way of a text to its report: the stages of [`crate::check`].
+    fn report_on(&self, text: &Text) -> FileReport {
+        let (path, options) = (Path::new(self.name), self.options);
+        let root = Root {
+            name: self.name,
+            text,
+            project: &self.target.project,
+            role: self.role,
+        };
+        let mut checked = FileReport::new(self.target, options);
+        let mut includers = Includers::of(path, text, options);
+        let mut guesses = Vec::new();
+        if prefilter::needs_parse(root.name, text, &options.search(root.project)) {
+            checked.is_unit = self.role == Role::Unit;
+            let UnitReadings {
+                readings, lookups, ..
+            } = Arc::unwrap_or_clone(options.reader().read_own(root));
+            let mut union = union(readings);
+            let problems = union.problems.iter().chain(&union.elsewhere);
+            guesses = guesses::of(path, &lookups, problems);
+            let alone = std::mem::take(&mut union.alone);
+            self.add(&mut checked, union, &lookups);
+            comments::check(&mut checked, root, options);
+            callers::leave_out_called(&mut checked, &alone, text, options);
+        } else {
+            // Under any including file, it has nothing but comments to check.
+            checked.is_unit = true;
+            comments::check(&mut checked, root, options);
+        }
+        if self.role == Role::Included {
+            // What it lacks alone, its includers provide.
+            checked.leave_to_includers();
+            guesses.clear();
+            includers.add_fixable(&mut checked, text);
+        }
+        includers.judge(&mut checked, guesses);
+        checked.keep_needed_sources(text);
+        checked
+    }
+
+    /// Adds what the readings found, with notes on the kernels.
+    fn add(&self, checked: &mut FileReport, union: Union, lookups: &Lookups) {
+        let text = union.sources.files.first().map(|file| &*file.text);
+        checked.is_in_vain = !union.has_entry && text.is_some_and(prefilter::names_entry);
+        // Who names a header wants to know if no kernel shows its code; a header found in a folder just counts as
+        // checked.
+        let is_named = self.target.input.origin == InputOrigin::Named;
+        if is_named && self.role == Role::StrayHeader && !union.has_entry {
+            checked.counted = Counted::Unseen;
+        }
+        checked.is_in_part = !(union.problems.is_empty() && union.report.stops.is_empty()) || union.is_cut;
+        checked.uncalled = union.uncalled;
+        checked.included = included(&union.sources, &union.report.used);
+        checked.report = union.report;
+        for finding in &mut checked.report.findings {
+            note_kernels(finding);
+            if finding.primary.place.file != FileId(0) {
+                note_includer(finding, self.name);
+            }
+        }
+        let Report { findings, stops, .. } = &mut checked.report;
+        // A barrier that has a finding was understood.
+        stops.retain(|stop| {
+            let is_found = |finding: &Diagnostic| Some(finding.primary.place) == stop.place;
+            !findings.iter().any(is_found)
+        });
+        checked.problems = union.problems;
+        checked.problems.extend(lookups.choices(&union.sources));
+        checked.elsewhere = union.elsewhere;
+        lookups.explain(&union.sources, &mut checked.problems);
+        lookups.explain(&union.sources, &mut checked.elsewhere);
+        checked.sources = union.sources;
+    }
+}
+
+/// The included files, and which of their comments suppress a finding.
+fn included(sources: &Sources, used: &[FileSpan]) -> Vec<Included> {
+    let files = (0..).map(FileId).zip(&sources.files).skip(1);
+    let included = files.map(|(id, file)| Included {
+        path: file.path.clone(),
+        used: used.iter().filter(|place| place.file == id).copied().collect(),
+    });
+    included.collect()
+}

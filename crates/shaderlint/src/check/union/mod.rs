@@ -1,0 +1,180 @@
+//! The union of a unit's readings: one finding for each place, and the fixes that all readings agree on.
+
+mod fallbacks;
+mod objection;
+mod relocate;
+
+use std::path::Path;
+
+use shaderlint_hlsl::{Cause, FileId, FileSpan, Problem, Sources};
+use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Reason, Report};
+
+use crate::check::readings::Reading;
+use crate::support::paths::is_same;
+use fallbacks::fallbacks;
+use objection::keep_fixes_that_no_reading_is_against;
+pub(crate) use objection::{Objection, is_open};
+use relocate::relocated;
+
+/// The union of a file's readings, with the files of all.
+#[derive(Default)]
+pub(crate) struct Union {
+    pub sources: Sources,
+    pub problems: Vec<Problem>,
+    /// The problems that only other readings have.
+    pub elsewhere: Vec<Problem>,
+    pub report: Report,
+    pub has_entry: bool,
+    /// There are more declared configurations than were read.
+    pub is_cut: bool,
+    /// The functions that the default reading does not call; `None` if it has no kernel.
+    pub uncalled: Option<Vec<String>>,
+    /// As in [`Reading`].
+    pub alone: Vec<String>,
+}
+
+/// Unites readings. A finding of the first reading stays as it is, any other finding gets the label of its reading,
+/// and each place has one finding. Code that is only a fallback for wave code gets no finding that suggests waves.
+pub(crate) fn union(readings: Vec<Reading>) -> Union {
+    union_in(Sources::default(), readings)
+}
+
+/// As [`union`], for a header: unites the readings of a file that includes it. The header is the first of `sources`,
+/// and its fixes stay.
+pub(crate) fn union_for_header(sources: Sources, mut readings: Vec<Reading>) -> Union {
+    let header = sources.files.first().map_or("", |file| &file.path).to_owned();
+    let files = readings.iter_mut().flat_map(|reading| &mut reading.sources.files);
+    for file in files.filter(|file| is_same(Path::new(&file.path), Path::new(&header))) {
+        file.path.clone_from(&header);
+    }
+    union_in(sources, readings)
+}
+
+/// Unites readings. Places refer to these files, followed by the further files of the readings.
+fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
+    let mut union = Union {
+        sources,
+        ..Union::default()
+    };
+    let readings = readings.into_iter().map(|reading| {
+        let mut reading = relocated(reading, &mut union.sources);
+        keep_own_fixes(&mut reading.report, &union.sources);
+        reading
+    });
+    let mut readings: Vec<Reading> = readings.collect();
+    union.is_cut = readings.first().is_some_and(|reading| reading.is_cut);
+    if union.is_cut {
+        withdraw_all(&mut readings);
+        let text =
+            "shaderlint did not read every declared configuration (variants, kernels' definitions, keywords)";
+        union.elsewhere.push(Problem {
+            cause: Cause::Builds,
+            ..Problem::new(text.to_owned(), None)
+        });
+    }
+    keep_fixes_that_no_reading_is_against(&mut readings);
+    for reading in readings {
+        union.add(reading);
+    }
+    let findings = &mut union.report.findings;
+    findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
+    union
+}
+
+/// Withdraws all fixes, for declared configurations that were not read may object to them.
+fn withdraw_all(readings: &mut [Reading]) {
+    let reports = readings.iter_mut().map(|reading| &mut reading.report);
+    for finding in reports.flat_map(|report| &mut report.findings) {
+        let text = "shaderlint did not read every declared variant";
+        finding.withdraw(NoFix::new(Reason::UnreadVariants, text));
+    }
+}
+
+impl Union {
+    /// Adds a reading with its places in the files of the union.
+    fn add(&mut self, mut reading: Reading) {
+        reading.leave_out_unbuilt();
+        self.has_entry |= reading.has_entry;
+        self.alone.append(&mut reading.alone);
+        self.report.used.append(&mut reading.report.used);
+        for allowed in std::mem::take(&mut reading.report.allowed) {
+            let is_it = |known: &Allowed| is_one(&known.finding, &allowed.finding);
+            if !self.report.allowed.iter().any(is_it) {
+                self.report.allowed.push(allowed);
+            }
+        }
+        self.add_findings(&mut reading);
+        self.add_problems(reading);
+    }
+
+    fn add_findings(&mut self, reading: &mut Reading) {
+        let fallbacks: Vec<FileSpan> = fallbacks(&self.sources, &reading.inactive).collect();
+        for mut finding in std::mem::take(&mut reading.report.findings) {
+            let mut known = self.report.findings.iter_mut();
+            if let Some(known) = known.find(|known| is_one(known, &finding)) {
+                known.is_also_in(finding);
+                continue;
+            }
+            let place = finding.primary.place;
+            let is_fallback = fallbacks.iter().any(|region| place.begins_in(*region));
+            if is_fallback && finding.category == Category::Perf {
+                continue;
+            }
+            if let Some(label) = reading.name.label_in(&finding.kernels) {
+                finding.message = format!("{} ({label})", finding.message);
+            }
+            self.report.findings.push(finding);
+        }
+    }
+
+    fn add_problems(&mut self, reading: Reading) {
+        let Report { problems, stops, .. } = reading.report;
+        // Users of the default configuration need not see what other configurations leave unread.
+        let Some(label) = reading.name.label() else {
+            self.uncalled = reading.has_entry.then_some(reading.uncalled);
+            self.problems = reading.problems;
+            self.report.problems = problems;
+            self.report.stops = stops;
+            return;
+        };
+        let Report {
+            problems: of_comments,
+            stops: known_stops,
+            ..
+        } = &self.report;
+        for mut problem in reading.problems.into_iter().chain(problems).chain(stops) {
+            let mut default = self.problems.iter().chain(of_comments).chain(known_stops);
+            if !default.any(|known| *known == problem) {
+                problem.message = format!("{} ({label})", problem.message);
+                self.elsewhere.push(problem);
+            }
+        }
+    }
+}
+
+/// Whether two findings are of one rule at one place.
+fn is_one(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.rule == b.rule && a.primary.place == b.primary.place
+}
+
+/// Drops the fixes in other files: the run offers them when it checks those files. `no_fix` already holds the reason.
+fn keep_own_fixes(report: &mut Report, sources: &Sources) {
+    let is_elsewhere = |edit: &&FileEdit| edit.place.file != FileId(0);
+    for finding in &mut report.findings {
+        let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+        let other = edits.clone().find(is_elsewhere).map(|edit| edit.place.file);
+        let Some(other) = other else {
+            finding.no_fix.take_if(|_| finding.fix.is_some());
+            continue;
+        };
+        finding.fix = None;
+        if let Some(file) = sources.get(other) {
+            let mut why = NoFix::new(
+                Reason::InInclude,
+                format!("the text is in {}, an included file", file.path),
+            );
+            why.place = finding.no_fix.take().and_then(|why| why.place);
+            finding.no_fix = Some(why);
+        }
+    }
+}

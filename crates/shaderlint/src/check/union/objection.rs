@@ -1,0 +1,128 @@
+//! Objections to fixes: a fix changes the text for everything that compiles it, but its proof is from one reading.
+
+use shaderlint_hlsl::FileSpan;
+use shaderlint_linter::{Diagnostic, FileEdit, Fix, NoFix, Reason, Safety};
+
+use super::is_one;
+use crate::check::guesses::{add_notes, rest_on};
+use crate::check::readings::Reading;
+
+/// The objection of a reading to a fix that another reading proved.
+pub(crate) enum Objection {
+    /// The engine followed its kernels, and the fix was not found.
+    Refusal(NoFix<FileSpan>),
+    /// The engine did not follow its kernels as far as the fix.
+    Doubt(String),
+    /// It has the same edits, with other notes or another proof.
+    Same(Box<Fix<FileEdit>>),
+}
+
+impl Objection {
+    /// `there` is the fix as found in `where_else`, such as "in kernel Main".
+    pub fn same(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Objection {
+        let mut there = there.clone();
+        there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
+        there.proof = there.proof.map(|proof| format!("{where_else}, {proof}"));
+        Objection::Same(Box::new(there))
+    }
+
+    pub fn applies_to(self, finding: &mut Diagnostic) {
+        match self {
+            Objection::Refusal(why) => finding.withdraw(why),
+            Objection::Doubt(note) => rest_on(finding, &[note]),
+            Objection::Same(there) => rest_on_both(finding, *there),
+        }
+    }
+}
+
+/// Merges the same edits of another reading into the fix: it is safe only if it is safe in both. If it is unsafe
+/// there, the fix gets both proofs.
+fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
+    let Some(fix) = finding.fix.as_mut() else {
+        return;
+    };
+    if there.safety == Safety::Unsafe {
+        fix.safety = Safety::Unsafe;
+        let proofs = [fix.proof.take(), there.proof].into_iter().flatten();
+        fix.proof = proofs.reduce(|here, there| format!("{here}; {there}"));
+    }
+    fix.other_form
+        .take_if(|form| there.other_form.as_ref() != Some(form));
+    add_notes(finding, there.notes);
+}
+
+/// A fix changes the text for every reading that compiles it, but its proof is from one reading. The fix stays only
+/// if every such reading either has the same fix or was not followed far enough to decide. In the second case the fix
+/// is unsafe, and its notes name the reading.
+pub(super) fn keep_fixes_that_no_reading_is_against(readings: &mut [Reading]) {
+    let mut objections = Vec::new();
+    for (number, reading) in readings.iter().enumerate() {
+        for (index, finding) in reading.report.findings.iter().enumerate() {
+            let others = readings.iter().enumerate().filter(|(other, _)| *other != number);
+            let raised = others.filter_map(|(_, other)| objection(other, finding));
+            objections.extend(raised.map(|raised| (number, index, raised)));
+        }
+    }
+    for (number, index, raised) in objections {
+        let finding = readings
+            .get_mut(number)
+            .and_then(|reading| reading.report.findings.get_mut(index));
+        if let Some(finding) = finding {
+            raised.applies_to(finding);
+        }
+    }
+}
+
+/// The objection of a reading to a fix: the reading compiles text that the fix changes, but does not have the fix.
+fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
+    let fix = finding.fix.as_ref()?;
+    // An insertion leaves the code beside it as it is.
+    let places = fix.edits.iter().map(|edit| edit.place);
+    let changed = places.filter(|place| place.start < place.end);
+    let left_out = reading.inactive.iter().map(|inactive| inactive.region);
+    let regions: Vec<FileSpan> = left_out.chain(reading.aside.iter().copied()).collect();
+    let takes_in = |place: FileSpan| !regions.iter().any(|region| place.begins_in(*region));
+    let mut here = reading.report.findings.iter();
+    let own = here.find(|other| is_one(other, finding));
+    let mut all = std::iter::once(finding.primary.place).chain(changed);
+    if !reading.is_built || !all.any(takes_in) {
+        return None;
+    }
+    let label = reading.name.label();
+    let which = label.as_deref().unwrap_or("as the file stands");
+    let makes_it = |there: &&Fix<FileEdit>| there.edits == fix.edits;
+    if let Some(there) = own.and_then(|own| own.fix.as_ref()).filter(makes_it) {
+        return (there != fix).then(|| Objection::same(fix, there, which));
+    }
+    let reason = own.and_then(|own| own.no_fix.as_ref());
+    if is_open(reading, finding, own) {
+        let note = format!(
+            "the fix is not proved {which}, where shaderlint cannot follow the kernel to its \
+             end"
+        );
+        return Some(Objection::Doubt(note));
+    }
+    let text = match reason {
+        Some(why) => format!("{which}, {}", why.text()),
+        None => format!("the same fix is not proved {which}"),
+    };
+    Some(Objection::Refusal(
+        NoFix::new(Reason::OtherVariant, text).named(which),
+    ))
+}
+
+/// Whether a reading neither has the fix of a finding nor objects to it, because the engine follows none of its
+/// kernels as far as the fix. `own` is the reading's finding at the same place. The default configuration must have
+/// each fix.
+pub(crate) fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
+    if reading.is_default() {
+        return false;
+    }
+    let mut in_part = reading.report.in_part.iter();
+    let is_in_part = in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
+    let is_against = |own: &Diagnostic| {
+        let why = own.no_fix.as_ref();
+        !why.is_some_and(|why| why.reason.is_about_the_run())
+    };
+    is_in_part && !own.is_some_and(is_against)
+}
