@@ -124,7 +124,7 @@ impl Options {
 
     /// Whether the run reports all that `rule` finds in the file `path`. Under a shader model older than the one the
     /// file is written for, the rule omits some wave forms.
-    pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
+    pub fn reports_all_of(&self, project: &Project, rule: &Rule, path: &str) -> bool {
         let profile = project.profile.filter(|_| project.is_profile_of_run);
         let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
         self.level(project, rule, path).level() != Level::Off

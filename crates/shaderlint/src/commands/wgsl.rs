@@ -12,7 +12,7 @@ pub(crate) fn run(args: &WgslArgs) -> Result<Outcome> {
     let unit = project_file::read_unit(&args.file, &args.source)?;
     let path = kernel::path(&unit).to_owned();
     let entry =
-        kernel::entry(&unit.shader, &path, args.entry.as_deref()).inspect_err(|_| unit.tell_problems())?;
+        kernel::entry(&unit.shader, &path, args.entry.as_deref()).inspect_err(|_| unit.print_problems())?;
     let lowered = kernel::lower(&unit, entry)?;
     for name in &lowered.replaced {
         terminal::warn(&format!(

@@ -6,7 +6,7 @@ use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, NoFix, Proof
 
 use crate::check::file_report::FileReport;
 use crate::report::Results;
-use crate::support::source_text::{Place, SourceTexts};
+use crate::support::source_text::{LineColumn, SourceTexts};
 
 #[derive(Serialize)]
 struct Output<'a> {
@@ -22,8 +22,8 @@ struct FindingOutput<'a> {
     category: Category,
     severity: &'a str,
     path: String,
-    start: Place,
-    end: Place,
+    start: LineColumn,
+    end: LineColumn,
     message: &'a str,
     shape: Option<&'a str>,
     verdict: Verdict,
@@ -70,8 +70,8 @@ struct ProblemOutput<'a> {
 
 #[derive(Serialize)]
 struct PlaceOutput {
-    start: Place,
-    end: Place,
+    start: LineColumn,
+    end: LineColumn,
 }
 
 /// All edits are in the finding's file. Their positions are those before any edit.
@@ -86,8 +86,8 @@ struct FixOutput<'a> {
 
 #[derive(Serialize)]
 struct EditOutput<'a> {
-    start: Place,
-    end: Place,
+    start: LineColumn,
+    end: LineColumn,
     replacement: &'a str,
 }
 

@@ -14,22 +14,22 @@ use crate::support::uri;
 
 impl Session {
     /// Publishes the diagnostics of a file, except for those that the editor requests.
-    pub fn tell(&mut self, file: &Path) {
+    pub fn refresh(&mut self, file: &Path) {
         let is_asked_for = self.client.pulls && self.documents.contains_key(file);
         let diagnostics = if is_asked_for {
             Vec::new()
         } else {
             self.diagnostics(file)
         };
-        let was_told = self.told.contains(file);
+        let was_published = self.published.contains(file);
         let is_open = self.documents.contains_key(file) && !self.client.pulls;
-        if diagnostics.is_empty() && !was_told && !is_open {
+        if diagnostics.is_empty() && !was_published && !is_open {
             return;
         }
         if diagnostics.is_empty() && !is_open {
-            self.told.remove(file);
+            self.published.remove(file);
         } else {
-            self.told.insert(file.to_owned());
+            self.published.insert(file.to_owned());
         }
         self.publish(file, diagnostics);
     }

@@ -19,7 +19,7 @@ pub(super) struct Document {
     /// number that grows.
     pub touched: (bool, u64),
     /// The last answer to a request for its diagnostics, with the number of the answer.
-    told: Option<(u64, Vec<Diagnostic>)>,
+    answered: Option<(u64, Vec<Diagnostic>)>,
 }
 
 impl Document {
@@ -31,7 +31,7 @@ impl Document {
             units: None,
             is_sought: false,
             touched: (false, 0),
-            told: None,
+            answered: None,
         }
     }
 
@@ -43,8 +43,8 @@ impl Document {
         previous: Option<&str>,
         answers: &mut u64,
     ) -> DocumentDiagnosticReport {
-        let number = match &self.told {
-            Some((number, told)) if *told == items => *number,
+        let number = match &self.answered {
+            Some((number, answered)) if *answered == items => *number,
             _ => {
                 *answers += 1;
                 *answers
@@ -57,7 +57,7 @@ impl Document {
                 unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport { result_id },
             });
         }
-        self.told = Some((number, items.clone()));
+        self.answered = Some((number, items.clone()));
         full(Some(result_id), items)
     }
 }

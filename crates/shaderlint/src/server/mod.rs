@@ -1,7 +1,7 @@
 //! The language server: checks files while they are being edited.
 //!
 //! One thread reads messages and answers them ([`requests`]), and a pool checks files. An open file is
-//! checked as part of its [`session::Unit`]s: itself if it has an entry point, else the files that include
+//! checked as part of its [`session::UnitState`]s: itself if it has an entry point, else the files that include
 //! it. A unit is checked again when it, or a file that it includes, changes. A request about a file waits
 //! until the file's units are up to date.
 //!
@@ -70,15 +70,15 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
         }),
     };
     connection.initialize_finish(id, serde_json::to_value(result)?)?;
-    let looks = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
+    let max_checks = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
     // One more thread is for the file that the user works on, and one for requests and searches meanwhile.
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(looks + 2)
+        .num_threads(max_checks + 2)
         .stack_size(STACK_SIZE)
         .build()
         .context("no threads to work with")?;
     let (done, finished) = unbounded();
-    let mut session = Session::new(client, &params, pool, looks, done);
+    let mut session = Session::new(client, &params, pool, max_checks, done);
     session.on_notification(lsp_server::Notification::new(Initialized::METHOD.to_owned(), ()));
     loop {
         let timeout = match session.next_due() {
@@ -103,7 +103,7 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
                 Err(_) => return Ok(Outcome::Clean),
             },
             recv(finished) -> job => if let Ok(job) = job {
-                session.on_done(job);
+                session.on_finished(job);
             },
             recv(timeout) -> _ => {}
         }

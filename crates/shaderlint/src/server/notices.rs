@@ -73,13 +73,13 @@ pub(super) fn baseline(
     baselines.apply(std::slice::from_mut(checked));
     let is_on = |id: &str, file: &Path| {
         let rule = RULES.iter().find(|rule| rule.id == id);
-        rule.is_none_or(|rule| options.looks_for(&target.project, rule, &file.display().to_string()))
+        rule.is_none_or(|rule| options.reports_all_of(&target.project, rule, &file.display().to_string()))
     };
     let stale = baselines.stale(std::slice::from_ref(checked), is_on);
     let unknown = baselines.unknown();
     [unknown, stale]
         .iter()
-        .flat_map(|told| doubts(told, BASELINE, encoding))
+        .flat_map(|found| doubts(found, BASELINE, encoding))
         .collect()
 }
 
@@ -90,7 +90,7 @@ pub(super) fn problems(checked: &FileReport, encoding: Encoding) -> Vec<Notice> 
     if checked.counted == Counted::Unseen {
         return Vec::new();
     }
-    let told = |problem: &Problem, severity: DiagnosticSeverity, message: String| {
+    let notice = |problem: &Problem, severity: DiagnosticSeverity, message: String| {
         let file = checked.sources.get(problem.place?.file)?;
         Some(Notice {
             path: here(Path::new(&file.path)),
@@ -108,12 +108,12 @@ pub(super) fn problems(checked: &FileReport, encoding: Encoding) -> Vec<Notice> 
         .report
         .problems
         .iter()
-        .filter_map(|problem| told(problem, DiagnosticSeverity::WARNING, problem.message.clone()));
+        .filter_map(|problem| notice(problem, DiagnosticSeverity::WARNING, problem.message.clone()));
     let is_broken =
         |problem: &&Problem| is_in_directive(checked, problem) && problem.cause != Cause::Ambiguous;
     let broken = checked.problems.iter().filter(is_broken).filter_map(|problem| {
         let message = format!("{}\nfindings may be missing here", problem.message);
-        told(problem, DiagnosticSeverity::INFORMATION, message)
+        notice(problem, DiagnosticSeverity::INFORMATION, message)
     });
     mistakes.chain(broken).collect()
 }

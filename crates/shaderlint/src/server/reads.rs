@@ -47,7 +47,7 @@ impl Reads {
 
     /// The files that the result of a check depends on. The files that include the checked one are among
     /// them, since they affect its fixes.
-    pub fn of_looked(checked: &FileReport, target: &Target, options: &Options) -> Reads {
+    pub fn of_check(checked: &FileReport, target: &Target, options: &Options) -> Reads {
         let mut reads = Reads::of(target, options);
         // `included` is empty if the check skipped the file, because no rule could find anything in it.
         if !checked.included.is_empty() {

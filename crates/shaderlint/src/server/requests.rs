@@ -27,7 +27,7 @@ use super::document::Document;
 use super::findings;
 use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
-use super::session::{Done, Session};
+use super::session::{Finished, Session};
 use super::workspace::check;
 use crate::check::file_report::FileReport;
 use crate::check::options::{FixMode, Target};
@@ -192,9 +192,7 @@ impl Session {
         let Request { id, method, params } = request;
         let is_open = self.documents.contains_key(path);
         if is_open && method == CodeActionRequest::METHOD {
-            let done = panics::as_error("", || {
-                Ok(self.look_for_actions(path, &id, &from(params.clone())?))
-            });
+            let done = panics::as_error("", || Ok(self.start_actions(path, &id, &from(params.clone())?)));
             if done.is_ok_and(|is_in_work| is_in_work) {
                 return;
             }
@@ -263,7 +261,7 @@ impl Session {
 
     /// If some actions need another check, the pool computes them and answers the request. Returns whether
     /// there are any. The answer has the fixes first, then these actions, then the others.
-    fn look_for_actions(&mut self, path: &Path, id: &RequestId, params: &CodeActionParams) -> bool {
+    fn start_actions(&mut self, path: &Path, id: &RequestId, params: &CodeActionParams) -> bool {
         let stop = Cancellation::default();
         let mut works: Vec<Work> = Vec::new();
         // An editor that asks at each move of the cursor only shows a sign.
@@ -283,7 +281,7 @@ impl Session {
         }
         let [mut actions, others] = self.code_actions(path, params);
         self.in_work.insert(id.clone(), stop);
-        let (id, done) = (id.clone(), self.done.clone());
+        let (id, done) = (id.clone(), self.finished.clone());
         self.pool.spawn(move || {
             let response = answered(id, || {
                 for work in works {
@@ -292,7 +290,7 @@ impl Session {
                 actions.extend(others);
                 to(actions)
             });
-            let _ = done.send(Done::Answer(response));
+            let _ = done.send(Finished::Answer(response));
         });
         true
     }

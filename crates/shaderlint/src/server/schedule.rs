@@ -9,7 +9,7 @@ use super::document::Document;
 use super::findings;
 use super::notices::{self, Notice};
 use super::reads::Reads;
-use super::session::{Done, Session, Unit};
+use super::session::{Finished, Session, UnitState};
 use super::workspace::{check, includers};
 use crate::support::cancellation::Cancellation;
 use crate::support::paths::here;
@@ -20,7 +20,7 @@ impl Session {
     pub fn next_due(&self) -> Option<Instant> {
         let idle = self.units.values().filter(|unit| unit.running.is_none());
         let due = idle.filter_map(|unit| unit.due);
-        let is_free = self.running() < self.looks;
+        let is_free = self.running() < self.max_checks;
         // Without a free place, units that are due already wait for others to end.
         due.filter(|due| is_free || *due > Instant::now()).min()
     }
@@ -55,14 +55,14 @@ impl Session {
     /// unit starts with what is known by then. The document that the user works on waits for no other.
     fn next(&self) -> Vec<PathBuf> {
         let now = Instant::now();
-        let is_due = |unit: &Unit| unit.running.is_none() && unit.due.is_some_and(|due| due <= now);
+        let is_due = |unit: &UnitState| unit.running.is_none() && unit.due.is_some_and(|due| due <= now);
         let due = self.units.iter().filter(|(_, unit)| is_due(unit));
         let mut due: Vec<&PathBuf> = due.map(|(path, _)| path).collect();
         let running = self.running();
-        let free = self.looks.saturating_sub(running);
+        let free = self.max_checks.saturating_sub(running);
         let worked_on = self.worked_on();
         if free == 0 {
-            due.retain(|unit| running == self.looks && worked_on == Some(*unit));
+            due.retain(|unit| running == self.max_checks && worked_on == Some(*unit));
         } else if due.len() > free {
             due.sort_by_cached_key(|unit| Reverse((self.urgency(unit), worked_on == Some(*unit))));
             due.truncate(free);
@@ -115,7 +115,7 @@ impl Session {
         unit.due = None;
         unit.changed_meanwhile.clear();
         let role = unit.role;
-        let (options, done) = (self.options_until(&stop), self.done.clone());
+        let (options, done) = (self.options_until(&stop), self.finished.clone());
         let folders = self.folders.clone();
         self.pool.spawn(move || {
             let checked = panics::as_error("internal error, please report", || {
@@ -124,11 +124,11 @@ impl Session {
                 findings::name_from_folders(&mut checked, &folders);
                 notices.extend(notices::baseline(&target, &options, &mut checked, encoding));
                 notices.extend(notices::problems(&checked, encoding));
-                let reads = Reads::of_looked(&checked, &target, &options);
+                let reads = Reads::of_check(&checked, &target, &options);
                 Ok((checked, reads))
             });
             let checked = Box::new(checked.map_err(|error| error_text::of_error(&error)));
-            let _ = done.send(Done::FileReport {
+            let _ = done.send(Finished::Check {
                 unit: path,
                 stop,
                 checked,
@@ -154,14 +154,14 @@ impl Session {
         let header = header.clone();
         let stop = Cancellation::default();
         self.searching = Some(stop.clone());
-        let (options, done) = (self.options_until(&stop), self.done.clone());
+        let (options, done) = (self.options_until(&stop), self.finished.clone());
         let (folders, settings, good) = (self.folders.clone(), self.settings.clone(), self.good.clone());
         self.pool.spawn(move || {
             let found = panics::as_error("", || {
                 Ok(includers(&header, &folders, &settings, &good, &options))
             });
             let found = found.unwrap_or_default();
-            let _ = done.send(Done::Includers { header, stop, found });
+            let _ = done.send(Finished::Includers { header, stop, found });
         });
     }
 }

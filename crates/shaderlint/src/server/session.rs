@@ -32,11 +32,11 @@ const QUIET: Duration = Duration::from_millis(20);
 
 /// A file that is checked as a whole.
 #[derive(Default)]
-pub(super) struct Unit {
+pub(super) struct UnitState {
     /// Grows with each change of the files that it consists of.
-    wanted: u64,
-    /// The value of `wanted` that the last check covers.
-    seen: u64,
+    version: u64,
+    /// The value of `version` that the last check covers.
+    checked_version: u64,
     /// Cancels the running check.
     pub running: Option<Cancellation>,
     pub due: Option<Instant>,
@@ -54,15 +54,15 @@ pub(super) struct Unit {
     is_news: bool,
 }
 
-impl Unit {
+impl UnitState {
     fn is_current(&self) -> bool {
-        self.checked.is_some() && self.seen == self.wanted
+        self.checked.is_some() && self.checked_version == self.version
     }
 }
 
 /// The result of work beside the loop.
-pub(super) enum Done {
-    FileReport {
+pub(super) enum Finished {
+    Check {
         unit: PathBuf,
         /// The cancellation of the check.
         stop: Cancellation,
@@ -82,16 +82,16 @@ pub(super) enum Done {
 pub(super) struct Session {
     pub client: Client,
     pub pool: ThreadPool,
-    pub done: Sender<Done>,
+    pub finished: Sender<Finished>,
     pub folders: Vec<PathBuf>,
     pub settings: Settings,
     /// The last valid project of each configuration file.
     pub good: Good,
     pub options: Arc<Options>,
     pub documents: BTreeMap<PathBuf, Document>,
-    pub units: BTreeMap<PathBuf, Unit>,
+    pub units: BTreeMap<PathBuf, UnitState>,
     /// The files whose diagnostics were published.
-    pub told: BTreeSet<PathBuf>,
+    pub published: BTreeSet<PathBuf>,
     /// Requests about files that are not up to date.
     pub waiting: Vec<(PathBuf, lsp_server::Request)>,
     /// Requests that the pool works on.
@@ -105,7 +105,7 @@ pub(super) struct Session {
     /// The number of different answers about diagnostics.
     pub answers: u64,
     /// The number of units to check at a time.
-    pub looks: usize,
+    pub max_checks: usize,
     /// Cancels the running search for includers.
     pub searching: Option<Cancellation>,
     /// The number of requests about documents, and of actions on them.
@@ -113,14 +113,14 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// `looks` is the number of units to check at a time. `pool` should have further threads for requests,
+    /// `max_checks` is the number of units to check at a time. `pool` should have further threads for requests,
     /// for a search, and for the file that the user works on.
     pub fn new(
         client: Client,
         params: &InitializeParams,
         pool: ThreadPool,
-        looks: usize,
-        done: Sender<Done>,
+        max_checks: usize,
+        finished: Sender<Finished>,
     ) -> Self {
         let named = params.workspace_folders.iter().flatten();
         let mut folders: Vec<PathBuf> = named
@@ -133,21 +133,21 @@ impl Session {
         let mut session = Session {
             client,
             pool,
-            done,
+            finished,
             folders,
             settings: Settings::default(),
             good: Good::default(),
             options: Arc::new(options(&[], &Settings::default())),
             documents: BTreeMap::new(),
             units: BTreeMap::new(),
-            told: BTreeSet::new(),
+            published: BTreeSet::new(),
             waiting: Vec::new(),
             in_work: HashMap::new(),
             configuration: None,
             complaints: BTreeMap::new(),
             watched: BTreeSet::new(),
             answers: 0,
-            looks,
+            max_checks,
             searching: None,
             touches: 0,
         };
@@ -199,10 +199,10 @@ impl Session {
         if let Some(stop) = &self.searching {
             stop.set();
         }
-        self.settle_units();
+        self.update_units();
         let units: Vec<PathBuf> = self.units.keys().cloned().collect();
         for unit in units {
-            self.want(&unit, Duration::ZERO, true);
+            self.schedule(&unit, Duration::ZERO, true);
         }
     }
 
@@ -213,12 +213,12 @@ impl Session {
         document.touched = (false, self.touches);
         self.documents.insert(path.to_owned(), document);
         if self.folders.iter().any(|folder| path.starts_with(folder)) {
-            self.settle_units();
+            self.update_units();
             if is_other {
                 self.changed(path, Duration::ZERO);
             } else if self.is_current(path) {
                 // It was checked before it was opened.
-                self.tell(path);
+                self.refresh(path);
             }
         } else {
             self.restart();
@@ -228,11 +228,11 @@ impl Session {
     pub fn close(&mut self, path: &Path) {
         self.documents.remove(path);
         let is_other = self.options.files.give(path, None);
-        self.settle_units();
+        self.update_units();
         if is_other {
             self.changed(path, Duration::ZERO);
         }
-        if self.told.remove(path) {
+        if self.published.remove(path) {
             self.publish(path, Vec::new());
         }
     }
@@ -254,7 +254,7 @@ impl Session {
         let was_unit = is_own && self.units.get(path).is_some_and(|unit| unit.role == Role::Unit);
         if prefilter::names_entry(document.text.as_bytes()) != was_unit {
             document.units = None;
-            self.settle_units();
+            self.update_units();
         }
         self.changed(path, QUIET);
     }
@@ -271,7 +271,7 @@ impl Session {
     pub fn changed_on_disk(&mut self, paths: &[PathBuf]) {
         for path in paths {
             self.changed(path, Duration::ZERO);
-            self.look_for_includers_again(path);
+            self.search_includers_again(path);
         }
     }
 
@@ -286,7 +286,7 @@ impl Session {
 
     /// Searches again for the includers of open headers: the file `path` may include them now, or not any
     /// more.
-    fn look_for_includers_again(&mut self, path: &Path) {
+    fn search_includers_again(&mut self, path: &Path) {
         let reads = Reads::of(&self.target(path).0, &self.options);
         for (header, document) in &mut self.documents {
             let is_seen_there = document.units.iter().flatten().any(|unit| unit == path);
@@ -302,7 +302,7 @@ impl Session {
         let (concerned, others): (Vec<PathBuf>, Vec<PathBuf>) = { self.units.keys().cloned() }
             .partition(|unit| *unit == path || self.depends(unit, path, &included));
         for unit in concerned {
-            self.want(&unit, quiet, unit != path);
+            self.schedule(&unit, quiet, unit != path);
         }
         for unit in others {
             // A running check may read files that the last one did not. A waiting unit will read the files as
@@ -327,9 +327,9 @@ impl Session {
         })
     }
 
-    fn want(&mut self, unit: &Path, quiet: Duration, is_news: bool) {
+    fn schedule(&mut self, unit: &Path, quiet: Duration, is_news: bool) {
         if let Some(state) = self.units.get_mut(unit) {
-            state.wanted += 1;
+            state.version += 1;
             state.is_news |= is_news;
             // The running check would report on an older text.
             if let Some(stop) = &state.running {
@@ -340,14 +340,14 @@ impl Session {
     }
 
     /// Ensures that each document has its units, or a search for them, and that there are no other units.
-    fn settle_units(&mut self) {
-        let unsettled: Vec<PathBuf> = self
+    fn update_units(&mut self) {
+        let unassigned: Vec<PathBuf> = self
             .documents
             .iter()
             .filter(|(_, document)| document.units.is_none())
             .map(|(path, _)| path.clone())
             .collect();
-        for path in unsettled {
+        for path in unassigned {
             let is_unit = self
                 .documents
                 .get(&path)
@@ -356,7 +356,7 @@ impl Session {
                 document.is_sought = !is_unit;
             }
             if is_unit {
-                self.settle(&path, vec![path.clone()], Role::Unit);
+                self.assign_units(&path, vec![path.clone()], Role::Unit);
             }
         }
         let needed: HashSet<&PathBuf> = self
@@ -378,19 +378,19 @@ impl Session {
         let notices = dropped.values().flat_map(|unit| &unit.notices);
         files.extend(notices.map(|notice| notice.path.clone()));
         for file in files {
-            self.tell(&file);
+            self.refresh(&file);
         }
     }
 
     /// Makes `units` the units of the document, which has the role `own` in its own unit.
-    fn settle(&mut self, path: &Path, units: Vec<PathBuf>, own: Role) {
+    fn assign_units(&mut self, path: &Path, units: Vec<PathBuf>, own: Role) {
         for unit in &units {
             let role = if unit == path { own } else { Role::Unit };
             let is_new = !self.units.contains_key(unit);
             let state = self.units.entry(unit.clone()).or_default();
             if is_new || state.role != role {
                 state.role = role;
-                self.want(unit, Duration::ZERO, unit != path);
+                self.schedule(unit, Duration::ZERO, unit != path);
             }
         }
         if let Some(document) = self.documents.get_mut(path) {
@@ -421,15 +421,15 @@ impl Session {
         self.complaints.insert(unit.to_owned(), error);
     }
 
-    pub fn on_done(&mut self, done: Done) {
-        match done {
-            Done::FileReport {
+    pub fn on_finished(&mut self, work: Finished) {
+        match work {
+            Finished::Check {
                 unit,
                 stop,
                 checked,
                 notices,
-            } => self.on_looked(&unit, &stop, *checked, notices),
-            Done::Includers {
+            } => self.on_checked(&unit, &stop, *checked, notices),
+            Finished::Includers {
                 header,
                 stop,
                 mut found,
@@ -446,13 +446,13 @@ impl Session {
                     found.push(header.clone());
                     let before = self.documents.get_mut(&header);
                     let before = before.and_then(|document| document.units.take());
-                    self.settle(&header, found, own);
+                    self.assign_units(&header, found, own);
                     if before.is_some() {
-                        self.settle_units();
+                        self.update_units();
                     }
                 }
             }
-            Done::Answer(response) => {
+            Finished::Answer(response) => {
                 if self.in_work.remove(&response.id).is_some() {
                     self.client.respond(response);
                 }
@@ -460,7 +460,7 @@ impl Session {
         }
     }
 
-    fn on_looked(
+    fn on_checked(
         &mut self,
         unit: &Path,
         stop: &Cancellation,
@@ -476,7 +476,7 @@ impl Session {
         if running.is_none() || stop.is_set() {
             return;
         }
-        state.seen = state.wanted;
+        state.checked_version = state.version;
         let is_news = std::mem::take(&mut state.is_news);
         let (checked, error) = match checked {
             Ok((checked, reads)) => {
@@ -517,7 +517,7 @@ impl Session {
         };
         let is_news = files.iter().any(differs);
         for file in files {
-            self.tell(&file);
+            self.refresh(&file);
         }
         let state = self.units.get_mut(unit);
         let has_changed = state.is_some_and(|state| {
@@ -525,7 +525,7 @@ impl Session {
             changed.any(|path| state.reads.has(path))
         });
         if has_changed {
-            self.want(unit, Duration::ZERO, true);
+            self.schedule(unit, Duration::ZERO, true);
         }
         if is_news && self.client.pulls && self.client.refreshes {
             self.client.ask::<WorkspaceDiagnosticRefresh>(());
@@ -538,7 +538,7 @@ impl Session {
         let Some(document) = self.documents.get(path) else {
             return true;
         };
-        let is_current = |unit: &PathBuf| self.units.get(unit).is_some_and(Unit::is_current);
+        let is_current = |unit: &PathBuf| self.units.get(unit).is_some_and(UnitState::is_current);
         document
             .units
             .as_ref()

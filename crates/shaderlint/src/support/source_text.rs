@@ -74,7 +74,7 @@ impl SourceText {
     }
 
     /// Line and column of an actual offset, both from 1; the column in characters.
-    pub fn place(&self, offset: u32) -> Place {
+    pub fn place(&self, offset: u32) -> LineColumn {
         let offset = self.shown(offset as usize);
         let line = self
             .lines
@@ -85,7 +85,7 @@ impl SourceText {
             .text
             .get(start..offset)
             .map_or(0, |before| before.chars().count());
-        Place {
+        LineColumn {
             line: line + 1,
             column: column + 1,
         }
@@ -94,7 +94,7 @@ impl SourceText {
 
 /// Line and column, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub(crate) struct Place {
+pub(crate) struct LineColumn {
     pub line: usize,
     pub column: usize,
 }
@@ -123,10 +123,10 @@ impl SourceTexts {
     }
 
     /// Where a span begins and ends.
-    pub fn places(&self, span: FileSpan) -> (Place, Place) {
+    pub fn places(&self, span: FileSpan) -> (LineColumn, LineColumn) {
         let place = |offset: u32| {
             self.get(span.file)
-                .map_or(Place { line: 1, column: 1 }, |file| file.place(offset))
+                .map_or(LineColumn { line: 1, column: 1 }, |file| file.place(offset))
         };
         (place(span.start), place(span.end))
     }
@@ -184,7 +184,7 @@ mod tests {
         let text = SourceText::new("a.hlsl", bytes);
         assert_eq!(
             text.place(offset),
-            Place { line, column },
+            LineColumn { line, column },
             "{} in {:?}",
             offset,
             text.text

@@ -108,6 +108,11 @@ pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty())
 }
 
+/// Whether the word is one of the identifiers and numbers of a text.
+pub(crate) fn has_word(text: &[u8], word: &[u8]) -> bool {
+    words(text).any(|other| other == word)
+}
+
 /// Whether the text contains the word, in any case.
 fn names(text: &[u8], word: &str) -> bool {
     let [first, ..] = word.as_bytes() else { return true };

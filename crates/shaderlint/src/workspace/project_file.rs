@@ -32,13 +32,13 @@ pub(crate) struct TranslationUnit {
 #[cfg(feature = "gpu")]
 impl TranslationUnit {
     /// Prints on standard error what could not be read.
-    pub fn tell_problems(&self) {
+    pub fn print_problems(&self) {
         snippets::problems(&self.shader.sources, &self.problems);
-        self.tell_choices();
+        self.print_choices();
     }
 
     /// Prints on standard error which includes took one of several files.
-    pub fn tell_choices(&self) {
+    pub fn print_choices(&self) {
         snippets::problems(&self.shader.sources, &self.choices);
     }
 }

@@ -19,7 +19,7 @@ use shaderlint_hlsl::{
 
 use crate::support::definition::{Definition, overlaid};
 use crate::workspace::config::Project;
-use crate::workspace::prefilter::{self, contains, is_part};
+use crate::workspace::prefilter::{self, contains, words};
 
 /// Words that make a region matter to the rules.
 pub(crate) const TELLING: [&[u8]; 6] = [
@@ -315,10 +315,7 @@ impl<'a> Configurations<'a> {
 /// calls one of these functions.
 pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
     TELLING.iter().any(|word| contains(text, word))
-        || !called.is_empty()
-            && text
-                .split(|byte| !is_part(*byte))
-                .any(|word| called.contains(word))
+        || !called.is_empty() && words(text).any(|word| called.contains(word))
 }
 
 /// The configurations that the project, the kernels and the keywords declare beside the default one, and whether

@@ -157,7 +157,7 @@ fn has(
     // Many C++ headers have an `#include` with a macro, and hardly any of them includes shaders. One that does holds
     // the words of the name.
     let may_include =
-        || walk::is_shader(includer) || options.files.is_named(includer) || may_spell(&unit.text, &file_name);
+        || walk::is_shader(includer) || options.files.is_input(includer) || may_spell(&unit.text, &file_name);
     // Only a C++ compiler sees the `#include` there.
     if !names_it && !may_include() || is_cpp(&unit.text) {
         return Ok(None);

@@ -11,7 +11,7 @@ use shaderlint_hlsl::{
 use shaderlint_linter::{Diagnostic, FileEdit, Fix, apply};
 
 use crate::check::readings::Reading;
-use crate::workspace::prefilter::{contains, names_entry, names_group_barrier, words};
+use crate::workspace::prefilter::{contains, has_word, names_entry, names_group_barrier, words};
 
 /// A text without its comments. It is derived once and searched for several names, for several including files.
 struct Code(Vec<u8>);
@@ -208,8 +208,4 @@ fn defines(file: &SourceFile, name: &[u8]) -> bool {
 
 fn has(file: &SourceFile, name: &[u8]) -> bool {
     contains(&file.text, name) && has_word(&file.text.derived::<Code>().0, name)
-}
-
-fn has_word(text: &[u8], name: &[u8]) -> bool {
-    words(text).any(|word| word == name)
 }

@@ -83,7 +83,7 @@ fn read(root: Root<'_>, includes: &dyn Includes, settings: &Settings) -> Vec<Rea
     let (configurations, default) = Configurations::of(root.name, root.text, root.project, includes);
     let outline = outline(&default);
     let (base, default_text) = (default.defines.clone(), default.unit.text.clone());
-    let mut unit = Unit {
+    let mut unit = UnitReader {
         configurations: &configurations,
         settings,
         role: root.role,
@@ -133,14 +133,14 @@ impl Interest {
 }
 
 /// A unit that is being read.
-struct Unit<'a> {
+struct UnitReader<'a> {
     configurations: &'a Configurations<'a>,
     settings: &'a Settings<'a>,
     role: Role,
     readings: Vec<Reading>,
 }
 
-impl Unit<'_> {
+impl UnitReader<'_> {
     /// Reads the default configuration.
     fn read_default(&mut self, configuration: Configuration) -> Option<Interest> {
         let tree = self.tree(configuration, &StandIns::default())?;

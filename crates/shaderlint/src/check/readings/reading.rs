@@ -11,7 +11,7 @@ use shaderlint_linter::{Diagnostic, Report};
 
 use crate::check::configurations::{ConfigurationName, Configurations};
 use crate::support::definition::Definition;
-use crate::workspace::prefilter::{self, is_part};
+use crate::workspace::prefilter::{self, has_word};
 
 /// What the rules find in a unit in one configuration. It does not keep the tree, which is much larger.
 #[derive(Clone, Serialize, Deserialize)]
@@ -57,9 +57,8 @@ impl Reading {
         let kernels = self.report.findings.iter().chain(allowed);
         let kernels = kernels.flat_map(|finding| &finding.kernels);
         let is_named = |name: &str| {
-            let files = self.sources.files.iter();
-            let mut words = files.flat_map(|file| file.text.split(|byte| !is_part(*byte)));
-            words.any(|word| word == name.as_bytes())
+            let mut files = self.sources.files.iter();
+            files.any(|file| has_word(&file.text, name.as_bytes()))
         };
         let is_built = |name: &&String| {
             configurations.builds(name, defines, || is_named(name))

@@ -37,7 +37,7 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     let files = Files::new(walk::trees(paths, roots()), &walk::workspace(paths, roots()));
     for target in &inputs {
         files.allow(target.project.header_folders());
-        files.look_at(&target.input.path);
+        files.add_input(&target.input.path);
     }
     if let Some((path, bytes)) = stdin {
         files.give(path, Some(bytes.as_slice().into()));

@@ -30,8 +30,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     run_with(args, &mut |_| {})
 }
 
-/// As [`run`]; calls `tell` with the files that it checks.
-pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Result<Outcome> {
+/// As [`run`]; calls `on_inputs` with the files that it checks.
+pub(crate) fn run_with(args: &CheckArgs, on_inputs: &mut dyn FnMut(&[Target])) -> Result<Outcome> {
     if let Some((path, command)) = meant_command(args) {
         bail!(
             "{}: no such file or folder; did you mean the command `{command}`?",
@@ -44,7 +44,7 @@ pub(crate) fn run_with(args: &CheckArgs, tell: &mut dyn FnMut(&[Target])) -> Res
         options,
         mut failures,
     } = job(args, stdin.as_ref())?;
-    tell(&inputs);
+    on_inputs(&inputs);
     let inputs = inputs::with_includers(inputs, &options)?;
     let progress = Progress::of_files(inputs.len(), args.output.quiet);
     let mut results = check_and_fix_all(&inputs, &options, &progress);
@@ -120,7 +120,7 @@ fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool 
     let rule = RULES.iter().find(|one| one.id == rule);
     match (rule, target) {
         (Some(rule), Some(Target { input, project })) => {
-            options.looks_for(project, rule, &input.path.display().to_string())
+            options.reports_all_of(project, rule, &input.path.display().to_string())
         }
         // A rule that no longer exists finds nothing.
         _ => true,
@@ -176,11 +176,11 @@ fn add_allow(
                 report::counted(added.left, "finding", "findings")
             ),
         };
-        let told = match added.comments + added.left {
+        let text = match added.comments + added.left {
             0 => "nothing to allow\n".to_owned(),
             _ => format!("{comments} added in {files}{left}\n"),
         };
-        terminal::print_error(told.as_bytes());
+        terminal::print_error(text.as_bytes());
     }
     Ok(match (failures, added.left) {
         ([], 0) => Outcome::Clean,
@@ -250,18 +250,18 @@ fn show(
         terminal::warn(&one.message);
     }
     // If nothing could be checked, "nothing found" would mislead.
-    let could_not_look = results.checked.is_empty() && !results.failures.is_empty();
+    let nothing_was_checked = results.checked.is_empty() && !results.failures.is_empty();
     if args.fixes.show_fixes {
         let made = results.checked.iter().filter_map(report::fixes_made);
         terminal::print_error(made.collect::<String>().as_bytes());
     }
-    if !output.quiet && !could_not_look {
-        let asked = report::SummaryContext {
+    if !output.quiet && !nothing_was_checked {
+        let context = report::SummaryContext {
             changed_since: args.files.changed_since.as_deref(),
             makes_fixes: args.fixes.is_made(),
             detail: output.detail(),
         };
-        terminal::print_error(report::summary(asked, results.checked, causes).as_bytes());
+        terminal::print_error(report::summary(context, results.checked, causes).as_bytes());
     }
     Ok(())
 }

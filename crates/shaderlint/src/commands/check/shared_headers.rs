@@ -45,10 +45,10 @@ pub(super) fn keep_what_is_in_headers(
 }
 
 /// Identifies a finding by its rule, file and place.
-type Said = (&'static str, String, (u32, u32));
+type FindingKey = (&'static str, String, (u32, u32));
 
 /// A finding of the file `path`.
-fn said(path: &str, sources: &Sources, finding: &Diagnostic) -> Said {
+fn key(path: &str, sources: &Sources, finding: &Diagnostic) -> FindingKey {
     let place = finding.primary.place;
     let file = sources.get(place.file).map_or(path, |file| &*file.path);
     (finding.rule, file.to_owned(), (place.start, place.end))
@@ -57,31 +57,31 @@ fn said(path: &str, sources: &Sources, finding: &Diagnostic) -> Said {
 /// The findings that a file has when checked by itself: those to report from there, and those to report from an
 /// includer. An includer comes first if the file by itself lacks definitions of the includer, or if all includers
 /// give the finding a lower level.
-fn own_findings(checked: &[FileReport]) -> (HashSet<Said>, HashSet<Said>) {
+fn own_findings(checked: &[FileReport]) -> (HashSet<FindingKey>, HashSet<FindingKey>) {
     let findings = checked
         .iter()
         .flat_map(|one| one.report.findings.iter().map(move |finding| (one, finding)));
     let (own, others): (Vec<_>, Vec<_>) =
         findings.partition(|(_, finding)| finding.primary.place.file == FileId(0));
-    let mut highest: HashMap<Said, Level> = HashMap::new();
+    let mut highest: HashMap<FindingKey, Level> = HashMap::new();
     for (one, finding) in others {
         let level = highest
-            .entry(said(&one.path, &one.sources, finding))
+            .entry(key(&one.path, &one.sources, finding))
             .or_insert(finding.level);
         *level = finding.level.max(*level);
     }
     let own = own.into_iter().map(|(one, finding)| {
-        let said = said(&one.path, &one.sources, finding);
+        let key = key(&one.path, &one.sources, finding);
         let is_vague = one.is_in_part && finding.fix.is_none();
         let is_better_elsewhere = highest
-            .get(&said)
+            .get(&key)
             .is_some_and(|level| is_vague || *level < finding.level);
-        (said, is_better_elsewhere)
+        (key, is_better_elsewhere)
     });
     let (better_elsewhere, own): (Vec<_>, Vec<_>) =
         own.partition(|(_, is_better_elsewhere)| *is_better_elsewhere);
     let [own, better_elsewhere] =
-        [own, better_elsewhere].map(|said| said.into_iter().map(|(said, _)| said).collect());
+        [own, better_elsewhere].map(|keys| keys.into_iter().map(|(key, _)| key).collect());
     (own, better_elsewhere)
 }
 
@@ -114,11 +114,11 @@ pub(super) fn report_once(checked: &mut [FileReport]) {
         };
         report.findings.retain(|finding| {
             let place = finding.primary.place;
-            let said = said(path, sources, finding);
+            let key = key(path, sources, finding);
             let is_for_other = if place.file == FileId(0) {
-                better_elsewhere.contains(&said)
+                better_elsewhere.contains(&key)
             } else {
-                own.contains(&said)
+                own.contains(&key)
             };
             !is_for_other && is_new(finding.rule, Some(place))
         });

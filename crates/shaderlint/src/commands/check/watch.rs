@@ -25,11 +25,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         "--watch: standard input cannot be read again"
     );
     let (sender, changes) = channel();
-    let tell = move |event| {
+    let on_event = move |event| {
         // When the program ends, the receiver is gone.
         let _ = sender.send(event);
     };
-    let mut watcher = notify::recommended_watcher(tell).context("--watch")?;
+    let mut watcher = notify::recommended_watcher(on_event).context("--watch")?;
     let mut watched = BTreeSet::new();
     let mut watch = |folders: BTreeSet<PathBuf>| -> Result<()> {
         for folder in folders.into_iter().filter(|folder| folder.exists()) {

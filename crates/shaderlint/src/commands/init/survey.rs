@@ -23,10 +23,10 @@ const MAX_TO_VERSION: usize = 40;
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub shaders: usize,
-    pub include_dirs: Vec<Found>,
-    pub virtual_dirs: Vec<(String, Found)>,
+    pub include_dirs: Vec<Needed>,
+    pub virtual_dirs: Vec<(String, Needed)>,
     /// Includes, as written, that match no file.
-    pub missing: Vec<Found>,
+    pub missing: Vec<Needed>,
     pub more_missing: usize,
     pub profiles: Named,
     pub versions: Named,
@@ -34,7 +34,7 @@ pub(super) struct Survey {
 
 /// A folder, or an include that matches no file, and how many includes need it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Needed {
     pub path: String,
     pub count: usize,
 }
@@ -85,7 +85,7 @@ impl Survey {
             reach: None,
         };
         let files = Files::new(vec![root.clone()], &workspace);
-        let mut unit = Unit {
+        let mut search = IncludeSearch {
             files: &files,
             seen: BTreeSet::new(),
             elsewhere: BTreeMap::new(),
@@ -96,13 +96,13 @@ impl Survey {
             }
             if walk::is_shader(&path) {
                 survey.shaders += 1;
-                unit.seen.clear();
+                search.seen.clear();
                 if let Some(file) = files.read(&path) {
-                    unit.follow(&mut Vec::new(), &file);
+                    search.follow(&mut Vec::new(), &file);
                 }
             }
         }
-        survey.choose(&root, unit.elsewhere);
+        survey.choose(&root, search.elsewhere);
         survey
     }
 
@@ -112,7 +112,7 @@ impl Survey {
         let (mut left, missing): (Vec<_>, Vec<_>) = elsewhere
             .into_iter()
             .partition(|(_, include)| !include.candidates.is_empty());
-        let missing = missing.into_iter().map(|(path, include)| Found {
+        let missing = missing.into_iter().map(|(path, include)| Needed {
             path,
             count: include.from.len(),
         });
@@ -141,7 +141,7 @@ impl Survey {
             left.retain(|(_, include)| !include.candidates.contains(&best));
             let (prefix, folder) = best;
             let path = written(folder.strip_prefix(root).unwrap_or(&folder));
-            let found = Found { path, count };
+            let found = Needed { path, count };
             if prefix.is_empty() {
                 self.include_dirs.push(found);
             } else {
@@ -175,13 +175,13 @@ impl Survey {
 }
 
 /// A shader with the files that it includes, under any condition.
-struct Unit<'a> {
+struct IncludeSearch<'a> {
     files: &'a Files,
     seen: BTreeSet<String>,
     elsewhere: BTreeMap<String, Elsewhere>,
 }
 
-impl Unit<'_> {
+impl IncludeSearch<'_> {
     /// Resolves the includes of a file like DXC: a quoted path first beside the file, then beside the files that
     /// include it.
     fn follow(&mut self, readers: &mut Vec<PathBuf>, file: &SourceFile) {

@@ -23,7 +23,7 @@ use super::proof;
 use crate::commands::kernel;
 use crate::support::error_text;
 use crate::support::progress::Progress;
-use crate::support::source_text::{Place, SourceTexts};
+use crate::support::source_text::{LineColumn, SourceTexts};
 use crate::workspace::project_file::TranslationUnit;
 
 /// Iterations of the ladder in one run, so that the ladder dominates the time, not memory.
@@ -268,7 +268,7 @@ fn at_place(unit: &TranslationUnit, LowerError { message, span }: &LowerError) -
     let texts = SourceTexts::new(&unit.shader.sources);
     let place = unit.shader.origins.locate(*span).and_then(|place| {
         let text = texts.get(place.file)?;
-        let Place { line, column } = text.place(place.start);
+        let LineColumn { line, column } = text.place(place.start);
         Some(format!("{}:{line}:{column}", text.shown_name))
     });
     let place = place.unwrap_or_else(|| kernel::path(unit).to_owned());

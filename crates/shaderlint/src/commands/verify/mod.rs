@@ -318,12 +318,12 @@ impl<'a> Verification<'a> {
                 more => format!("{more} files"),
             };
             let folder = args.path.display();
-            self.say(&format!("{folder}: {}, in {files}\n", nothing(self.mending)))?;
+            self.print(&format!("{folder}: {}, in {files}\n", nothing(self.mending)))?;
             self.could_not |= self.unread == inputs.len();
         } else if self.mending > 0 {
-            self.say(&format!("not compared: {}\n", nothing(self.mending)))?;
+            self.print(&format!("not compared: {}\n", nothing(self.mending)))?;
         }
-        self.say_unread()
+        self.print_unread_count()
     }
 
     fn devices(&self) -> Result<&[Adapter]> {
@@ -340,7 +340,7 @@ impl<'a> Verification<'a> {
         let is_one = !args.path.is_dir();
         self.unread += usize::from(!flagged.problems.is_empty());
         if is_one {
-            self.is_as_asked(&flagged)
+            self.check_arguments(&flagged)
                 .map_err(|error| self.as_read(&[&flagged], error))?;
         }
         let settings = Settings::of_file(path, &flagged.shader, &args.set)?;
@@ -365,10 +365,10 @@ impl<'a> Verification<'a> {
                 flagged.problems.is_empty(),
                 self.as_read(&[&flagged], anyhow!("{nothing}"))
             );
-            return self.say(&format!("{}: {nothing}\n", path.display()));
+            return self.print(&format!("{}: {nothing}\n", path.display()));
         }
         if !is_one && !pairs.is_empty() && args.output_format == VerifyFormat::Full {
-            self.say(&format!("{}\n", path.display()))?;
+            self.print(&format!("{}\n", path.display()))?;
         }
         let texts = Texts {
             flagged: &file.text,
@@ -385,7 +385,7 @@ impl<'a> Verification<'a> {
         let known: Vec<&str> = pairs.iter().map(|pair| &*pair.name).collect();
         self.pairs_of_others(&others, &known, texts, &settings)?;
         if is_one {
-            self.tell_unread(&[&flagged])
+            self.print_unread(&[&flagged])
         } else {
             Ok(())
         }
@@ -407,7 +407,7 @@ impl<'a> Verification<'a> {
                     continue;
                 }
                 known.push(&pair.name);
-                self.say(&format!("{}:\n", other.label))?;
+                self.print(&format!("{}:\n", other.label))?;
                 let files = other.files(texts);
                 self.one_pair(&files, pair, others.behind(number, &pair.name), settings)?;
             }
@@ -416,7 +416,7 @@ impl<'a> Verification<'a> {
     }
 
     /// Checks that the entry point and the uniforms of the command line exist.
-    fn is_as_asked(&self, unit: &TranslationUnit) -> Result<()> {
+    fn check_arguments(&self, unit: &TranslationUnit) -> Result<()> {
         let path = kernel::path(unit);
         ensure!(
             unit.shader.entry_points().next().is_some(),
@@ -476,7 +476,7 @@ impl<'a> Verification<'a> {
         let others = self.in_other_configurations(&file, &file.text, second, Some(names))?;
         self.one_pair(&files, &pair, others.of(&pair.name), &settings)?;
         self.pairs_of_others(&others, &[&pair.name], texts, &settings)?;
-        self.tell_unread(&units)
+        self.print_unread(&units)
     }
 
     /// The error, which may follow from files that were not read in full. In that case, shows the problems first.
@@ -495,11 +495,11 @@ impl<'a> Verification<'a> {
     }
 
     /// Reports problems in files that the user named: at their places if they may be the reason for a missing proof.
-    fn tell_unread(&self, units: &[&TranslationUnit]) -> Result<()> {
+    fn print_unread(&self, units: &[&TranslationUnit]) -> Result<()> {
         if self.is_all_proved() {
-            let show = || units.iter().for_each(|unit| unit.tell_choices());
+            let show = || units.iter().for_each(|unit| unit.print_choices());
             self.progress.aside(show);
-            return self.say_unread();
+            return self.print_unread_count();
         }
         self.show_problems(units);
         Ok(())
@@ -507,7 +507,7 @@ impl<'a> Verification<'a> {
 
     fn show_problems(&self, units: &[&TranslationUnit]) {
         self.progress
-            .aside(|| units.iter().for_each(|unit| unit.tell_problems()));
+            .aside(|| units.iter().for_each(|unit| unit.print_problems()));
     }
 
     fn is_all_proved(&self) -> bool {
@@ -642,7 +642,7 @@ impl<'a> Verification<'a> {
             } else {
                 text::render(&evidence, style)
             };
-            self.say(&text)?;
+            self.print(&text)?;
         }
         if self.args.report.is_some() {
             self.page.add(&evidence, trial.as_deref());
@@ -652,19 +652,19 @@ impl<'a> Verification<'a> {
     }
 
     /// Reports how many files were not read in full: fewer findings mean less then.
-    fn say_unread(&self) -> Result<()> {
+    fn print_unread_count(&self) -> Result<()> {
         let files = match self.unread {
             0 => return Ok(()),
             1 => "1 file".to_owned(),
             more => format!("{more} files"),
         };
-        self.say(&format!(
+        self.print(&format!(
             "{files} not read in full (`shaderlint --verbose` says why)\n"
         ))
     }
 
     /// Prints text for people.
-    fn say(&self, text: &str) -> Result<()> {
+    fn print(&self, text: &str) -> Result<()> {
         match self.args.output_format {
             VerifyFormat::Full => self.progress.print(text),
             VerifyFormat::Json => Ok(()),

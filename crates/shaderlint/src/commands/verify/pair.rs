@@ -95,22 +95,22 @@ pub(super) fn fixed_file(
         ..Settings::default()
     };
     let check = |text: &[u8]| check_shader(&unit(text).shader, RULES, &settings).findings;
-    let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
+    let find = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
     let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
     let refines = Cell::new(false);
-    let look_for_both = |text: &[u8]| {
-        let findings = look(text);
+    let note_refined = |text: &[u8]| {
+        let findings = find(text);
         let has_fix = |finding: &Diagnostic| is_refined(finding) && finding.fix.is_some();
         refines.set(refines.get() || findings.iter().any(has_fix));
         findings
     };
-    let mut settled = settle(&file.text, true, look_for_both, |findings| findings);
+    let mut settled = settle(&file.text, true, note_refined, |findings| findings);
     let mut refined_unit = None;
     if refines.get() {
         // Fixes that refine come first, so that each kind shows its own effects.
-        let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
+        let refine = |text: &[u8]| find(text).into_iter().filter(is_refined).collect::<Vec<_>>();
         let refined = settle(&file.text, true, refine, |findings| findings);
-        settled = settle(&refined.text, true, look, |findings| findings);
+        settled = settle(&refined.text, true, find, |findings| findings);
         refined_unit = Some(unit(&refined.text));
     }
     let fixed = unit(&settled.text);

@@ -13,8 +13,8 @@ const BAD: &str = "31";
 const DOUBT: &str = "33";
 const PLAIN: &str = "";
 
-/// Words, and their color.
-type Words = (String, &'static str);
+/// A text, and its color.
+type Colored = (String, &'static str);
 
 /// The whole text, with the verdict last.
 pub(super) fn render(evidence: &Evidence, style: Style) -> String {
@@ -84,7 +84,7 @@ fn heading(evidence: &Evidence) -> String {
     format!("{kernel} against {}", evidence.other)
 }
 
-/// Words in a color, with escape sequences around each line.
+/// Text in a color, with escape sequences around each line.
 fn paint(color: &str, words: &str, style: Style) -> String {
     if !style.is_colored || color.is_empty() {
         return words.to_owned();
@@ -97,7 +97,7 @@ fn paint(color: &str, words: &str, style: Style) -> String {
 const INDENT: usize = 15;
 
 /// A label with its text beside it. Either may have several lines; without a text there is no label.
-fn labelled(label: &str, words: &[Words], style: Style) -> String {
+fn labelled(label: &str, words: &[Colored], style: Style) -> String {
     if words.is_empty() {
         return String::new();
     }
@@ -124,8 +124,8 @@ fn labelled(label: &str, words: &[Words], style: Style) -> String {
 const EVERY_MAP: &str = "every map";
 
 /// Groups the maps with the same words, in the order of the first map of each group.
-fn alike<'a>(rows: impl Iterator<Item = (&'a str, Vec<Words>)>) -> Vec<(Vec<&'a str>, Vec<Words>)> {
-    let mut known: Vec<(Vec<&str>, Vec<Words>)> = Vec::new();
+fn alike<'a>(rows: impl Iterator<Item = (&'a str, Vec<Colored>)>) -> Vec<(Vec<&'a str>, Vec<Colored>)> {
+    let mut known: Vec<(Vec<&str>, Vec<Colored>)> = Vec::new();
     for (map, words) in rows {
         match known.iter_mut().find(|(_, known)| *known == words) {
             Some((maps, _)) => maps.push(map),
@@ -141,7 +141,7 @@ fn alike<'a>(rows: impl Iterator<Item = (&'a str, Vec<Words>)>) -> Vec<(Vec<&'a 
 }
 
 /// The proof under each map.
-fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Words>)> {
+fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Colored>)> {
     let maps = alike(rows.iter().map(|row| (row.map, outcomes(&row.cells))));
     let labelled = maps.into_iter().map(|(maps, mut words)| {
         let is_expected = |row: &MapRow| row.is_expected && (maps.contains(&row.map) || maps == [EVERY_MAP]);
@@ -157,7 +157,7 @@ fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Words>)> {
 }
 
 /// The text for one wave size, with its kind.
-struct Said<'a, K> {
+struct OfSize<'a, K> {
     kind: K,
     wave_size: u32,
     text: &'a str,
@@ -165,8 +165,8 @@ struct Said<'a, K> {
 }
 
 /// A line for each kind: the wave sizes that have it, and the text for the first of them.
-fn by_kind<'a, K: PartialEq>(all: impl Iterator<Item = Said<'a, K>>) -> Vec<Words> {
-    let mut kinds: Vec<Vec<Said<K>>> = Vec::new();
+fn by_kind<'a, K: PartialEq>(all: impl Iterator<Item = OfSize<'a, K>>) -> Vec<Colored> {
+    let mut kinds: Vec<Vec<OfSize<K>>> = Vec::new();
     for one in all {
         match kinds.iter_mut().find(|known| known[0].kind == one.kind) {
             Some(known) => known.push(one),
@@ -187,8 +187,8 @@ fn by_kind<'a, K: PartialEq>(all: impl Iterator<Item = Said<'a, K>>) -> Vec<Word
     lines.collect()
 }
 
-fn outcomes(cells: &[Cell]) -> Vec<Words> {
-    by_kind(cells.iter().map(|cell| Said {
+fn outcomes(cells: &[Cell]) -> Vec<Colored> {
+    by_kind(cells.iter().map(|cell| OfSize {
         kind: cell.outcome,
         wave_size: cell.wave_size,
         text: &cell.text,
@@ -202,9 +202,9 @@ fn outcomes(cells: &[Cell]) -> Vec<Words> {
 
 /// The results of the interpreter, in the form of the proof. Maps are named only if there are others than the linear
 /// one.
-fn interpreted(runs: &[Interpreted]) -> Vec<Words> {
+fn interpreted(runs: &[Interpreted]) -> Vec<Colored> {
     let rows = runs.chunk_by(|a, b| a.map == b.map).map(|of_map| {
-        let words = by_kind(of_map.iter().map(|run| Said {
+        let words = by_kind(of_map.iter().map(|run| OfSize {
             kind: run.is_equal,
             wave_size: run.wave_size,
             text: &run.text,

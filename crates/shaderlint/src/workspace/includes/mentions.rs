@@ -16,7 +16,7 @@ use crate::workspace::walk;
 #[derive(Default)]
 pub(super) struct Mentions {
     /// The files that the run checks by themselves.
-    named: BTreeSet<PathBuf>,
+    inputs: BTreeSet<PathBuf>,
     /// The files of the workspace, and whether each counts as a unit of its own.
     files: Option<BTreeMap<PathBuf, bool>>,
     /// What each file mentions, by its path, for the units and the files that they mention in turn. The list
@@ -27,13 +27,13 @@ pub(super) struct Mentions {
 
 impl Mentions {
     /// Records that the run checks the file at `path` by itself, whatever its extension.
-    pub fn look_at(&mut self, path: &Path) {
-        self.named.insert(here(path));
+    pub fn add_input(&mut self, path: &Path) {
+        self.inputs.insert(here(path));
     }
 
     /// Whether the run checks the file at `path` by itself.
-    pub fn is_named(&self, path: &Path) -> bool {
-        self.named.contains(&here(path))
+    pub fn is_input(&self, path: &Path) -> bool {
+        self.inputs.contains(&here(path))
     }
 
     /// Records that the file at the absolute path `path` has another text, or is new.
@@ -49,7 +49,7 @@ impl Mentions {
     /// Records that any file may have changed.
     pub fn forget(&mut self) {
         *self = Mentions {
-            named: std::mem::take(&mut self.named),
+            inputs: std::mem::take(&mut self.inputs),
             ..Mentions::default()
         };
     }
@@ -136,14 +136,14 @@ impl Files {
     fn mentions(&self, of: &[Option<PathBuf>], of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
         let mut mentions = lock(&self.mentions);
         let Mentions {
-            named,
+            inputs,
             files,
             mentioned,
             by_name,
         } = &mut *mentions;
         let units = lock(&self.given)
             .keys()
-            .chain(&*named)
+            .chain(&*inputs)
             .cloned()
             .collect::<BTreeSet<_>>();
         let with_kind = |path: PathBuf| {

@@ -114,14 +114,14 @@ impl Files {
         })
     }
 
-    /// Whether [`Files::look_at`] was called for the file at `path`.
-    pub fn is_named(&self, path: &Path) -> bool {
-        lock(&self.mentions).is_named(path)
+    /// Whether [`Files::add_input`] was called for the file at `path`.
+    pub fn is_input(&self, path: &Path) -> bool {
+        lock(&self.mentions).is_input(path)
     }
 
     /// Records that the run checks the file at `path` by itself, whatever its extension.
-    pub fn look_at(&self, path: &Path) {
-        lock(&self.mentions).look_at(path);
+    pub fn add_input(&self, path: &Path) {
+        lock(&self.mentions).add_input(path);
     }
 
     /// Replaces the text of the file at `path`. `None` restores the text on disk. Returns whether the text is
