@@ -76,7 +76,7 @@ pub(super) fn check(checked: &mut FileReport, root: Root<'_>, options: &Options)
     let comments = Comments::of(root.text);
     let report = &mut checked.report;
     // In a header, a file outside this run may need the comment.
-    if root.role == Role::Unit && !checked.is_in_part && report.problems.is_empty() {
+    if root.role == Role::Unit && !checked.is_partial && report.problems.is_empty() {
         let mut unused = comments.unused(root.name, &report.used, root.project, options);
         let mut files = checked.sources.files.iter();
         if files.any(|file| has_conditionals(&file.text)) {

@@ -143,14 +143,14 @@ impl Check<'_> {
     /// Adds what the readings found, with notes on the kernels.
     fn add(&self, checked: &mut FileReport, union: Union, lookups: &Lookups) {
         let text = union.sources.files.first().map(|file| &*file.text);
-        checked.is_in_vain = !union.has_entry && text.is_some_and(prefilter::names_entry);
+        checked.lacks_entry = !union.has_entry && text.is_some_and(prefilter::names_entry);
         // Who names a header wants to know if no kernel shows its code; a header found in a folder just counts as
         // checked.
         let is_named = self.target.input.origin == InputOrigin::Named;
         if is_named && self.role == Role::StrayHeader && !union.has_entry {
             checked.counted = Counted::Unseen;
         }
-        checked.is_in_part = !(union.problems.is_empty() && union.report.stops.is_empty()) || union.is_cut;
+        checked.is_partial = !(union.problems.is_empty() && union.report.stops.is_empty()) || union.is_cut;
         checked.uncalled = union.uncalled;
         checked.included = included(&union.sources, &union.report.used);
         checked.report = union.report;

@@ -32,9 +32,9 @@ pub(crate) struct FileReport {
     /// The including files that were consulted about its fixes or about functions that nothing calls here.
     pub includers: Vec<String>,
     /// Something could not be read, or not be run to its end: there may be more findings.
-    pub is_in_part: bool,
+    pub is_partial: bool,
     /// The file names entry points, yet there was none to run.
-    pub is_in_vain: bool,
+    pub lacks_entry: bool,
     pub counted: Counted,
     pub fixed: Fixed,
 }
@@ -51,7 +51,7 @@ impl FileReport {
 
     /// Drops what the file lacks by itself.
     pub fn leave_to_includers(&mut self) {
-        self.is_in_part = false;
+        self.is_partial = false;
         self.report.stops.clear();
         (self.problems, self.elsewhere) = Default::default();
     }

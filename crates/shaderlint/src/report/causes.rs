@@ -17,7 +17,7 @@ const MAX_NAMES: usize = 3;
 pub(crate) fn causes(checked: &[FileReport]) -> String {
     let (mut missing, mut names) = (Files::default(), Files::default());
     let (mut unread, mut stopped, mut cut) = (0, 0, 0);
-    for one in checked.iter().filter(|one| one.is_in_part) {
+    for one in checked.iter().filter(|one| one.is_partial) {
         let (mut includes, mut unknown) = (BTreeSet::new(), BTreeSet::new());
         for problem in &one.problems {
             match &problem.cause {

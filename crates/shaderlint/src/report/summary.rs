@@ -54,7 +54,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
             if asked.makes_fixes { "made" } else { "to make" }
         ),
     };
-    let in_part = match checked.iter().filter(|one| one.is_in_part).count() {
+    let in_part = match checked.iter().filter(|one| one.is_partial).count() {
         0 => String::new(),
         some => format!(
             "; {} not understood in full{}",

@@ -125,7 +125,10 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
 /// What could not be read or run in a file, as far as `detail` asks for it.
 pub(crate) fn problems_of(checked: &FileReport, detail: Detail, style: Style) -> String {
     let is_asked = matches!(detail, Detail::Examples | Detail::Everything);
-    let of_read = checked.problems.iter().filter(|_| is_asked || checked.is_in_vain);
+    let of_read = checked
+        .problems
+        .iter()
+        .filter(|_| is_asked || checked.lacks_entry);
     let elsewhere = checked.elsewhere.iter().filter(|_| is_asked);
     let stops = checked.report.stops.iter().filter(|_| is_asked);
     let unread: Vec<&Problem> = of_read.chain(elsewhere).chain(stops).collect();

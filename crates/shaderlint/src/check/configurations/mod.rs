@@ -157,7 +157,7 @@ impl<'a> Configurations<'a> {
             given,
             sets,
         };
-        let default = configurations.noted(ConfigurationName::Default, base, unit, problems);
+        let default = configurations.configuration(ConfigurationName::Default, base, unit, problems);
         (configurations, default)
     }
 
@@ -176,7 +176,7 @@ impl<'a> Configurations<'a> {
             let is_it = one.name.kernels().is_some()
                 || unit.text != *default
                 || self.version(&defines) != self.version(&self.base);
-            is_it.then(|| self.noted(one.name.clone(), defines, unit, problems))
+            is_it.then(|| self.configuration(one.name.clone(), defines, unit, problems))
         })
     }
 
@@ -184,7 +184,7 @@ impl<'a> Configurations<'a> {
     pub fn with(&self, under: &[Definition], over: &[Definition]) -> Configuration {
         let defines = overlaid(under, over);
         let (unit, problems) = preprocess(self.path, self.text, &defines, self.includes);
-        self.noted(self.beside_base(&defines), defines, unit, problems)
+        self.configuration(self.beside_base(&defines), defines, unit, problems)
     }
 
     /// All configurations of a file except the default one, whatever their regions hold. No region is turned on
@@ -225,7 +225,7 @@ impl<'a> Configurations<'a> {
     pub fn explored(&self, exploration: &mut Exploration<'_>) -> Option<Configuration> {
         let found = exploration.next(|defines| preprocess(self.path, self.text, defines, self.includes))?;
         let name = self.beside_base(&found.defines);
-        Some(self.noted(name, found.defines, found.unit, found.problems))
+        Some(self.configuration(name, found.defines, found.unit, found.problems))
     }
 
     /// The name of a configuration with these definitions that nothing declares.
@@ -237,7 +237,7 @@ impl<'a> Configurations<'a> {
         self.project.version_of(self.text, defines)
     }
 
-    fn noted(
+    fn configuration(
         &self,
         name: ConfigurationName,
         defines: Vec<Definition>,

@@ -20,7 +20,7 @@ const PASTED: &str = "macros that ## puts together";
 
 /// The macros that files test and define.
 #[derive(Default)]
-struct Asked {
+struct MacroUses {
     /// The words of all conditions.
     words: Vec<Vec<u8>>,
     /// How often conditions and definitions name a macro without its value.
@@ -43,7 +43,7 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
     }
     let given: Vec<(String, String)> = read.iter().flat_map(|one| one.unit.given.clone()).collect();
     let texts = without_dead_arms(files.values().copied(), &given);
-    let asked = Asked::of(&texts);
+    let uses = MacroUses::of(&texts);
     let defined: Vec<BTreeSet<&str>> = read
         .iter()
         .map(|one| one.defines.iter().map(|(name, _)| &**name).collect())
@@ -67,9 +67,9 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
         let defining = read.iter().filter(is_defined).count();
         (1..read.len()).contains(&defining)
             && is_toggled(name)
-            && asked.by_name_alone.get(name.as_bytes()) == Some(&times())
+            && uses.by_name_alone.get(name.as_bytes()) == Some(&times())
     };
-    let names = asked.settable().into_iter();
+    let names = uses.settable().into_iter();
     names.filter(|name| !is_fixed(name) && !is_read(name)).collect()
 }
 
@@ -98,28 +98,28 @@ fn is_of_preprocessor(word: &[u8]) -> bool {
     )
 }
 
-impl Asked {
-    fn of(files: &[Text]) -> Asked {
-        let mut asked = Asked::default();
+impl MacroUses {
+    fn of(files: &[Text]) -> MacroUses {
+        let mut uses = MacroUses::default();
         for text in files {
             let lines = text.derived::<Directives>();
             let guard = include_guard(text, &lines);
             let mut depth = 0;
             for line in lines.iter() {
-                asked.note(line, depth == usize::from(guard.is_some()));
+                uses.note(line, depth == usize::from(guard.is_some()));
                 match &line.keyword[..] {
                     b"if" | b"ifdef" | b"ifndef" => depth += 1,
                     b"endif" => depth = depth.saturating_sub(1),
                     _ => {}
                 }
             }
-            asked.guards.extend(guard.map(<[u8]>::to_vec));
+            uses.guards.extend(guard.map(<[u8]>::to_vec));
             // It has a value in each build, whether or not a condition tests it.
             if times_named(text, Version::MACRO) > 0 {
-                asked.words.push(Version::MACRO.as_bytes().to_vec());
+                uses.words.push(Version::MACRO.as_bytes().to_vec());
             }
         }
-        asked
+        uses
     }
 
     fn note(&mut self, line: &Directive, is_met_by_all: bool) {

@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileId, SourceFile, Text};
 use shaderlint_linter::Diagnostic;
 
-use super::{Has, Includer};
+use super::{Includer, Inclusion};
 use crate::check::file_report::FileReport;
 use crate::check::notes::{note_includer, note_kernels};
 use crate::check::union::union_for_header;
@@ -16,8 +16,8 @@ pub(super) fn add(checked: &mut FileReport, text: &Text, includers: &[Includer])
             text: text.clone(),
         });
     }
-    for Includer { name, has } in includers {
-        let Has::Readings(seen) = has else {
+    for Includer { name, inclusion } in includers {
+        let Inclusion::Readings(seen) = inclusion else {
             continue;
         };
         let union = union_for_header(checked.sources.clone(), seen.readings.clone());

@@ -73,11 +73,11 @@ const MAX_INCLUDERS: usize = 32;
 /// A file that includes another file, or may include it.
 struct Includer {
     name: String,
-    has: Has,
+    inclusion: Inclusion,
 }
 
 /// What a file includes of another file.
-enum Has {
+enum Inclusion {
     /// In one of these readings it includes the file, or another one that the same `#include` may mean.
     Readings(Arc<UnitReadings>),
     /// It includes it under definitions that were not tried.
@@ -105,9 +105,9 @@ impl<'a> Includers<'a> {
                 names_it,
             };
             // A file that cannot be read counts as unknown.
-            let has = has(&candidate, &name, path, text, options);
-            let has = has.unwrap_or(Some(Has::Unknown))?;
-            Some(Includer { name, has })
+            let inclusion = inclusion(&candidate, &name, path, text, options);
+            let inclusion = inclusion.unwrap_or(Some(Inclusion::Unknown))?;
+            Some(Includer { name, inclusion })
         });
         Includers {
             path,
@@ -142,13 +142,13 @@ struct Candidate {
 }
 
 /// What a file called `name` includes of the one at `path`, if that has the text `text`.
-fn has(
+fn inclusion(
     candidate: &Candidate,
     name: &str,
     path: &Path,
     text: &Text,
     options: &Options,
-) -> Result<Option<Has>> {
+) -> Result<Option<Inclusion>> {
     let (includer, names_it) = (&candidate.path, candidate.names_it);
     let Some(unit) = WorkspaceFile::read(includer, options)? else {
         return Ok(None);
@@ -189,7 +189,7 @@ fn has(
         Arc::new(options.reader().read_with(root, path, text))
     };
     let readings = &seen.readings;
-    let includes = readings.iter().any(|reading| !reading.numbers(&is_it).is_empty());
+    let includes = readings.iter().any(|reading| !reading.ids_of(&is_it).is_empty());
     let given: Vec<Definition> = unit.project.all_definitions().cloned().collect();
     let may_include = || {
         readings
@@ -199,10 +199,10 @@ fn has(
     let may_mean_it = || seen.lookups.passed_over(path).is_some();
     Ok(
         if (includes || may_mean_it()) && !readings.iter().any(|reading| reading.is_cut) {
-            Some(Has::Readings(seen))
+            Some(Inclusion::Readings(seen))
         } else if includes || names_it || includes_it(Sought::file(&is_file).for_certain()) || may_include() {
             // If it names the file, a macro under other definitions may include it.
-            Some(Has::Unknown)
+            Some(Inclusion::Unknown)
         } else {
             None
         },

@@ -30,7 +30,7 @@ struct Item<'t> {
     names: Vec<&'t [u8]>,
 }
 
-/// Whether a reading compiles nothing that a fix changes in an included file, in any build. `numbers` are the ids of
+/// Whether a reading compiles nothing that a fix changes in an included file, in any build. `ids` are the ids of
 /// that file. One of two conditions must hold:
 ///
 /// - The unit's own text names nothing that depends on the change: no function, variable or macro of the included
@@ -40,16 +40,16 @@ struct Item<'t> {
 ///
 /// In addition, no other file may contain a name that the fix removes or one that it declares, or a macro for a word
 /// that it adds.
-pub(super) fn is_unconcerned(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> bool {
-    concerns(reading, finding, numbers) == Some(false)
+pub(super) fn is_unconcerned(reading: &Reading, finding: &Diagnostic, ids: &[FileId]) -> bool {
+    concerns(reading, finding, ids) == Some(false)
 }
 
 /// `None` if the texts do not decide it.
-fn concerns(reading: &Reading, finding: &Diagnostic, numbers: &[FileId]) -> Option<bool> {
+fn concerns(reading: &Reading, finding: &Diagnostic, ids: &[FileId]) -> Option<bool> {
     let fix = finding.fix.as_ref()?;
     let files = (0..).map(FileId).zip(&reading.sources.files);
     let files: Vec<(FileId, &SourceFile)> = files.collect();
-    let is_own = |(id, _): &(FileId, &SourceFile)| numbers.contains(id);
+    let is_own = |(id, _): &(FileId, &SourceFile)| ids.contains(id);
     let own = &files.iter().copied().find(is_own)?.1.text;
     let others = files.iter().filter(|file| !is_own(file));
     let (own, new) = (own.derived::<Code>(), blank_comments(&apply(own, [fix]).text));

@@ -6,7 +6,7 @@ use shaderlint_hlsl::FileId;
 use shaderlint_linter::{Diagnostic, FileEdit, NoFix, Reason, Verdict};
 
 use super::unaffected::is_unconcerned;
-use super::{Has, Includer, MAX_INCLUDERS};
+use super::{Includer, Inclusion, MAX_INCLUDERS};
 use crate::check::guesses;
 use crate::check::readings::Reading;
 use crate::check::union::{Objection, is_open};
@@ -46,10 +46,10 @@ pub(super) fn judge(
             });
             break;
         }
-        findings.retain_mut(|finding| stands_beside(&includer, finding, &is_it));
-        if let Has::Readings(seen) = includer.has {
+        findings.retain_mut(|finding| survives(&includer, finding, &is_it));
+        if let Inclusion::Readings(seen) = includer.inclusion {
             let mut readings = seen.readings.iter();
-            if readings.any(|reading| !reading.numbers(&is_it).is_empty()) {
+            if readings.any(|reading| !reading.ids_of(&is_it).is_empty()) {
                 let problems = seen.readings.iter().flat_map(|reading| &reading.problems);
                 guesses.extend(guesses::of(path, &seen.lookups, problems));
             }
@@ -66,21 +66,21 @@ pub(super) fn judge(
 }
 
 /// Whether an includer lets a finding stand. Applies its objections to the fix.
-fn stands_beside(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) -> bool) -> bool {
+fn survives(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) -> bool) -> bool {
     let name = &*includer.name;
     let is_comment = finding.verdict == Verdict::Unused;
-    match &includer.has {
-        Has::Unknown => {
+    match &includer.inclusion {
+        Inclusion::Unknown => {
             let text = format!("{name} may include this file under other definitions");
             finding.withdraw(NoFix::new(Reason::UnreadIncluder, text).named(name));
             !is_comment
         }
-        Has::Readings(seen) if is_comment => {
+        Inclusion::Readings(seen) if is_comment => {
             let place = finding.primary.place;
             let mut readings = seen.readings.iter();
-            !readings.any(|reading| reading.is_in_part() || reading.uses(place, is_it))
+            !readings.any(|reading| reading.is_partial() || reading.uses(place, is_it))
         }
-        Has::Readings(seen) => {
+        Inclusion::Readings(seen) => {
             for reading in &seen.readings {
                 if let Some(raised) = objection(reading, finding, name, is_it) {
                     raised.applies_to(finding);
@@ -109,19 +109,19 @@ fn objection(
     );
     let start = places.clone().map(|place| place.start).min().unwrap_or(0);
     let end = places.map(|place| place.end).max().unwrap_or(u32::MAX);
-    let numbers = reading.numbers(is_it);
-    let taken = numbers.iter().map(|file| {
+    let ids = reading.ids_of(is_it);
+    let taken = ids.iter().map(|file| {
         // An insertion follows other text on its line: the whole line counts.
         let text = reading.sources.get(*file).map(|file| &*file.text);
         let before = text.and_then(|text| text.get(..start as usize));
         let line = before.and_then(|before| before.iter().rposition(|byte| *byte == b'\n'));
         let start = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
-        reading.times_taken(*file, start, end)
+        reading.times_included(*file, start, end)
     });
     let same = |other: &Diagnostic| {
         let other = other.fix.as_ref().filter(|_| other.rule == finding.rule)?;
         let is_one = |(other, edit): (&FileEdit, &FileEdit)| {
-            numbers.contains(&other.place.file)
+            ids.contains(&other.place.file)
                 && (other.place.start, other.place.end) == (edit.place.start, edit.place.end)
                 && other.text == edit.text
         };
@@ -130,14 +130,14 @@ fn objection(
     };
     let is_here = |other: &&Diagnostic| {
         let (place, own) = (other.primary.place, finding.primary.place);
-        other.rule == finding.rule && numbers.contains(&place.file) && place.start == own.start
+        other.rule == finding.rule && ids.contains(&place.file) && place.start == own.start
     };
     let own = reading.report.findings.iter().find(is_here);
     let mut others = reading.report.findings.iter();
     let text = match (taken.sum(), others.find_map(same)) {
         (Some(0), _) => return None,
         (Some(1), Some(same)) => return Some(same),
-        (Some(1), None) if own.is_none() && is_unconcerned(reading, finding, &numbers) => {
+        (Some(1), None) if own.is_none() && is_unconcerned(reading, finding, &ids) => {
             return Some(Objection::Doubt(OF_SOME.to_owned()));
         }
         (Some(1), None) if is_open(reading, finding, own) => {

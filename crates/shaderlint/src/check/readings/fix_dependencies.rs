@@ -27,9 +27,9 @@ impl FixDependencies {
         let edits: Vec<FileSpan> = fixes
             .flat_map(|fix| fix.edits.iter().map(|edit| edit.place))
             .collect();
-        let mut repaired = FixDependencies::default();
+        let mut dependencies = FixDependencies::default();
         if edits.is_empty() {
-            return repaired;
+            return dependencies;
         }
         let own_name = |function: &Function| {
             let name = function.name.rsplit("::").next().unwrap_or_default();
@@ -44,7 +44,7 @@ impl FixDependencies {
             let (found, left): (Vec<_>, Vec<_>) = others.into_iter().partition(|(function, place)| {
                 let text = function.span.slice(&shader.text);
                 edits.iter().any(|edit| edit.begins_in(*place))
-                    || words(text).any(|word| repaired.functions.contains(word))
+                    || words(text).any(|word| dependencies.functions.contains(word))
             });
             others = left;
             if found.is_empty() {
@@ -54,19 +54,19 @@ impl FixDependencies {
                 let Some(file) = shader.sources.get(place.file) else {
                     continue;
                 };
-                repaired.name(shader.sources.text(place));
-                repaired.functions.insert(own_name(function));
-                repaired.places.push((file.path.clone(), place));
+                dependencies.name(shader.sources.text(place));
+                dependencies.functions.insert(own_name(function));
+                dependencies.places.push((file.path.clone(), place));
             }
         }
         for global in &shader.globals {
-            if repaired.words.contains(global.own_name().as_bytes())
+            if dependencies.words.contains(global.own_name().as_bytes())
                 && let Some(place) = shader.origins.locate(global.span)
             {
-                repaired.name(shader.sources.text(place));
+                dependencies.name(shader.sources.text(place));
             }
         }
-        repaired
+        dependencies
     }
 
     fn name(&mut self, text: &[u8]) {

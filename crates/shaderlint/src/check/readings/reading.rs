@@ -35,7 +35,7 @@ pub(crate) struct Reading {
     /// According to the file, a build compiles some kernel in this configuration.
     pub is_built: bool,
     /// The functions that no entry point calls, directly or not. The reading has no findings in them.
-    pub aside: Vec<FileSpan>,
+    pub unreached: Vec<FileSpan>,
     /// The definitions of further readings if entry points have an unknown size.
     pub sizes: Vec<Vec<Definition>>,
     /// The functions that matter to the rules and that nothing calls.
@@ -86,7 +86,7 @@ impl Reading {
     }
 
     /// The file's ids here; `is_it` recognises its path.
-    pub fn numbers(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<FileId> {
+    pub fn ids_of(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<FileId> {
         let files = (0..).zip(&self.sources.files);
         let files = files.filter(|(_, file)| is_it(&file.path));
         files.map(|(number, _)| FileId(number)).collect()
@@ -94,7 +94,7 @@ impl Reading {
 
     /// How often the reading includes something between these bytes of a file; the unit's own text counts once.
     /// `None` if that is unknown, for an included file that fixes cannot change.
-    pub fn times_taken(&self, file: FileId, start: u32, end: u32) -> Option<usize> {
+    pub fn times_included(&self, file: FileId, start: u32, end: u32) -> Option<usize> {
         if file == FileId(0) {
             return Some(1);
         }
@@ -103,13 +103,13 @@ impl Reading {
     }
 
     /// Whether something could not be read, or not be run to its end: there may be more findings.
-    pub fn is_in_part(&self) -> bool {
+    pub fn is_partial(&self) -> bool {
         !(self.problems.is_empty() && self.report.stops.is_empty())
     }
 
     /// Whether a comment at this place of the file suppresses something here.
     pub fn uses(&self, comment: FileSpan, is_it: &dyn Fn(&str) -> bool) -> bool {
-        let mut numbers = self.numbers(is_it).into_iter();
+        let mut numbers = self.ids_of(is_it).into_iter();
         numbers.any(|file| self.report.used.contains(&FileSpan { file, ..comment }))
     }
 

@@ -27,12 +27,12 @@ const GROUP_INDEX: &str = "SV_GroupIndex";
 /// A function that is run like a kernel.
 pub(super) struct Stray {
     pub name: String,
-    supposed: String,
+    assumption: String,
     /// It runs only because nothing calls it: its callers are responsible for code outside of this place.
     is_alone_in: Option<FileSpan>,
     threads: u32,
     /// The parameter that holds the thread index, if none has a semantic that says so.
-    number: Option<usize>,
+    thread_index: Option<usize>,
     hands_out: bool,
 }
 
@@ -45,7 +45,10 @@ impl Stray {
     /// Makes the function an entry point.
     fn take(&self, function: &mut Function) {
         function.group_size = Some([self.threads, 1, 1]);
-        if let Some(parameter) = self.number.and_then(|number| function.parameters.get_mut(number)) {
+        if let Some(parameter) = self
+            .thread_index
+            .and_then(|number| function.parameters.get_mut(number))
+        {
             parameter.semantic = Some(GROUP_INDEX.to_owned());
         }
         function.is_called_elsewhere = self.is_alone();
@@ -66,7 +69,7 @@ pub(super) fn take_as_entries(shader: &mut Shader, role: Role, uncalled: &[Strin
     for (function, stray) in shader.functions.iter_mut().zip(found) {
         // Findings identify a function by its name.
         let is_other =
-            |known: &Stray, stray: &Stray| known.name == stray.name && known.supposed != stray.supposed;
+            |known: &Stray, stray: &Stray| known.name == stray.name && known.assumption != stray.assumption;
         if let Some(stray) = stray.filter(|stray| !strays.iter().any(|known| is_other(known, stray))) {
             stray.take(function);
             strays.push(stray);
@@ -109,7 +112,7 @@ fn stray(
     let number = if is_like_a_kernel {
         None
     } else {
-        Some(only_number(function)?)
+        Some(thread_index(function)?)
     };
     let (threads, array) = only_length(shader, &reached)?;
     let of_number = number
@@ -117,10 +120,10 @@ fn stray(
         .map_or_else(String::new, |(name, _)| format!(", if {name} is {GROUP_INDEX}"));
     Some(Stray {
         name: function.name.clone(),
-        supposed: format!("in a group of {threads} threads, the length of {array}{of_number}"),
+        assumption: format!("in a group of {threads} threads, the length of {array}{of_number}"),
         is_alone_in,
         threads,
-        number,
+        thread_index: number,
         hands_out: hands_out(function),
     })
 }
@@ -137,7 +140,7 @@ fn local<'f>(function: &'f Function, parameter: &Parameter) -> Option<(&'f str, 
 }
 
 /// The only parameter that may be the thread index. If several may be, the only one that is used in an index.
-fn only_number(function: &Function) -> Option<usize> {
+fn thread_index(function: &Function) -> Option<usize> {
     let is_number = |parameter: &Parameter| {
         let ty = local(function, parameter).map(|(_, ty)| ty);
         parameter.direction == Direction::In
@@ -219,7 +222,7 @@ fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option
 /// Notes the assumptions in each finding. Drops defects, for the assumed size may cause them if each thread is meant
 /// to process several elements. Drops fixes. A function that nothing calls keeps only its own scans and reductions:
 /// its callers decide how many threads make its atomics.
-pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
+pub(super) fn note_assumptions(report: &mut Report, strays: &[Stray]) {
     let is_told = |finding: &mut Diagnostic| {
         let stray = strays.iter().find(|stray| finding.kernels.contains(&stray.name));
         let Some(stray) = stray.filter(|_| finding.category == Category::Perf) else {
@@ -243,7 +246,7 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
             );
             finding.notes.push(note);
         }
-        finding.message = format!("{} ({})", finding.message, stray.supposed);
+        finding.message = format!("{} ({})", finding.message, stray.assumption);
         // This reason replaces any other one.
         finding.fix = None;
         finding.no_fix = Some(NoFix::new(

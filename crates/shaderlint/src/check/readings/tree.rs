@@ -75,10 +75,10 @@ impl Tree {
         // The tree lacks code in which the rules cannot find anything, even entry points.
         let is_unread = shader.functions.is_empty() && prefilter::names_entry(&shader.text);
         let has_entry = is_unread || shader.entry_points().next().is_some();
-        let aside = match shader.sources.files.first() {
+        let unreached = match shader.sources.files.first() {
             // There is no entry point, or none reaches anything that a fix could change.
             Some(file) if is_unread || !has_entry => vec![whole(&file.text)],
-            _ => unreached::aside(&shader),
+            _ => unreached::places(&shader),
         };
         let alone = strays.iter().filter(|stray| stray.is_alone());
         let reading = Reading {
@@ -91,7 +91,7 @@ impl Tree {
             unbuilt: HashSet::new(),
             of_headers: entries_of_headers(&shader),
             is_built: true,
-            aside,
+            unreached,
             sizes,
             uncalled,
             alone: alone.map(|stray| stray.name.clone()).collect(),
@@ -114,7 +114,7 @@ impl Tree {
             drop_fix_across_files(finding, &self.reading.extracts);
         }
         if !self.strays.is_empty() {
-            stray_functions::suppose(&mut report, &self.strays);
+            stray_functions::note_assumptions(&mut report, &self.strays);
         }
         self.reading.report = report;
     }

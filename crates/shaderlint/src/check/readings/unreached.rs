@@ -10,41 +10,41 @@ use crate::workspace::prefilter::{contains, is_part};
 
 /// The functions that no entry point reaches, as places in files. An entry point reaches every function that it
 /// names, or that a reached function or code outside of functions names.
-pub(super) fn aside(shader: &Shader) -> Vec<FileSpan> {
+pub(super) fn places(shader: &Shader) -> Vec<FileSpan> {
     let own_name = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
     let mut by_name: FxHashMap<Vec<u8>, Vec<&Function>> = FxHashMap::default();
-    let mut come_to: Vec<&Function> = Vec::new();
+    let mut reached: Vec<&Function> = Vec::new();
     let (mut seen, mut texts): (HashSet<Span>, Vec<Span>) = (HashSet::new(), Vec::new());
     for function in &shader.functions {
         let name = own_name(&function.name);
         if function.group_size.is_some() || !name.bytes().all(is_part) {
-            come_to.push(function);
+            reached.push(function);
         }
         by_name.entry(name.into_bytes()).or_default().push(function);
     }
     texts.extend(shader.globals.iter().map(|global| global.span));
     loop {
-        while let Some(function) = come_to.pop() {
+        while let Some(function) = reached.pop() {
             if seen.insert(function.span) {
                 texts.push(function.span);
             }
         }
         let Some(text) = texts.pop() else { break };
         for word in text.slice(&shader.text).split(|byte| !is_part(*byte)) {
-            come_to.extend(by_name.remove(word).unwrap_or_default());
+            reached.extend(by_name.remove(word).unwrap_or_default());
         }
     }
     let place = |function: &Function| shader.origins.locate(function.span);
-    let (come_to, aside): (Vec<&Function>, Vec<&Function>) = shader
+    let (reached, others): (Vec<&Function>, Vec<&Function>) = shader
         .functions
         .iter()
         .partition(|function| seen.contains(&function.span));
-    let come_to: Vec<FileSpan> = come_to.into_iter().filter_map(place).collect();
+    let reached: Vec<FileSpan> = reached.into_iter().filter_map(place).collect();
     let meets = |a: &FileSpan, b: &FileSpan| a.file == b.file && a.start < b.end && b.start < a.end;
-    let places = aside.into_iter().filter_map(place);
+    let places = others.into_iter().filter_map(place);
     // A file may be included twice, and an entry point may reach a function in only one of the copies.
     places
-        .filter(|place| !come_to.iter().any(|other| meets(place, other)))
+        .filter(|place| !reached.iter().any(|other| meets(place, other)))
         .collect()
 }
 

@@ -12,7 +12,7 @@ use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Reason, 
 use crate::check::readings::Reading;
 use crate::support::paths::is_same;
 use fallbacks::fallbacks;
-use objection::keep_fixes_that_no_reading_is_against;
+use objection::settle_objections;
 pub(crate) use objection::{Objection, is_open};
 use relocate::relocated;
 
@@ -72,7 +72,7 @@ fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
             ..Problem::new(text.to_owned(), None)
         });
     }
-    keep_fixes_that_no_reading_is_against(&mut readings);
+    settle_objections(&mut readings);
     for reading in readings {
         union.add(reading);
     }

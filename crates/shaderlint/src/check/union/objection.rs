@@ -54,7 +54,7 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
 /// A fix changes the text for every reading that compiles it, but its proof is from one reading. The fix stays only
 /// if every such reading either has the same fix or was not followed far enough to decide. In the second case the fix
 /// is unsafe, and its notes name the reading.
-pub(super) fn keep_fixes_that_no_reading_is_against(readings: &mut [Reading]) {
+pub(super) fn settle_objections(readings: &mut [Reading]) {
     let mut objections = Vec::new();
     for (number, reading) in readings.iter().enumerate() {
         for (index, finding) in reading.report.findings.iter().enumerate() {
@@ -80,7 +80,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     let places = fix.edits.iter().map(|edit| edit.place);
     let changed = places.filter(|place| place.start < place.end);
     let left_out = reading.inactive.iter().map(|inactive| inactive.region);
-    let regions: Vec<FileSpan> = left_out.chain(reading.aside.iter().copied()).collect();
+    let regions: Vec<FileSpan> = left_out.chain(reading.unreached.iter().copied()).collect();
     let takes_in = |place: FileSpan| !regions.iter().any(|region| place.begins_in(*region));
     let mut here = reading.report.findings.iter();
     let own = here.find(|other| is_one(other, finding));
@@ -119,10 +119,10 @@ pub(crate) fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diag
         return false;
     }
     let mut in_part = reading.report.in_part.iter();
-    let is_in_part = in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
+    let is_partial = in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
     let is_against = |own: &Diagnostic| {
         let why = own.no_fix.as_ref();
         !why.is_some_and(|why| why.reason.is_about_the_run())
     };
-    is_in_part && !own.is_some_and(is_against)
+    is_partial && !own.is_some_and(is_against)
 }

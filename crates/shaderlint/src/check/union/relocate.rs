@@ -22,7 +22,7 @@ pub(super) fn relocated(mut reading: Reading, sources: &mut Sources) -> Reading 
         file: ids.get(place.file.0 as usize).copied().unwrap_or(place.file),
         ..place
     };
-    for place in &mut reading.aside {
+    for place in &mut reading.unreached {
         *place = moved(*place);
     }
     let move_problem = |problem: &mut Problem| problem.place = problem.place.map(moved);

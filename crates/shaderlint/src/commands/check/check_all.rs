@@ -195,7 +195,7 @@ impl Use {
         };
         self.has_fix |= one.report.findings.iter().any(is_fixed_there);
         match &mut self.used {
-            Some(used) if !one.is_in_part => used.extend(header.used.iter().map(|place| FileSpan {
+            Some(used) if !one.is_partial => used.extend(header.used.iter().map(|place| FileSpan {
                 file: FileId(0),
                 ..*place
             })),

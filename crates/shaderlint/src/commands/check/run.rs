@@ -92,7 +92,7 @@ pub(crate) fn run_with(args: &CheckArgs, on_inputs: &mut dyn FnMut(&[Target])) -
     let matters = count(Level::Error) > 0
         || count(Level::Warn) > args.output.max_warnings.unwrap_or(0)
         || args.output.deny == Some(Denied::Notes) && count(Level::Info) > 0
-        || args.output.strict && checked.iter().any(|one| one.is_in_part)
+        || args.output.strict && checked.iter().any(|one| one.is_partial)
         || args.fixes.diff && checked.iter().any(|one| one.fixed.diff.is_some());
     Ok(if !failures.is_empty() {
         Outcome::Failure

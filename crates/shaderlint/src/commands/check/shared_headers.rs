@@ -72,7 +72,7 @@ fn own_findings(checked: &[FileReport]) -> (HashSet<FindingKey>, HashSet<Finding
     }
     let own = own.into_iter().map(|(one, finding)| {
         let key = key(&one.path, &one.sources, finding);
-        let is_vague = one.is_in_part && finding.fix.is_none();
+        let is_vague = one.is_partial && finding.fix.is_none();
         let is_better_elsewhere = highest
             .get(&key)
             .is_some_and(|level| is_vague || *level < finding.level);
