@@ -23,7 +23,7 @@ use crate::support::error_text;
 use crate::support::target::profile;
 use crate::support::terminal::Style;
 use crate::workspace::config::{shaderlint_toml, shadertools};
-use crate::workspace::includes::Files;
+use crate::workspace::files::Files;
 
 /// The formats of findings, and their names.
 const FORMATS: [(&str, OutputFormat); 7] = [

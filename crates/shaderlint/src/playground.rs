@@ -17,7 +17,7 @@ use crate::support::config_error::ConfigError;
 use crate::support::error_text;
 use crate::support::terminal::Style;
 use crate::workspace::config::Projects;
-use crate::workspace::includes::Files;
+use crate::workspace::files::Files;
 use crate::workspace::project_file::ProjectFile;
 
 /// The name of the file.

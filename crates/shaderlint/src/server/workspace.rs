@@ -16,7 +16,7 @@ use crate::support::cancellation::Cancellation;
 use crate::support::config_error::ConfigError;
 use crate::support::paths::here;
 use crate::workspace::config::{Project, Projects};
-use crate::workspace::includes::Files;
+use crate::workspace::files::Files;
 use crate::workspace::prefilter::{self, Sought};
 use crate::workspace::walk::{self, Input, InputOrigin};
 

@@ -1,6 +1,7 @@
 //! The files of a run, their configurations, and their includes.
 
 pub(crate) mod config;
+pub(crate) mod files;
 pub(crate) mod git;
 pub(crate) mod includes;
 pub(crate) mod prefilter;

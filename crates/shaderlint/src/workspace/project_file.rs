@@ -14,7 +14,8 @@ use crate::support::definition::Definition;
 #[cfg(feature = "gpu")]
 use crate::support::snippets;
 use crate::workspace::config::{Project, Projects};
-use crate::workspace::includes::{Files, Search};
+use crate::workspace::files::Files;
+use crate::workspace::includes::Search;
 use crate::workspace::walk;
 
 /// Positions are 32-bit offsets into the expanded text, which is longer than the file.

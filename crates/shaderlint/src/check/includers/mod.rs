@@ -20,11 +20,12 @@ use crate::check::readings::{Role, Root, UnitReadings};
 use crate::support::definition::Definition;
 use crate::support::paths::{here, is_same, name_of, shown};
 use crate::workspace::config::Project;
-use crate::workspace::includes::{OfWorkspace, Search};
+use crate::workspace::files::OfWorkspace;
+use crate::workspace::includes::Search;
 use crate::workspace::prefilter::{self, MayBeFixed, Sought};
 use crate::workspace::walk;
 
-/// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::workspace::includes::Files).
+/// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::workspace::files::Files).
 pub(crate) fn mentioning(file: &Path, options: &Options) -> BTreeMap<PathBuf, bool> {
     let of_workspace = ByFolder {
         options,

@@ -32,7 +32,7 @@ use shaderlint_linter::Settings;
 use crate::check::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, is_telling};
 use crate::support::definition::Definition;
 use crate::workspace::config::Project;
-use crate::workspace::includes::Files;
+use crate::workspace::files::Files;
 pub(crate) use disk_cache::DiskCache;
 use fix_dependencies::FixDependencies;
 pub(crate) use reader::{Reader, ReadingCache, UnitReadings};

@@ -13,7 +13,8 @@ use shaderlint_linter::{Rule, Settings};
 use super::{DiskCache, Reading, Role, Root, read};
 use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
-use crate::workspace::includes::{Files, Lookups, Search, lock};
+use crate::workspace::files::{Files, lock};
+use crate::workspace::includes::{Lookups, Search};
 
 /// The readings of a unit.
 #[derive(Clone)]
@@ -30,7 +31,7 @@ pub(crate) struct ReadingCache(Mutex<Entries>);
 
 #[derive(Default)]
 struct Entries {
-    /// [`Files::generation`](crate::workspace::includes::Files::generation) when they were read.
+    /// [`Files::generation`](crate::workspace::files::Files::generation) when they were read.
     generation: u64,
     by_root: HashMap<(String, Role), Arc<Entry>>,
 }

@@ -15,7 +15,7 @@ use crate::support::cancellation::Cancellation;
 use crate::support::failure::Failure;
 use crate::support::paths::here;
 use crate::workspace::config::Projects;
-use crate::workspace::includes::{Files, lock};
+use crate::workspace::files::{Files, lock};
 use crate::workspace::walk;
 
 /// A prepared run.

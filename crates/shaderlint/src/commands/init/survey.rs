@@ -8,7 +8,7 @@ use shaderlint_hlsl::{SourceFile, decode};
 
 use crate::support::paths::{beside, shown};
 use crate::support::target::{hlsl_version, profile};
-use crate::workspace::includes::Files;
+use crate::workspace::files::Files;
 use crate::workspace::prefilter::included;
 use crate::workspace::walk::{self, Workspace};
 

@@ -35,7 +35,7 @@ use crate::support::progress::Progress;
 use crate::support::terminal::{ColorChoice, Style};
 use crate::support::{atomic_write, error_text, snippets, terminal};
 use crate::workspace::config::Projects;
-use crate::workspace::includes::Files as Sources;
+use crate::workspace::files::Files as Sources;
 use crate::workspace::project_file::{ProjectFile, TranslationUnit};
 use crate::workspace::walk::{self, Input, InputOrigin, Workspace};
 
