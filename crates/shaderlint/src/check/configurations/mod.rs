@@ -47,9 +47,10 @@ pub(crate) struct Configuration {
 }
 
 /// How findings name a configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ConfigurationName {
     /// The default one, which findings do not name.
+    #[default]
     Default,
     /// Any other one of all entry points, such as "with keyword FAST".
     Other(String),
@@ -61,10 +62,7 @@ pub(crate) enum ConfigurationName {
 impl ConfigurationName {
     /// The name; `None` for the default configuration.
     pub fn label(&self) -> Option<String> {
-        match self {
-            ConfigurationName::OfKernels { kernels, .. } => self.label_in(kernels),
-            _ => self.label_in(&[]),
-        }
+        self.label_in(self.kernels().unwrap_or_default())
     }
 
     /// The name in a finding in these kernels.

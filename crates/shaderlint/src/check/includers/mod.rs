@@ -100,15 +100,12 @@ impl<'a> Includers<'a> {
             .take_while(|_| !options.stop.is_set())
             .filter(|(includer, _)| here(includer) != here(path));
         let further = candidates.filter_map(move |(includer, names_it)| {
-            let name = shown(&includer).display().to_string();
-            let candidate = Candidate {
-                path: includer,
-                names_it,
-            };
             // A file that cannot be read counts as unknown.
-            let inclusion = inclusion(&candidate, &name, path, text, options);
-            let inclusion = inclusion.unwrap_or(Some(Inclusion::Unknown))?;
-            Some(Includer { name, inclusion })
+            let inclusion = inclusion(&includer, names_it, path, text, options);
+            Some(Includer {
+                inclusion: inclusion.unwrap_or(Some(Inclusion::Unknown))?,
+                name: shown(&includer).display().to_string(),
+            })
         });
         Includers {
             path,
@@ -135,22 +132,16 @@ impl<'a> Includers<'a> {
     }
 }
 
-/// A file that may include another one.
-struct Candidate {
-    path: PathBuf,
-    /// The file name of the other one occurs in this file, or in a file that this one includes.
-    names_it: bool,
-}
-
-/// What a file called `name` includes of the one at `path`, if that has the text `text`.
+/// What the file `includer` includes of the one at `path`, if that has the text `text`. If it `names_it`, the name of
+/// that file occurs in it or in a file that it includes.
 fn inclusion(
-    candidate: &Candidate,
-    name: &str,
+    includer: &Path,
+    names_it: bool,
     path: &Path,
     text: &Text,
     options: &Options,
 ) -> Result<Option<Inclusion>> {
-    let (includer, names_it) = (&candidate.path, candidate.names_it);
+    let name = &*shown(includer).display().to_string();
     let Some(unit) = WorkspaceFile::read(includer, options)? else {
         return Ok(None);
     };

@@ -194,8 +194,8 @@ impl UnitReader<'_> {
     }
 
     fn reading(&self, configuration: Configuration, known: &StandIns) -> Option<Reading> {
-        let tree = self.tree(configuration, known)?;
-        Some(tree.into_reading(self.configurations))
+        let tree = self.tree(configuration, known);
+        tree.map(|tree| tree.into_reading(self.configurations))
     }
 
     /// The checked tree of a configuration; `None` if a known reading stands for its reading.

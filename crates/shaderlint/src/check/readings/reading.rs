@@ -14,7 +14,7 @@ use crate::support::definition::Definition;
 use crate::workspace::prefilter::{self, has_word};
 
 /// What the rules find in a unit in one configuration. It does not keep the tree, which is much larger.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Reading {
     pub name: ConfigurationName,
     /// Readings of a file with the same value have the same findings. It hashes

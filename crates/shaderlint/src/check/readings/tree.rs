@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use shaderlint_hlsl::{
-    Extracts, FileId, FileSpan, Function, Preprocessed, Shader, Sources, Wanted, read_preprocessed,
+    Extracts, FileId, FileSpan, Function, Preprocessed, Shader, Wanted, read_preprocessed,
 };
-use shaderlint_linter::{Diagnostic, Report, Settings, check_shader};
+use shaderlint_linter::{Diagnostic, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use super::fix_dependencies::FixDependencies;
@@ -87,8 +87,6 @@ impl Tree {
             inactive,
             problems,
             has_entry,
-            is_cut: false,
-            unbuilt: HashSet::new(),
             of_headers: entries_of_headers(&shader),
             is_built: true,
             unreached,
@@ -96,8 +94,7 @@ impl Tree {
             uncalled,
             alone: alone.map(|stray| stray.name.clone()).collect(),
             extracts,
-            report: Report::default(),
-            sources: Sources::default(),
+            ..Reading::default()
         };
         Some(Tree {
             shader,
