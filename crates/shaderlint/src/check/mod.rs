@@ -2,25 +2,15 @@
 //!
 //! [`file`] takes a text through these stages. Each uses the results of those before it, and none turns back:
 //!
-//! ```text
-//!            readings         a unit's configurations: default, declared, with assumed sizes, explored;
-//!           (read once,       and what the rules find in each
-//!            memoised)
-//!               │  Vec<Reading>
-//!             union           one finding a place; fixes that every reading agrees on
-//!               │  Union
-//!            comments         those that suppress nothing
-//!               │  FileReport
-//!   ┌────── includers         calls of functions, fixable findings of headers, objections to fixes
-//!   │ readings  │
-//!   │ of units  │
-//!   └───────────┤
-//!               ▼
-//!           FileReport        the report
-//! ```
+//! | stage | does | result |
+//! |---|---|---|
+//! | [`readings`] | runs the rules in each configuration of the unit | `Vec<Reading>` |
+//! | [`union`] | keeps one finding a place, and the fixes that every reading agrees on | `Union` |
+//! | [`comments`] | adds the comments that allow nothing | `FileReport` |
+//! | [`includers`] | drops functions that another file calls, and fixes that an includer objects to | `FileReport` |
 //!
-//! Only the includers ask for readings again: those of other units, by [`readings::Reader::read`], which needs nothing but
-//! the unit. To fix a file, [`file`] repeats all stages after each fix.
+//! The last stage needs the readings of other units. It asks [`readings::Reader::read`], which reads each unit once: the
+//! readings of a unit never depend on those of another one. To fix a file, [`file`] repeats all stages after each fix.
 
 pub(crate) mod baseline;
 mod comments;

@@ -7,11 +7,10 @@
 //! | sizes | the default one with assumed group sizes | nothing says the size ([`group_sizes`]) |
 //! | explored | those with a region that `#if` leaves out elsewhere | it may hold findings, or change a fix |
 //!
-//! What the rules find in the default reading decides about the last stage: a fix must hold in each configuration that
-//! compiles its lines, so this stage also reads the regions that a fix depends on ([`FixDependencies`]). It cannot be
-//! divided into a search for findings and a later confirmation of fixes: both share the limits of work and of
-//! readings, and a region that a fix depends on must not be left out because regions further down came first. So one
-//! exploration takes all regions in the order of the text.
+//! A fix must hold in each configuration that compiles its lines. So the fixes of the default reading decide what the
+//! last stage reads: besides regions that may hold findings, those that a fix depends on ([`FixDependencies`]). A stage
+//! of its own that confirms fixes later would find the limits of work and of readings used up: such a region would
+//! stay unread, and the fix unchallenged. So one exploration takes both kinds of regions in the order of the text.
 
 mod disk_cache;
 mod fix_dependencies;
