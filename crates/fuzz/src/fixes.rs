@@ -259,7 +259,12 @@ fn prove(before: Kernel<'_>, after: Kernel<'_>, fix: &Fix<FileEdit>) -> Result<b
 
 /// Whether equality is proved under a condition that an unsafe fix names: no float is NaN, all threads reach the
 /// barriers, or the original kernel has a data race. This may compare the changed statements by themselves.
-fn is_proved_conditionally(before: Kernel<'_>, after: Kernel<'_>, maps: &[LaneMap], fix: &Fix<FileEdit>) -> bool {
+fn is_proved_conditionally(
+    before: Kernel<'_>,
+    after: Kernel<'_>,
+    maps: &[LaneMap],
+    fix: &Fix<FileEdit>,
+) -> bool {
     if fix.safety == Safety::Safe {
         return false;
     }

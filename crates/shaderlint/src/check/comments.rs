@@ -32,7 +32,7 @@ impl Comments {
             };
             let is_category = Category::ALL.iter().any(|category| category.to_string() == *id);
             let message = if is_category {
-                format!("`{id}` is a category: an allow names its rules")
+                format!("`{id}` is a category: `allow` must name its rules")
             } else {
                 no_such_rule(id)
             };
@@ -100,7 +100,6 @@ fn has_conditionals(text: &Text) -> bool {
 fn may_be_needed(unused: &mut Diagnostic) {
     if let Some(fix) = &mut unused.fix {
         fix.safety = Safety::Unsafe;
-        fix.notes
-            .push("other definitions (#if, -D) may need it".to_owned());
+        fix.notes.push("other definitions (#if, -D) may need it".into());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shaderlint_hlsl::{Cause, Problem};
-use shaderlint_linter::{Diagnostic, Safety};
+use shaderlint_linter::{Diagnostic, FixNote, Safety};
 
 use crate::workspace::includes::Lookups;
 
@@ -35,22 +35,22 @@ fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<Str
              defines"
         ),
         _ => format!(
-            "the fix is proved only for what shaderlint could read: {}{more}",
+            "the fix is proved only for the text that shaderlint could read: {}{more}",
             first.message
         ),
     })
 }
 
 /// Marks a fix as unsafe if its proof lacks files that a build reads, or has files that a build may not read.
-pub(crate) fn rest_on(finding: &mut Diagnostic, guesses: &[String]) {
+pub(crate) fn rest_on(finding: &mut Diagnostic, guesses: Vec<FixNote>) {
     if let Some(fix) = finding.fix.as_mut().filter(|_| !guesses.is_empty()) {
         fix.safety = Safety::Unsafe;
-        add_notes(finding, guesses.to_vec());
+        add_notes(finding, guesses);
     }
 }
 
 /// Adds notes to a fix, without duplicates.
-pub(crate) fn add_notes(finding: &mut Diagnostic, notes: Vec<String>) {
+pub(crate) fn add_notes(finding: &mut Diagnostic, notes: Vec<FixNote>) {
     for note in notes {
         if let Some(fix) = finding.fix.as_mut().filter(|fix| !fix.notes.contains(&note)) {
             fix.notes.push(note);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shaderlint_hlsl::FileId;
-use shaderlint_linter::{Diagnostic, FileEdit, NoFix, Reason, Verdict};
+use shaderlint_linter::{Caveat, Diagnostic, FileEdit, FixNote, NoFix, Reason, Verdict};
 
 use super::unaffected::is_unconcerned;
 use super::{Includer, Inclusion, MAX_INCLUDERS};
@@ -14,8 +14,8 @@ use crate::support::paths::is_same;
 
 /// The note on a fix if other files include its file and compile nothing that the fix changes. There is no proof of
 /// what the new names would mean in those files.
-const OF_SOME: &str = "the fix is proved where kernels reach what it changes; other files include this one \
-     and reach none of it";
+const OF_SOME: &str = "the fix is proved where kernels reach the code that it changes; other files include \
+     this one, but none of their kernels reaches that code";
 
 /// Keeps the fixes in the file at `path` that all its includers agree on. Keeps the finding that a comment there is
 /// unused only if none of them uses the comment. Returns the names of the includers that were consulted.
@@ -59,8 +59,9 @@ pub(super) fn judge(
         asked.push(includer.name);
     }
     guesses.extend(perhaps);
+    let guesses: Vec<FixNote> = guesses.into_iter().map(FixNote::from).collect();
     for finding in findings {
-        guesses::rest_on(finding, &guesses);
+        guesses::rest_on(finding, guesses.clone());
     }
     asked
 }
@@ -138,14 +139,15 @@ fn objection(
         (Some(0), _) => return None,
         (Some(1), Some(same)) => return Some(same),
         (Some(1), None) if own.is_none() && is_unconcerned(reading, finding, &ids) => {
-            return Some(Objection::Doubt(OF_SOME.to_owned()));
+            return Some(Objection::Doubt(OF_SOME.into()));
         }
         (Some(1), None) if is_open(reading, finding, own) => {
             let label = reading.name.label().unwrap_or_default();
-            return Some(Objection::Doubt(format!(
+            let note = format!(
                 "the fix is not proved where {name} includes this file {label}, because shaderlint cannot \
                  follow the kernel to its end"
-            )));
+            );
+            return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
         }
         (Some(2..), _) => format!("{name} includes these lines more than once"),
         // Beside a fix, `no_fix` only names the file that has the fix.

@@ -171,10 +171,78 @@ fn keep_own_fixes(report: &mut Report, sources: &Sources) {
         if let Some(file) = sources.get(other) {
             let mut why = NoFix::new(
                 Reason::InInclude,
-                format!("the text is in {}, an included file", file.path),
+                format!(
+                    "the text that the fix would change is in {}, an included file",
+                    file.path
+                ),
             );
             why.place = finding.no_fix.take().and_then(|why| why.place);
             finding.no_fix = Some(why);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_hlsl::SourceFile;
+    use shaderlint_linter::{Fix, Label, Level, Safety, Verdict};
+
+    use super::*;
+
+    /// What is left of a fix with edits in these files of a unit: its edits, or the reason for having none.
+    fn left(files: &[u32]) -> (usize, Option<Reason>) {
+        let place = |file: u32| FileSpan {
+            file: FileId(file),
+            start: 0,
+            end: 1,
+        };
+        let edits = files.iter().map(|file| FileEdit {
+            place: place(*file),
+            text: String::new(),
+        });
+        let finding = Diagnostic {
+            rule: "a-rule",
+            kernels: Vec::new(),
+            is_of_first: false,
+            category: Category::Perf,
+            level: Level::Warn,
+            message: String::new(),
+            shape: None,
+            verdict: Verdict::Proved,
+            primary: Label {
+                place: place(0),
+                text: String::new(),
+            },
+            secondary: Vec::new(),
+            notes: Vec::new(),
+            fix: Some(Fix {
+                title: String::new(),
+                safety: Safety::Safe,
+                proof: None,
+                notes: Vec::new(),
+                edits: edits.collect(),
+                other_form: None,
+            }),
+            no_fix: None,
+        };
+        let mut report = Report {
+            findings: vec![finding],
+            ..Report::default()
+        };
+        let files = ["main.hlsl", "header.hlsli"].map(|path| SourceFile {
+            path: path.to_owned(),
+            text: b"x".into(),
+        });
+        keep_own_fixes(&mut report, &Sources { files: files.into() });
+        let finding = report.findings.remove(0);
+        let edits = finding.fix.map_or(0, |fix| fix.edits.len());
+        (edits, finding.no_fix.map(|why| why.reason))
+    }
+
+    #[test]
+    fn all_edits_of_a_fix_are_in_its_file() {
+        assert_eq!(left(&[0, 0]), (2, None));
+        assert_eq!(left(&[0, 1]), (0, Some(Reason::InInclude)));
+        assert_eq!(left(&[1, 1]), (0, Some(Reason::InInclude)));
     }
 }

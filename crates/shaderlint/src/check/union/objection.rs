@@ -1,7 +1,7 @@
 //! Objections to fixes: a fix changes the text for everything that compiles it, but its proof is from one reading.
 
 use shaderlint_hlsl::FileSpan;
-use shaderlint_linter::{Diagnostic, FileEdit, Fix, NoFix, Reason, Safety};
+use shaderlint_linter::{Caveat, Diagnostic, FileEdit, Fix, FixNote, NoFix, Proof, Reason, Safety};
 
 use super::is_one;
 use crate::check::guesses::{add_notes, rest_on};
@@ -12,7 +12,7 @@ pub(crate) enum Objection {
     /// The engine followed its kernels, and the fix was not found.
     Refusal(NoFix<FileSpan>),
     /// The engine did not follow its kernels as far as the fix.
-    Doubt(String),
+    Doubt(FixNote),
     /// It has the same edits, with other notes or another proof.
     Same(Box<Fix<FileEdit>>),
 }
@@ -22,14 +22,14 @@ impl Objection {
     pub fn same(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Objection {
         let mut there = there.clone();
         there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
-        there.proof = there.proof.map(|proof| format!("{where_else}, {proof}"));
+        there.proof = there.proof.map(|proof| proof.found(where_else));
         Objection::Same(Box::new(there))
     }
 
     pub fn applies_to(self, finding: &mut Diagnostic) {
         match self {
             Objection::Refusal(why) => finding.withdraw(why),
-            Objection::Doubt(note) => rest_on(finding, &[note]),
+            Objection::Doubt(note) => rest_on(finding, vec![note]),
             Objection::Same(there) => rest_on_both(finding, *there),
         }
     }
@@ -44,7 +44,7 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
     if there.safety == Safety::Unsafe {
         fix.safety = Safety::Unsafe;
         let proofs = [fix.proof.take(), there.proof].into_iter().flatten();
-        fix.proof = proofs.reduce(|here, there| format!("{here}; {there}"));
+        fix.proof = proofs.reduce(Proof::and);
     }
     fix.other_form
         .take_if(|form| there.other_form.as_ref() != Some(form));
@@ -100,7 +100,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
             "the fix is not proved {which}, where shaderlint cannot follow the kernel to its \
              end"
         );
-        return Some(Objection::Doubt(note));
+        return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
     }
     let text = match reason {
         Some(why) => format!("{which}, {}", why.text()),
