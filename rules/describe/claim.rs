@@ -1,5 +1,6 @@
 //! An atomic in words: its counter, its threads, and what was proved and measured of it.
 
+use shaderlint_hlsl::Counter;
 use shaderlint_linter::Context;
 use shaderlint_simt::{Amount, Atomic, Cells, ContendedAtomic, OldValueUse, Quantity};
 
@@ -34,10 +35,10 @@ pub(crate) fn verb(claim: &ContendedAtomic) -> &'static str {
         Atomic::And => "clear bits of",
         Atomic::Or => "set bits of",
         Atomic::Xor => "toggle bits of",
-        Atomic::Increment => "increment the counter of",
-        Atomic::Decrement => "decrement the counter of",
-        Atomic::Append => "append to",
-        Atomic::Consume => "consume from",
+        Atomic::Counter(Counter::Increment) => "increment the counter of",
+        Atomic::Counter(Counter::Decrement) => "decrement the counter of",
+        Atomic::Counter(Counter::Append) => "append to",
+        Atomic::Counter(Counter::Consume) => "consume from",
     }
 }
 

@@ -49,10 +49,8 @@ fn advice(slot: &ContendedAtomic) -> String {
          WaveReadLaneFirst broadcasts the first slot, and {apart}{own} is the offset of each lane"
     );
     match slot.operation {
-        Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume => {
-            format!(
-                "{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own"
-            )
+        Atomic::Counter(_) => {
+            format!("{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own")
         }
         _ => form,
     }

@@ -44,10 +44,8 @@ fn advice(sum: &ContendedAtomic) -> String {
         "from shader model 6.0 on, {intrinsic} combines the amounts of a wave, and one lane can make the atomic for all of them"
     );
     match sum.operation {
-        Atomic::Increment | Atomic::Decrement => {
-            format!(
-                "{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own"
-            )
+        Atomic::Counter(_) => {
+            format!("{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own")
         }
         _ => form,
     }

@@ -33,7 +33,7 @@ pub use language::Version;
 pub use lexical::{TextProblem, declared_words};
 pub use lower::parse;
 pub use memo::Memo;
-pub use method::{LevelOfDetail, Method};
+pub use method::{Counter, Method};
 pub use preprocess::{
     Branch, Defined, Definition, Definitions, Directive, Directives, Extracts, Inactive, KernelVariant,
     KeywordSet, Origins, Preprocessed, Reach, TARGET_STAGE, Taken, blank_comments, comments, decode,

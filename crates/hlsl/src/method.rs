@@ -16,16 +16,15 @@ pub enum Method {
     },
     /// An atomic at an address.
     Atomic(Intrinsic),
-    IncrementCounter,
-    DecrementCounter,
-    Append,
-    Consume,
+    /// It moves the hidden counter of a buffer.
+    Counter(Counter),
     /// `Sample`, `SampleCmpLevelZero` and others.
     Sample {
         name: Box<str>,
         /// It compares the texels with a reference value.
         compares: bool,
-        level: LevelOfDetail,
+        /// Its level of detail comes from the differences of its coordinates within a quad.
+        takes_derivatives: bool,
     },
     /// `Gather`, `GatherCmpRed` and others.
     Gather {
@@ -37,15 +36,15 @@ pub enum Method {
     },
 }
 
-/// Where a sample takes its level of detail from.
+/// A move of the hidden counter of a buffer, by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LevelOfDetail {
-    /// The differences of its coordinates within a quad.
-    Derivatives,
-    /// Gradients among its arguments.
-    Gradients,
-    /// A level among its arguments or in its name.
-    Given,
+pub enum Counter {
+    /// `IncrementCounter`.
+    Increment,
+    /// `DecrementCounter`.
+    Decrement,
+    Append,
+    Consume,
 }
 
 impl Method {
@@ -63,10 +62,10 @@ impl Method {
             "Store2" => Method::Store { words: 2 },
             "Store3" => Method::Store { words: 3 },
             "Store4" => Method::Store { words: 4 },
-            "IncrementCounter" => Method::IncrementCounter,
-            "DecrementCounter" => Method::DecrementCounter,
-            "Append" => Method::Append,
-            "Consume" => Method::Consume,
+            "IncrementCounter" => Method::Counter(Counter::Increment),
+            "DecrementCounter" => Method::Counter(Counter::Decrement),
+            "Append" => Method::Counter(Counter::Append),
+            "Consume" => Method::Counter(Counter::Consume),
             _ if name.starts_with("Gather") => Method::Gather { name: name.into() },
             _ if name.starts_with("CalculateLevelOfDetail") => {
                 Method::CalculateLevelOfDetail { name: name.into() }
@@ -97,13 +96,43 @@ impl Method {
                 _ => "Store",
             },
             Method::Atomic(intrinsic) => intrinsic.name(),
-            Method::IncrementCounter => "IncrementCounter",
-            Method::DecrementCounter => "DecrementCounter",
-            Method::Append => "Append",
-            Method::Consume => "Consume",
+            Method::Counter(counter) => counter.name(),
             Method::Sample { name, .. }
             | Method::Gather { name }
             | Method::CalculateLevelOfDetail { name } => name,
+        }
+    }
+
+    /// Whether it reads elements and does nothing else.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        matches!(
+            self,
+            Method::Load { .. } | Method::Sample { .. } | Method::Gather { .. }
+        )
+    }
+
+    /// Whether what it finds depends on the other threads of a quad (HLSL specifications, shader model 6.6, "Derivatives").
+    #[must_use]
+    pub fn takes_derivatives(&self) -> bool {
+        match self {
+            Method::Sample {
+                takes_derivatives, ..
+            } => *takes_derivatives,
+            Method::CalculateLevelOfDetail { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+impl Counter {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Counter::Increment => "IncrementCounter",
+            Counter::Decrement => "DecrementCounter",
+            Counter::Append => "Append",
+            Counter::Consume => "Consume",
         }
     }
 }
@@ -115,12 +144,6 @@ fn sample(name: &str, ending: &str) -> Method {
     Method::Sample {
         name: name.into(),
         compares: compared.is_some(),
-        level: if of_level.starts_with("Level") {
-            LevelOfDetail::Given
-        } else if of_level.starts_with("Grad") {
-            LevelOfDetail::Gradients
-        } else {
-            LevelOfDetail::Derivatives
-        },
+        takes_derivatives: !of_level.starts_with("Level") && !of_level.starts_with("Grad"),
     }
 }

@@ -1,6 +1,6 @@
 //! The methods of resources, by name.
 
-use shaderlint_hlsl::{LevelOfDetail, Method};
+use shaderlint_hlsl::Method;
 
 #[test]
 fn methods_keep_their_names() {
@@ -36,23 +36,22 @@ fn methods_keep_their_names() {
 }
 
 #[test]
-fn samples_differ_by_comparison_and_level() {
-    use LevelOfDetail::{Derivatives, Given, Gradients};
+fn samples_differ_by_comparison_and_derivatives() {
     let forms = [
-        ("Sample", false, Derivatives),
-        ("SampleBias", false, Derivatives),
-        ("SampleLevel", false, Given),
-        ("SampleGrad", false, Gradients),
-        ("SampleCmp", true, Derivatives),
-        ("SampleCmpLevel", true, Given),
-        ("SampleCmpLevelZero", true, Given),
-        ("SampleCmpGrad", true, Gradients),
+        ("Sample", false, true),
+        ("SampleBias", false, true),
+        ("SampleLevel", false, false),
+        ("SampleGrad", false, false),
+        ("SampleCmp", true, true),
+        ("SampleCmpLevel", true, false),
+        ("SampleCmpLevelZero", true, false),
+        ("SampleCmpGrad", true, false),
     ];
-    for (name, compares, level) in forms {
+    for (name, compares, takes_derivatives) in forms {
         let method = Method::Sample {
             name: name.into(),
             compares,
-            level,
+            takes_derivatives,
         };
         assert_eq!(Method::from_name(name), Some(method));
     }

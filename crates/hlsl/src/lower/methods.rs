@@ -4,7 +4,7 @@ use super::Lowering;
 use super::operands::opaque;
 use super::rays::query_method;
 use crate::intrinsic::Intrinsic;
-use crate::method::Method;
+use crate::method::{Counter, Method};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, UnaryOp};
 use crate::types::{ResourceKind as Kind, Scalar, Type};
@@ -41,7 +41,10 @@ impl<'a> Lowering<'a> {
         self.note_write(&object);
         let mut operands = vec![object];
         operands.extend(arguments);
-        let is_counter = matches!(method, Some(Method::IncrementCounter | Method::DecrementCounter));
+        let is_counter = matches!(
+            method,
+            Some(Method::Counter(Counter::Increment | Counter::Decrement))
+        );
         let result = query_method(name).or_else(|| is_counter.then_some(Type::UINT));
         if result.is_some() {
             self.told.insert(span);
@@ -93,11 +96,14 @@ impl<'a> Lowering<'a> {
                 parameters.resize(1 + intrinsic.atomic_values(), word);
                 (Type::Void, parameters)
             }
-            Method::IncrementCounter | Method::DecrementCounter if kind == Kind::RwStructuredBuffer => {
-                (Type::UINT, Vec::new())
-            }
-            Method::Append if kind == Kind::AppendStructuredBuffer => (Type::Void, vec![element.clone()]),
-            Method::Consume if kind == Kind::ConsumeStructuredBuffer => (element.clone(), Vec::new()),
+            Method::Counter(counter) => match (counter, kind) {
+                (Counter::Increment | Counter::Decrement, Kind::RwStructuredBuffer) => {
+                    (Type::UINT, Vec::new())
+                }
+                (Counter::Append, Kind::AppendStructuredBuffer) => (Type::Void, vec![element.clone()]),
+                (Counter::Consume, Kind::ConsumeStructuredBuffer) => (element.clone(), Vec::new()),
+                _ => return self.unknown_method(object, arguments, span),
+            },
             Method::Sample { compares: true, .. } if texture => (Type::FLOAT, Vec::new()),
             Method::Sample { compares: false, .. } if texture => (element.clone(), Vec::new()),
             Method::Gather { .. } if texture => (
@@ -106,16 +112,7 @@ impl<'a> Lowering<'a> {
             ),
             Method::CalculateLevelOfDetail { .. } if texture => (Type::FLOAT, Vec::new()),
             // A resource of this kind has no such method.
-            Method::Load { .. }
-            | Method::Store { .. }
-            | Method::Atomic(_)
-            | Method::IncrementCounter
-            | Method::DecrementCounter
-            | Method::Append
-            | Method::Consume
-            | Method::Sample { .. }
-            | Method::Gather { .. }
-            | Method::CalculateLevelOfDetail { .. } => return self.unknown_method(object, arguments, span),
+            _ => return self.unknown_method(object, arguments, span),
         };
         let mut parameters = parameters.into_iter();
         let mut converted = Vec::with_capacity(arguments.len());

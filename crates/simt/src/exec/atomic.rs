@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Method, Scalar, Span, Type};
+use shaderlint_hlsl::{Counter, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span, Type};
 
 use crate::exec::atomic_history::Made;
 use crate::exec::memory::{Action, Touch};
@@ -351,11 +351,11 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.store_old_value(out, event, source, None)
     }
 
-    /// A counter's method, `Append` or `Consume`, that returns `count` components: the device does it in an order of
+    /// A method of a counter that returns `count` components: the device does it in an order of
     /// its own.
     pub fn count_on_device(
         &mut self,
-        method: &Method,
+        counter: Counter,
         cell: &Cell<'_>,
         arguments: &'a [Expr],
         place: Span,
@@ -363,7 +363,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         count: usize,
     ) -> Run<Vec<Column>> {
         self.state.publishes = true;
-        if *method == Method::Append {
+        if counter == Counter::Append {
             O::appended(self, cell.resource);
         }
         let mut all = Vec::new();
@@ -371,15 +371,15 @@ impl<'a, O: Observer> Machine<'a, O> {
             all.extend(self.eval(argument)?);
         }
         for (component, value) in (0u32..).zip(&all) {
-            let value = self.named(method.name(), value);
+            let value = self.named(counter.name(), value);
             self.store_device(cell.resource, cell.index, component, &value);
         }
-        let called = self.named(method.name(), &Column::ZERO);
+        let called = self.named(counter.name(), &Column::ZERO);
         self.store_device(cell.resource, cell.index, cell.component, &called);
         let source = O::atomic(
             self,
             &AtomicAccess {
-                operation: Atomic::of_method(method),
+                operation: Some(Atomic::Counter(counter)),
                 address: cell.index,
                 amount: &[],
                 quantity: Quantity::Figures,

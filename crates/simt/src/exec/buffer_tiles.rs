@@ -240,14 +240,7 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
                         Method::GetDimensions => None,
                         Method::Load { .. } => Some(LOAD),
                         Method::Store { .. } => Some(STORE),
-                        Method::Atomic(_)
-                        | Method::IncrementCounter
-                        | Method::DecrementCounter
-                        | Method::Append
-                        | Method::Consume
-                        | Method::Sample { .. }
-                        | Method::Gather { .. }
-                        | Method::CalculateLevelOfDetail { .. } => Some(OTHERWISE),
+                        _ => Some(OTHERWISE),
                     };
                     match (&object.kind, access) {
                         (ExprKind::Global(_), None) => {}

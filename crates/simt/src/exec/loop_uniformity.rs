@@ -13,12 +13,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, FunctionId, GlobalId, LevelOfDetail, LocalId, Loop, Method, Stmt,
+    BinaryOp, Counter, Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Method, Stmt,
     StmtKind, Storage, Type, statements,
 };
 
 use crate::exec::{Machine, Observer};
-use crate::facts::calls::{is_read, status_argument};
+use crate::facts::calls::status_argument;
 use crate::facts::effects::Effects;
 use crate::terms::column::Column;
 
@@ -188,7 +188,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
                     method,
                     arguments,
                 } => {
-                    let is_element = is_read(method) || *method == Method::Consume;
+                    let is_element = method.is_read() || *method == Method::Counter(Counter::Consume);
                     left.extend(arguments);
                     left.extend(Some(&**object).filter(|_| is_element));
                 }
@@ -238,23 +238,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
             }
             // Only methods whose level of detail does not depend on neighbouring threads.
             ExprKind::Method { object, method, .. } => {
-                let is_alike = match method {
-                    Method::Load { .. } | Method::Gather { .. } => true,
-                    Method::Sample { compares, level, .. } => match level {
-                        LevelOfDetail::Given => true,
-                        LevelOfDetail::Gradients => !compares,
-                        LevelOfDetail::Derivatives => false,
-                    },
-                    Method::GetDimensions
-                    | Method::Store { .. }
-                    | Method::Atomic(_)
-                    | Method::IncrementCounter
-                    | Method::DecrementCounter
-                    | Method::Append
-                    | Method::Consume
-                    | Method::CalculateLevelOfDetail { .. } => false,
-                };
-                matches!(object.ty, Type::Resource(..)) && is_alike
+                matches!(object.ty, Type::Resource(..)) && method.is_read() && !method.takes_derivatives()
             }
             ExprKind::Opaque(_) => false,
         })
@@ -439,7 +423,7 @@ impl<'a, O: Observer> Changes<'a, '_, O> {
                 object,
                 method,
                 arguments,
-            } if !is_read(method) => {
+            } if !method.is_read() => {
                 let object = Some(&**object).filter(|object| !matches!(object.ty, Type::Resource(..)));
                 object.into_iter().chain(arguments).collect()
             }

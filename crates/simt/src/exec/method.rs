@@ -88,19 +88,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 };
                 self.atomic_on_device(*intrinsic, &cell, operands, object.span, expr)
             }
-            // The counters, and what a resource that can be written does not have in this form.
-            (
-                Method::IncrementCounter
-                | Method::DecrementCounter
-                | Method::Append
-                | Method::Consume
-                | Method::Store { .. }
-                | Method::Atomic(_)
-                | Method::Sample { .. }
-                | Method::Gather { .. }
-                | Method::CalculateLevelOfDetail { .. },
-                _,
-            ) if kind.is_writable() => {
+            (Method::Counter(counter), _) => {
                 if self.mode.serves_lane_by_lane() {
                     return Self::stop("a counter within an atomic", expr.span);
                 }
@@ -110,7 +98,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     component: u32::MAX,
                     supposed: &BTreeSet::new(),
                 };
-                self.count_on_device(method, &cell, arguments, object.span, expr, count)
+                self.count_on_device(*counter, &cell, arguments, object.span, expr, count)
             }
             _ => self.opaque_of(Some((object, place)), arguments, expr),
         }

@@ -1,12 +1,12 @@
 //! Expressions that are not understood: terms of their text and operands.
 
-use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, LevelOfDetail, Method, ResourceKind, Span, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Span, Type};
 
 use crate::exec::Observer;
 use crate::exec::place::{Place, Root, is_resource};
 use crate::exec::transfer::resource_name;
 use crate::exec::{Machine, Run};
-use crate::facts::calls::{Unknown, is_name, is_read, status_argument};
+use crate::facts::calls::{Unknown, is_name, status_argument};
 use crate::facts::canonical_form::{Meaning, is_told};
 use crate::facts::naming_heuristics::{is_named_as_macro, is_variable};
 use crate::terms::Symbol;
@@ -50,7 +50,7 @@ struct Written {
 /// Whether an expression is known to only read.
 fn is_known_read(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Method { method, .. } => is_read(method),
+        ExprKind::Method { method, .. } => method.is_read(),
         ExprKind::Intrinsic(intrinsic, arguments) => {
             !(0..arguments.len()).any(|index| intrinsic.may_write(index))
         }
@@ -152,7 +152,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         given
             .columns
             .extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
-        if takes_derivatives(expr) {
+        if matches!(&expr.kind, ExprKind::Method { method, .. } if method.takes_derivatives()) {
             let all = self.of_all_threads(&given.columns);
             given.columns.push(all);
         }
@@ -516,26 +516,5 @@ impl<'a, O: Observer> Machine<'a, O> {
         let all = self.as_one(&columns);
         self.write_opaquely(text, 0, &all, &place, target.span, true)?;
         Ok(Some(()))
-    }
-}
-
-/// Whether a texture's method chooses a level by the differences of its coordinates within a quad (HLSL
-/// specifications, shader model 6.6, "Derivatives").
-fn takes_derivatives(expr: &Expr) -> bool {
-    let ExprKind::Method { method, .. } = &expr.kind else {
-        return false;
-    };
-    match method {
-        Method::Sample { level, .. } => *level == LevelOfDetail::Derivatives,
-        Method::CalculateLevelOfDetail { .. } => true,
-        Method::GetDimensions
-        | Method::Load { .. }
-        | Method::Store { .. }
-        | Method::Atomic(_)
-        | Method::IncrementCounter
-        | Method::DecrementCounter
-        | Method::Append
-        | Method::Consume
-        | Method::Gather { .. } => false,
     }
 }

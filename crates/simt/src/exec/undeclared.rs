@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Method, Shader};
+use shaderlint_hlsl::{Counter, Expr, ExprKind, Method, Shader};
 
 use crate::exec::Observer;
 use crate::exec::atomic::Cell;
@@ -165,7 +165,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         };
         let (addresses, expected) = match method {
             Method::Atomic(_) => (1, 2..=3),
-            Method::Append => (0, 1..=1),
+            Method::Counter(Counter::Append) => (0, 1..=1),
             // The methods of the counter.
             _ => (0, 0..=0),
         };
@@ -196,7 +196,10 @@ impl<'a, O: Observer> Machine<'a, O> {
             Method::Atomic(intrinsic) => {
                 self.atomic_on_device(intrinsic, &cell, operands, object.span, expr)?
             }
-            method => self.count_on_device(&method, &cell, operands, object.span, expr, 1)?,
+            Method::Counter(counter) => {
+                self.count_on_device(counter, &cell, operands, object.span, expr, 1)?
+            }
+            _ => return Ok(None),
         };
         // If the object is something else, the method may write to its arguments.
         for argument in arguments.iter().take(2) {

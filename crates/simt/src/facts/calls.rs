@@ -1,6 +1,6 @@
 //! Classifies calls: atomics, calls that only read, and calls of unknown code.
 
-use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Method, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{Counter, Expr, ExprKind, Intrinsic, Method, ResourceKind, Scalar, Shader, Type};
 
 use crate::facts::naming_heuristics::{is_named_as_macro, is_of_name};
 
@@ -11,22 +11,14 @@ pub enum Atomic {
     And,
     Or,
     Xor,
-    /// `IncrementCounter`.
-    Increment,
-    /// `DecrementCounter`.
-    Decrement,
-    Append,
-    Consume,
+    Counter(Counter),
 }
 
 impl Atomic {
     /// Whether it moves a counter that has no address, and moves it by one only.
     #[must_use]
     pub fn is_of_hidden_counter(self) -> bool {
-        matches!(
-            self,
-            Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume
-        )
+        matches!(self, Atomic::Counter(_))
     }
 
     /// The atomic that an intrinsic makes, if it may be a claim. Minima and maxima are left out: they mostly
@@ -45,22 +37,17 @@ impl Atomic {
     pub(crate) fn of_method(method: &Method) -> Option<Atomic> {
         match method {
             Method::Atomic(intrinsic) => Atomic::of_intrinsic(*intrinsic),
-            Method::IncrementCounter => Some(Atomic::Increment),
-            Method::DecrementCounter => Some(Atomic::Decrement),
-            Method::Append => Some(Atomic::Append),
-            Method::Consume => Some(Atomic::Consume),
-            Method::GetDimensions
-            | Method::Load { .. }
-            | Method::Store { .. }
-            | Method::Sample { .. }
-            | Method::Gather { .. }
-            | Method::CalculateLevelOfDetail { .. } => None,
+            Method::Counter(counter) => Some(Atomic::Counter(*counter)),
+            _ => None,
         }
     }
 
     /// Whether every thread that makes it finds a different number.
     pub(crate) fn counts(self) -> bool {
-        matches!(self, Atomic::Add | Atomic::Increment | Atomic::Decrement)
+        matches!(
+            self,
+            Atomic::Add | Atomic::Counter(Counter::Increment | Counter::Decrement)
+        )
     }
 }
 
@@ -98,7 +85,7 @@ impl Unknown {
             ExprKind::Opaque(_) => true,
             // The methods of resources are known.
             ExprKind::Method { object, method, .. } => {
-                !matches!(object.ty, Type::Resource(..)) && !is_read(method)
+                !matches!(object.ty, Type::Resource(..)) && !method.is_read()
             }
             _ => false,
         };
@@ -131,21 +118,6 @@ pub(crate) fn is_name(shader: &Shader, expr: &Expr) -> bool {
         && text.iter().copied().all(is_of_name)
 }
 
-/// Whether a method is a load, a sample or a gather.
-pub(crate) fn is_read(method: &Method) -> bool {
-    match method {
-        Method::Load { .. } | Method::Sample { .. } | Method::Gather { .. } => true,
-        Method::GetDimensions
-        | Method::Store { .. }
-        | Method::Atomic(_)
-        | Method::IncrementCounter
-        | Method::DecrementCounter
-        | Method::Append
-        | Method::Consume
-        | Method::CalculateLevelOfDetail { .. } => false,
-    }
-}
-
 /// The variable in which a load or sample stores whether everything it read is resident: its last argument, "a
 /// variable to store the status" (learn.microsoft.com on `Load`, `Sample`, `Gather` and related methods), if there
 /// are that many.
@@ -166,14 +138,7 @@ pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
         Method::Load { .. } => 2,
         Method::Gather { .. } => 3,
         Method::Sample { .. } => 4,
-        Method::GetDimensions
-        | Method::Store { .. }
-        | Method::Atomic(_)
-        | Method::IncrementCounter
-        | Method::DecrementCounter
-        | Method::Append
-        | Method::Consume
-        | Method::CalculateLevelOfDetail { .. } => return None,
+        _ => return None,
     };
     let last = arguments.last().filter(|_| arguments.len() >= least);
     last.filter(|last| matches!(last.ty, Type::Scalar(Scalar::Uint | Scalar::Int)))

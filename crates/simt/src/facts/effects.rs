@@ -9,7 +9,7 @@ use shaderlint_hlsl::{
     StmtKind, Storage, Type,
 };
 
-use crate::facts::calls::{Atomic, Unknown, atomic_method, is_read, status_argument};
+use crate::facts::calls::{Atomic, Unknown, atomic_method, status_argument};
 
 /// An upper bound on what statements read and write when they run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -505,7 +505,7 @@ impl EffectsCache {
                 method,
                 arguments,
             } => {
-                let writes = !is_read(method);
+                let writes = !method.is_read();
                 let is_store = matches!(method, Method::Store { .. });
                 effects.device_observed |= object.ty.is_writable() && !is_store;
                 effects.atomic |= Atomic::of_method(method).is_some();

@@ -1,7 +1,7 @@
 //! Methods of buffers and textures.
 
 use naga::{AtomicFunction, BinaryOperator, Expression, Statement};
-use shaderlint_hlsl::{Expr, Method, Scalar, Span, Type};
+use shaderlint_hlsl::{Counter, Expr, Method, Scalar, Span, Type};
 
 use super::LowerError;
 use super::body::{Body, Place, Value};
@@ -79,35 +79,23 @@ impl Body<'_, '_> {
                 self.dimensions(&buffer, outs, span)?;
                 Ok(None)
             }
-            (Method::IncrementCounter | Method::DecrementCounter, []) => {
-                let value = self.count(&buffer, *method == Method::IncrementCounter, span)?;
+            (Method::Counter(counter @ (Counter::Increment | Counter::Decrement)), []) => {
+                let value = self.count(&buffer, *counter == Counter::Increment, span)?;
                 self.convert(value, &Type::UINT, ty, span).map(Some)
             }
-            (Method::Append, [value]) => {
+            (Method::Counter(Counter::Append), [value]) => {
                 let slot = self.count(&buffer, true, span)?;
                 let place = self.element(object, &buffer, slot)?;
                 let value = self.value_as(value, &buffer.element)?;
                 self.store(&place, value, span)?;
                 Ok(None)
             }
-            (Method::Consume, []) => {
+            (Method::Counter(Counter::Consume), []) => {
                 let slot = self.count(&buffer, false, span)?;
                 let place = self.element(object, &buffer, slot)?;
                 self.load_as(&place, ty, span).map(Some)
             }
-            (
-                Method::Load { .. }
-                | Method::Store { .. }
-                | Method::Atomic(_)
-                | Method::IncrementCounter
-                | Method::DecrementCounter
-                | Method::Append
-                | Method::Consume
-                | Method::Sample { .. }
-                | Method::Gather { .. }
-                | Method::CalculateLevelOfDetail { .. },
-                _,
-            ) => Err(LowerError::unsupported(
+            _ => Err(LowerError::unsupported(
                 format_args!("the method `{}` in this form", method.name()),
                 span,
             )),

@@ -249,17 +249,10 @@ impl<'a> Walk<'a> {
                         Method::GetDimensions => {
                             self.reach.asked.insert(global);
                         }
-                        Method::IncrementCounter
-                        | Method::DecrementCounter
-                        | Method::Append
-                        | Method::Consume => {
+                        Method::Counter(_) => {
                             self.reach.counters.insert(global);
                         }
-                        Method::Load { .. }
-                        | Method::Store { .. }
-                        | Method::Sample { .. }
-                        | Method::Gather { .. }
-                        | Method::CalculateLevelOfDetail { .. } => {}
+                        _ => {}
                     }
                 }
             }

@@ -51,17 +51,7 @@ pub(super) fn use_of<'a>(shader: &Shader, expr: &'a Expr) -> Option<(&'a Expr, T
                 (Method::GetDimensions, outs) => u8::try_from(outs.len()).ok(),
                 // It reads between texels.
                 (Method::Sample { .. } | Method::Gather { .. }, _) => return None,
-                (
-                    Method::Load { .. }
-                    | Method::Store { .. }
-                    | Method::Atomic(_)
-                    | Method::IncrementCounter
-                    | Method::DecrementCounter
-                    | Method::Append
-                    | Method::Consume
-                    | Method::CalculateLevelOfDetail { .. },
-                    _,
-                ) => None,
+                _ => None,
             };
             (object, used)
         }

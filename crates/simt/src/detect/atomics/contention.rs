@@ -17,7 +17,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{FunctionId, GlobalId, Span};
+use shaderlint_hlsl::{Counter, FunctionId, GlobalId, Span};
 
 use crate::detect::Detectors;
 use crate::detect::atomics::service_order::Order;
@@ -151,7 +151,7 @@ impl Contention {
                 let met = || site.threads.threads().count() as u32;
                 claim.lanes = counted.copied().unwrap_or_else(met);
                 claim.old_value = match claim.operation {
-                    Atomic::Append | Atomic::Consume => OldValueUse::Slot,
+                    Atomic::Counter(Counter::Append | Counter::Consume) => OldValueUse::Slot,
                     _ if self.slots.get() & bit != 0 => OldValueUse::Slot,
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => OldValueUse::Otherwise,
                     _ => OldValueUse::Unused,
@@ -380,7 +380,7 @@ impl Machine<'_, Detectors> {
 fn source_of(operation: Option<Atomic>, mark: Mark, is_one: bool) -> Source {
     match operation {
         // A consume returns an element, not its index.
-        Some(Atomic::Consume) => Source::Spread,
+        Some(Atomic::Counter(Counter::Consume)) => Source::Spread,
         _ if !is_one => Source::Spread,
         Some(operation) if operation.counts() => Source::Counter(mark),
         _ => Source::Other(mark),
