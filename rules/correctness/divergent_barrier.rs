@@ -83,7 +83,6 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         );
     }
     Finding {
-        rule: RULE.id,
         entry: context.entry,
         message: "a barrier that not every thread of the group reaches".to_owned(),
         shape: None,

@@ -48,7 +48,6 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
     );
     let when = when.map_or(String::new(), |when| format!(" {when}"));
     Finding {
-        rule: RULE.id,
         entry: context.entry,
         message: format!("{element} is outside the array, which has {}", elements(length)),
         shape: None,

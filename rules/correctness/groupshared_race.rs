@@ -108,7 +108,6 @@ fn finding(context: &Context<'_>, group: &Group<'_>) -> Option<Finding> {
         text: "shared by the whole group".to_owned(),
     }));
     Some(Finding {
-        rule: RULE.id,
         entry: context.entry,
         message: format!("data race on {raced_on}"),
         shape: None,

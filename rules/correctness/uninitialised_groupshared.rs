@@ -39,7 +39,6 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         text: "has undefined contents when a group starts".to_owned(),
     }));
     Finding {
-        rule: RULE.id,
         entry: context.entry,
         message: format!("{element} is read, but no thread has written it"),
         shape: None,

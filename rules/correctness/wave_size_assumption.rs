@@ -45,7 +45,6 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         ),
     };
     Finding {
-        rule: RULE.id,
         entry: context.entry,
         message,
         shape: None,

@@ -9,7 +9,6 @@ use crate::fixes::atomics::one_cell;
 /// The finding of a rule about an atomic.
 pub(crate) fn finding(
     context: &Context<'_>,
-    rule: &'static str,
     claim: &ContendedAtomic,
     message: String,
     advice: String,
@@ -36,7 +35,6 @@ pub(crate) fn finding(
         }
     };
     Finding {
-        rule,
         entry: context.entry,
         message,
         shape: Some(match claim.cells {

@@ -6,25 +6,25 @@ use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 use crate::describe::{collective, element};
 
 /// Scans for which there is an intrinsic. Minima and maxima have none: for them a ladder is the way.
-pub(crate) fn scans(context: &Context<'_>, rule: &'static str) -> Vec<Finding> {
+pub(crate) fn scans(context: &Context<'_>) -> Vec<Finding> {
     let ladders = context.analysis.wave_ladders.iter();
     let scans = ladders
         .filter(|ladder| ladder.kind != Kind::Reduction && collective::has_prefix_intrinsic(ladder.operator));
     let needed = |ladder: &WaveLadder| collective::needed_model(ladder.operator);
     scans
-        .map(|ladder| finding(context, rule, ladder, needed(ladder)))
+        .map(|ladder| finding(context, ladder, needed(ladder)))
         .collect()
 }
 
-pub(crate) fn reductions(context: &Context<'_>, rule: &'static str) -> Vec<Finding> {
+pub(crate) fn reductions(context: &Context<'_>) -> Vec<Finding> {
     let ladders = context.analysis.wave_ladders.iter();
     let reductions = ladders.filter(|ladder| ladder.kind == Kind::Reduction);
     reductions
-        .map(|ladder| finding(context, rule, ladder, ShaderModel::WAVES))
+        .map(|ladder| finding(context, ladder, ShaderModel::WAVES))
         .collect()
 }
 
-fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder, needs: ShaderModel) -> Finding {
+fn finding(context: &Context<'_>, ladder: &WaveLadder, needs: ShaderModel) -> Finding {
     let kind = match (ladder.kind, ladder.reversed) {
         (Kind::InclusiveScan, false) => "inclusive scan",
         (Kind::ExclusiveScan, false) => "exclusive scan",
@@ -51,7 +51,6 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder, needs
         );
     }
     Finding {
-        rule,
         entry: context.entry,
         message: format!(
             "hand-rolled {kind} of a wave's {}s by lane reads, in {}",

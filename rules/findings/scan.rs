@@ -9,11 +9,7 @@ use crate::fixes::waves::refusal::Refusal;
 use crate::fixes::waves::{replacement, scan as forms, wording};
 
 /// The findings of a rule about the scans whose shape has a `name`.
-pub(crate) fn findings(
-    context: &Context<'_>,
-    rule: &'static str,
-    name: impl Fn(Shape) -> Option<&'static str>,
-) -> Vec<Finding> {
+pub(crate) fn findings(context: &Context<'_>, name: impl Fn(Shape) -> Option<&'static str>) -> Vec<Finding> {
     let collectives = context.analysis.collectives.iter();
     let scans = collectives.filter(|found| found.kind != Kind::Reduction && found.count >= LEAST);
     // The reach of a ladder shows its shape only where it scans all elements from the first.
@@ -22,11 +18,11 @@ pub(crate) fn findings(
         shape => shape,
     };
     scans
-        .filter_map(|scan| Some(finding(context, rule, name(shape(scan))?, scan)))
+        .filter_map(|scan| Some(finding(context, name(shape(scan))?, scan)))
         .collect()
 }
 
-fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collective) -> Finding {
+fn finding(context: &Context<'_>, shape: &str, scan: &Collective) -> Finding {
     let needed = collective::needed_model(scan.operator);
     let kind = match (scan.kind == Kind::InclusiveScan, scan.reversed) {
         (true, false) => "inclusive",
@@ -87,7 +83,6 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         why_not => why_not.no_fix(),
     });
     Finding {
-        rule,
         entry: context.entry,
         message: format!("{shape} {kind} scan of {}", collective::elements(context, scan)),
         shape: Some(collective::shape_id(scan)),

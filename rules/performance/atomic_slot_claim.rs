@@ -24,7 +24,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             claim::threads(slot),
             claim::counter(context, slot)
         );
-        atomic::finding(context, RULE.id, slot, message, advice(slot))
+        atomic::finding(context, slot, message, advice(slot))
     }));
 }
 
@@ -50,7 +50,9 @@ fn advice(slot: &ContendedAtomic) -> String {
     );
     match slot.operation {
         Atomic::Counter(_) => {
-            format!("{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own")
+            format!(
+                "{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own"
+            )
         }
         _ => form,
     }

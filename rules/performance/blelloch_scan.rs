@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    findings.extend(scan::findings(context, RULE.id, |shape| {
+    findings.extend(scan::findings(context, |shape| {
         (shape == Shape::Sweeps).then_some("Blelloch")
     }));
 }

@@ -26,7 +26,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         context.shows(ShaderModel::WAVES) || context.is_allowed(&RULE, place)
     });
     findings.extend(reductions.filter_map(|reduction| finding(context, reduction)));
-    findings.extend(lane_reads::reductions(context, RULE.id));
+    findings.extend(lane_reads::reductions(context));
 }
 
 /// `None` where the total is only a part of the result: a merge of two sorted halves also leaves the least of all
@@ -66,7 +66,6 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         why_not => why_not.no_fix(),
     });
     Some(Finding {
-        rule: RULE.id,
         entry: context.entry,
         message: format!(
             "hand-rolled {} of {}",

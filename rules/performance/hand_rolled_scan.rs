@@ -15,11 +15,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    findings.extend(scan::findings(context, RULE.id, |shape| match shape {
+    findings.extend(scan::findings(context, |shape| match shape {
         Shape::Doubling | Shape::Sweeps => None,
         Shape::Tree => Some("divide-and-conquer"),
         Shape::Serial => Some("serial"),
         Shape::Other => Some("hand-rolled"),
     }));
-    findings.extend(lane_reads::scans(context, RULE.id));
+    findings.extend(lane_reads::scans(context));
 }

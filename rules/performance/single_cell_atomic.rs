@@ -28,7 +28,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             claim::verb(sum),
             claim::counter(context, sum)
         );
-        atomic::finding(context, RULE.id, sum, message, advice(sum))
+        atomic::finding(context, sum, message, advice(sum))
     }));
 }
 
@@ -45,7 +45,9 @@ fn advice(sum: &ContendedAtomic) -> String {
     );
     match sum.operation {
         Atomic::Counter(_) => {
-            format!("{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own")
+            format!(
+                "{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own"
+            )
         }
         _ => form,
     }

@@ -25,7 +25,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             claim::threads(few),
             claim::counters(context, few)
         );
-        let mut finding = atomic::finding(context, RULE.id, few, message, advice(context, few, bins));
+        let mut finding = atomic::finding(context, few, message, advice(context, few, bins));
         finding.notes.extend(of_one_call(context, few));
         Some(finding)
     }));

@@ -23,8 +23,6 @@ pub struct Label<P = Span> {
 /// A finding of a rule, in places of the expanded text.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule's id.
-    pub rule: &'static str,
     /// The kernel whose run showed it.
     pub entry: FunctionId,
     /// One line without a full stop.

@@ -20,7 +20,6 @@ const RULE: Rule = Rule {
                 end: start + 4,
             };
             findings.push(Finding {
-                rule: "old-word",
                 entry: context.entry,
                 message: word.to_owned(),
                 shape: None,
