@@ -1,7 +1,7 @@
 //! The libraries, from bytes to findings.
 
 use shaderlint_hlsl::{
-    Exploration, NoIncludes, Preprocessed, Shader, Span, expressions, outline, preprocess, read, statements,
+    Exploration, NoIncludes, Preprocessed, Shader, Span, expressions, preprocess, read, statements,
     unity_defines,
 };
 use shaderlint_linter::{Settings, check_shader, suppressions};
@@ -97,7 +97,6 @@ pub fn parser(bytes: &[u8]) {
     let (shader, problems) = read("0", input.main(), &[], &input);
     checks::problems(&shader.sources, &problems);
     check_tree(&shader);
-    let _ = outline(&shader);
 }
 
 fn check_tree(shader: &Shader) {

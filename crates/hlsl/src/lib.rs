@@ -18,7 +18,6 @@ mod lower;
 mod memo;
 mod method;
 mod preprocess;
-mod print;
 mod span;
 mod text;
 mod tree;
@@ -40,11 +39,10 @@ pub use preprocess::{
     directives, include_guard, is_cpp, keyword_sets, literal_end, may_spell, predefined, preprocess,
     unity_defines, without_dead_arms,
 };
-pub use print::outline;
 pub use span::{Cause, FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use text::{Derived, Text};
 pub use tree::*;
-pub use type_names::is_type_name;
+pub use type_names::{is_type_name, type_name};
 pub use types::{EnumId, ResourceKind, Scalar, StructId, Type};
 pub use walk::{calls, expressions, statements};
 

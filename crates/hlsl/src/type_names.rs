@@ -1,8 +1,10 @@
 //! The names of HLSL's own types.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::types::{ResourceKind, Scalar, Type};
+use crate::tree::Shader;
+use crate::types::{ResourceKind, Scalar, StructId, Type};
 
 /// Names of scalar types, each possibly followed by a count or by rows and columns.
 const SCALARS: &[(&[u8], Scalar)] = &[
@@ -134,4 +136,31 @@ pub(crate) fn is_without_model(word: &[u8]) -> bool {
         || word.ends_with(b"InputRecords")
         || word.ends_with(b"OutputRecords")
         || word.starts_with(b"NodeOutput")
+}
+
+/// A type as HLSL writes it; for a resource, its kind.
+#[must_use]
+pub fn type_name(shader: &Shader, ty: &Type) -> String {
+    match ty {
+        Type::Void => "void".to_owned(),
+        Type::Scalar(scalar) => scalar.name().to_owned(),
+        Type::Vector(scalar, n) => format!("{}{n}", scalar.name()),
+        Type::Matrix(scalar, rows, columns) => format!("{}{rows}x{columns}", scalar.name()),
+        Type::Struct(StructId(id)) => {
+            let found = shader.structs.get(*id as usize);
+            found.map_or_else(|| "?".to_owned(), |found| found.name.clone())
+        }
+        Type::Array(element, length) => {
+            // The outermost length is written first.
+            let (mut inner, mut lengths) = (element, format!("[{length}]"));
+            while let Type::Array(next, length) = &**inner {
+                let _ = write!(lengths, "[{length}]");
+                inner = next;
+            }
+            format!("{}{lengths}", type_name(shader, inner))
+        }
+        Type::Resource(kind, None) => format!("{kind:?}"),
+        Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", type_name(shader, element)),
+        Type::Unknown => "?".to_owned(),
+    }
 }

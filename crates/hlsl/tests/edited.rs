@@ -1,6 +1,10 @@
 //! A unit read anew with edits in it holds what an entry point names, and nothing else.
 
-use shaderlint_hlsl::{Edited, FunctionId, Shader, Span, Splice, outline, parse};
+#[path = "outlines/print.rs"]
+mod print;
+
+use print::outline;
+use shaderlint_hlsl::{Edited, FunctionId, Shader, Span, Splice, parse};
 
 fn entry_of(shader: &Shader, name: &str) -> FunctionId {
     let mut entries = shader

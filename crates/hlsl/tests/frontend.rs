@@ -3,11 +3,15 @@
 #![expect(clippy::disallowed_methods, reason = "fixtures are files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot read the fixtures fails")]
 
+#[path = "outlines/print.rs"]
+mod print;
+
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shaderlint_hlsl::{Expr, ExprKind, NoIncludes, Shader, StmtKind, expressions, outline, read, statements};
+use print::outline;
+use shaderlint_hlsl::{Expr, ExprKind, NoIncludes, Shader, StmtKind, expressions, read, statements};
 
 fn fixtures() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/frontend");

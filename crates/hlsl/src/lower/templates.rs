@@ -11,7 +11,7 @@ use super::{Lowering, Name};
 use crate::lexical::{Item, Token};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
-use crate::type_names::is_type_name;
+use crate::type_names::{is_type_name, type_name};
 use crate::types::Type;
 
 /// The maximum depth of nested instances.
@@ -239,7 +239,7 @@ impl<'a> Lowering<'a> {
         let shown: Vec<String> = bindings
             .iter()
             .map(|binding| match binding {
-                Binding::Type(ty) => crate::print::type_name(&self.shader, ty),
+                Binding::Type(ty) => type_name(&self.shader, ty),
                 Binding::Number(Constant::Bool(value)) => value.to_string(),
                 Binding::Number(Constant::Int(value)) => value.to_string(),
                 Binding::Number(Constant::Uint(value)) => value.to_string(),

@@ -1,8 +1,12 @@
 //! Source in, outline and problems out.
 
+mod print;
+
 use std::fmt::Write;
 
-use shaderlint_hlsl::{outline, parse};
+use shaderlint_hlsl::parse;
+
+use self::print::outline;
 
 /// Parses a source and compares its outline, and then its problems, one a line.
 #[track_caller]

@@ -1,16 +1,15 @@
-//! The tree as text, for tests and debugging.
+//! The tree as text.
 
 use std::fmt::Write;
 
-use crate::tree::{
-    BinaryOp, Direction, Expr, ExprKind, Function, LocalId, Shader, Stmt, StmtKind, Storage, UnaryOp,
+use shaderlint_hlsl::{
+    BinaryOp, Direction, Expr, ExprKind, Function, LocalId, Scalar, Shader, Stmt, StmtKind, Storage,
+    StructId, Type, UnaryOp, type_name,
 };
-use crate::types::{Scalar, StructId, Type};
 
 /// A shader's structs, globals and functions as S-expressions, with one line per declaration and per statement.
 ///
 /// A literal is printed with its type's suffix, a conversion as `(as type value)`, an opaque node as `(? …)`.
-#[must_use]
 pub fn outline(shader: &Shader) -> String {
     let mut printer = Printer {
         shader,
@@ -44,7 +43,7 @@ impl<'a> Printer<'a> {
         for found in &shader.structs {
             let _ = write!(self.out, "(struct {}", found.name);
             for field in &found.fields {
-                let ty = self.type_name(&field.ty);
+                let ty = type_name(self.shader, &field.ty);
                 let _ = write!(self.out, " ({} {ty}", field.name);
                 if let Some(semantic) = &field.semantic {
                     let _ = write!(self.out, " :{semantic}");
@@ -63,7 +62,7 @@ impl<'a> Printer<'a> {
                 Storage::Unknown => "unknown",
             };
             let coherent = if global.coherent { " coherent" } else { "" };
-            let ty = self.type_name(&global.ty);
+            let ty = type_name(self.shader, &global.ty);
             let _ = write!(self.out, "({storage}{coherent} {} {ty}", global.name);
             if let Some(init) = &global.init {
                 self.put(" ");
@@ -78,7 +77,7 @@ impl<'a> Printer<'a> {
 
     fn function(&mut self, function: &'a Function) {
         self.function = Some(function);
-        let returns = self.type_name(&function.returns);
+        let returns = type_name(self.shader, &function.returns);
         let _ = write!(self.out, "(fn {} {returns}", function.name);
         for parameter in &function.parameters {
             let (name, ty) = self.local(parameter.local);
@@ -87,7 +86,7 @@ impl<'a> Printer<'a> {
                 Direction::Out => "out ",
                 Direction::InOut => "inout ",
             };
-            let ty = self.type_name(ty);
+            let ty = type_name(self.shader, ty);
             let _ = write!(self.out, " ({direction}{name} {ty}");
             if let Some(semantic) = &parameter.semantic {
                 let _ = write!(self.out, " :{semantic}");
@@ -122,7 +121,7 @@ impl<'a> Printer<'a> {
         match &statement.kind {
             StmtKind::Declare { local, init } => {
                 let (name, ty) = self.local(*local);
-                let ty = self.type_name(ty);
+                let ty = type_name(self.shader, ty);
                 let _ = write!(self.out, "(let {name} {ty}");
                 if let Some(init) = init {
                     self.put(" ");
@@ -260,11 +259,11 @@ impl<'a> Printer<'a> {
                 self.list(&swizzle(components, is_matrix), std::slice::from_ref(object));
             }
             ExprKind::Cast(operand) => {
-                let ty = self.type_name(&expr.ty);
+                let ty = type_name(self.shader, &expr.ty);
                 self.list(&format!("as {ty}"), std::slice::from_ref(operand));
             }
             ExprKind::Construct(parts) => {
-                let ty = self.type_name(&expr.ty);
+                let ty = type_name(self.shader, &expr.ty);
                 self.list(&format!("new {ty}"), parts);
             }
             ExprKind::Call(id, arguments) => {
@@ -290,7 +289,7 @@ impl<'a> Printer<'a> {
                 self.pair(a, b);
             }
             ExprKind::Opaque(operands) => {
-                let ty = self.type_name(&expr.ty);
+                let ty = type_name(self.shader, &expr.ty);
                 let head = if expr.ty == Type::Unknown {
                     "?".to_owned()
                 } else {
@@ -338,37 +337,6 @@ impl<'a> Printer<'a> {
         found
             .and_then(|found| found.fields.get(index as usize))
             .map_or_else(|| index.to_string(), |field| field.name.clone())
-    }
-
-    /// A type, as HLSL would write it.
-    fn type_name(&self, ty: &Type) -> String {
-        type_name(self.shader, ty)
-    }
-}
-
-/// A type as HLSL writes it; for a resource, its kind.
-pub(crate) fn type_name(shader: &Shader, ty: &Type) -> String {
-    match ty {
-        Type::Void => "void".to_owned(),
-        Type::Scalar(scalar) => scalar.name().to_owned(),
-        Type::Vector(scalar, n) => format!("{}{n}", scalar.name()),
-        Type::Matrix(scalar, rows, columns) => format!("{}{rows}x{columns}", scalar.name()),
-        Type::Struct(StructId(id)) => {
-            let found = shader.structs.get(*id as usize);
-            found.map_or_else(|| "?".to_owned(), |found| found.name.clone())
-        }
-        Type::Array(element, length) => {
-            // The outermost length is written first.
-            let (mut inner, mut lengths) = (element, format!("[{length}]"));
-            while let Type::Array(next, length) = &**inner {
-                let _ = write!(lengths, "[{length}]");
-                inner = next;
-            }
-            format!("{}{lengths}", type_name(shader, inner))
-        }
-        Type::Resource(kind, None) => format!("{kind:?}"),
-        Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", type_name(shader, element)),
-        Type::Unknown => "?".to_owned(),
     }
 }
 
