@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use shaderlint_fuzz::{Ladder, Reading, entries, faster, ladder, seeds_asked};
 use shaderlint_hlsl::{FunctionId, Shader};
-use shaderlint_simt::{Given, LaneMap, evaluate_groups, unordered};
+use shaderlint_simt::{Given, LaneMap, evaluate, unordered};
 use shaderlint_verify::interpret::{Interpretation, given_word, interpret};
 use shaderlint_verify::lower;
 use shaderlint_verify::run::{
@@ -203,7 +203,7 @@ fn is_open((flagged, entry): Kernel<'_>, trial: &Trial, case: &Case) -> bool {
     let groups: Vec<([u32; 3], &Given<'_>)> = (0..case.groups[0])
         .map(|x| ([x, 0, 0], &given as &Given<'_>))
         .collect();
-    let written = evaluate_groups(flagged, entry, 4, LaneMap::Linear, &groups);
+    let written = evaluate(flagged, entry, 4, LaneMap::Linear, &groups);
     let Some(written) = written.and_then(|groups| groups.into_iter().collect::<Option<Vec<_>>>()) else {
         return trial.unordered.is_empty();
     };

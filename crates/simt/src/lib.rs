@@ -17,7 +17,7 @@ mod waves;
 pub use analyze::{analyze, look_for_defects};
 pub use compare::counterexample::Difference;
 pub use compare::equivalence::{compare_with, proved_of_itself};
-pub use compare::evaluate::{NamedCell, Written, contested, ends, evaluate, evaluate_groups};
+pub use compare::evaluate::{NamedCell, Written, contested, ends, evaluate};
 pub use compare::outcome::{Outcome, WaveRun};
 pub use compare::stretch::{compare, compare_stretch};
 pub use detect::atomics::refinement::serves_alike;

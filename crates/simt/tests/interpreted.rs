@@ -1,7 +1,7 @@
 //! What a group leaves for given inputs, where it is known.
 
 use shaderlint_hlsl::{NoIncludes, read};
-use shaderlint_simt::{Given, LaneMap, evaluate_groups};
+use shaderlint_simt::{Given, LaneMap, evaluate};
 
 /// Which thread gets which slot is open, each time anew: nobody knows what is left.
 #[test]
@@ -42,7 +42,7 @@ void Reduce(uint3 globalId : SV_DispatchThreadID, uint3 gid : SV_GroupID, uint3 
     let given =
         |_: &str, index: &[u32], _: u32| index.first().map_or(0, |index| 5 * u32::from(*index < 1000));
     let groups = [0, 1, 2].map(|group| ([group, 0, 0], &given as &Given<'_>));
-    let left = evaluate_groups(&shader, entry, 4, LaneMap::Linear, &groups);
+    let left = evaluate(&shader, entry, 4, LaneMap::Linear, &groups);
     let left: Vec<_> = left.into_iter().flatten().flatten().collect();
     // Where no thread claims a slot there is nothing to make up.
     assert!(left.iter().all(|group| group.words.is_empty()), "{left:?}");

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Type};
-use shaderlint_simt::{BUFFER_END, Kernel, LaneMap, NamedCell, Written, ends, evaluate_groups};
+use shaderlint_simt::{BUFFER_END, Kernel, LaneMap, NamedCell, Written, ends, evaluate};
 
 use crate::run::{
     Case, Inputs, Random, Reached, Tolerance, Trial,
@@ -147,7 +147,7 @@ pub fn elements_reached<'s>(
         let asked: Vec<_> = (all.iter())
             .map(|(_, group, given)| (*group, *given as &shaderlint_simt::Given<'_>))
             .collect();
-        let left = evaluate_groups(shader, entry, size, LaneMap::Linear, &asked).unwrap_or_default();
+        let left = evaluate(shader, entry, size, LaneMap::Linear, &asked).unwrap_or_default();
         is_known.set(is_known.get() && left.len() == all.len() && left.iter().all(Option::is_some));
         for ((of, ..), written) in all.iter().zip(left.iter().flatten()) {
             for (name, index, component) in written.words.keys() {
@@ -199,7 +199,7 @@ fn written(
         all.extend(groups(case).map(|group| (group, given as &shaderlint_simt::Given<'_>)));
         counts.push(all.len() - before);
     }
-    let mut written = evaluate_groups(shader, entry, wave_size, map, &all)?.into_iter();
+    let mut written = evaluate(shader, entry, wave_size, map, &all)?.into_iter();
     if is_unlike.get() {
         return None;
     }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use shaderlint_verify::lower_repeated;
 use shaderlint_verify::run::{
-    InputPlan, RunError, TimingPlan, Trial, compare_and_time_everywhere, make_inputs, probe_waves, time,
+    InputPlan, Inputs, Mode, RunError, TimingPlan, Trial, compare_and_time_everywhere, make_inputs,
+    probe_waves, time,
 };
 use support::{check_out, devices, execute, lowered, sample, shader, span_of, words};
 
@@ -386,28 +387,18 @@ fn what_a_device_cannot_do_is_an_error() {
     );
     assert_eq!(shared.shared_bytes(), (16 << 14) + 4);
     for device in devices() {
-        let said = device
-            .compile(&shared, shaderlint_verify::run::Mode::Checked)
-            .err();
+        let said = device.compile(&shared, Mode::Checked).err();
         let said = said.map(|error| error.to_string()).unwrap_or_default();
         let expected = "too large for the adapter: 262148 bytes of groupshared memory, as WGSL lays it out, the limit is ";
         assert!(said.starts_with(expected), "{said}");
         let small = make_inputs(&[&kernel], [1, 1, 1], &InputPlan::default());
-        let too_many = shaderlint_verify::run::run(
-            &device,
-            &kernel,
-            &small,
-            [u32::MAX, 1, 1],
-            shaderlint_verify::run::Mode::Checked,
-        );
+        let run = |inputs: &Inputs, groups: [u32; 3]| {
+            let compiled = device.compile(&kernel, Mode::Checked)?;
+            compiled.run(&device, inputs, groups)
+        };
+        let too_many = run(&small, [u32::MAX, 1, 1]);
         assert!(matches!(too_many, Err(RunError::TooLarge(_))), "{too_many:?}");
-        let nothing = shaderlint_verify::run::run(
-            &device,
-            &kernel,
-            &shaderlint_verify::run::Inputs::default(),
-            [1, 1, 1],
-            shaderlint_verify::run::Mode::Checked,
-        );
+        let nothing = run(&Inputs::default(), [1, 1, 1]);
         assert!(matches!(nothing, Err(RunError::Input(_))), "{nothing:?}");
         let plan = TimingPlan {
             groups: 4,

@@ -15,7 +15,7 @@ use std::process::Command;
 use naga::{AddressSpace, Handle, StorageAccess, TypeInner};
 use shaderlint_hlsl::{FunctionId, NoIncludes, Shader, read};
 use shaderlint_simt::{analyze, unordered};
-use shaderlint_verify::run::{Device, Mode, Outputs, Trial, compare, float_depth, run};
+use shaderlint_verify::run::{Device, Mode, Outputs, Trial, compare, float_depth};
 use shaderlint_verify::{BindingKind, Lowered, UniformMember, Word, lower};
 use support::devices;
 
@@ -173,7 +173,10 @@ fn check(shader: &Shader, entry: FunctionId, wgsl: &str, devices: &[Device]) -> 
         for case in &trial.cases {
             let mut inputs = trial.inputs(case);
             let kernel = |kernel: &Lowered, inputs: &_| -> Result<Outputs, String> {
-                run(device, kernel, inputs, case.groups, Mode::Checked).map_err(|error| error.to_string())
+                device
+                    .compile(kernel, Mode::Checked)
+                    .and_then(|compiled| compiled.run(device, inputs, case.groups))
+                    .map_err(|error| error.to_string())
             };
             let both = |inputs: &_| match (kernel(&ours, inputs), kernel(&theirs, inputs)) {
                 (Ok(expected), Ok(got)) => Ok((expected, got)),

@@ -194,17 +194,6 @@ impl Origins {
         })
     }
 
-    /// The place in a macro's definition that spells the text of `span`, if all of it comes from one such place.
-    #[must_use]
-    pub fn definition(&self, span: Span) -> Option<FileSpan> {
-        let [segment] = self.segments_in(span)? else {
-            return None;
-        };
-        let call = self.calls.get(segment.call as usize)?;
-        let place = self.spelled(segment, span)?;
-        (!self.is_inside(call, place)).then_some(place)
-    }
-
     /// The segments with a byte of `span`; for an empty span, the segment at its place.
     fn segments_in(&self, span: Span) -> Option<&[Segment]> {
         if span.start.max(span.end) > self.length {

@@ -29,22 +29,6 @@ pub struct Written {
 /// ([`Written::rounded`]).
 type OfThreads = BTreeMap<u16, (u32, u32, bool)>;
 
-/// Runs the first group of a kernel at a wave size. `given` is the word of a resource or uniform, by name, index and
-/// component.
-///
-/// `None` if the run was not followed to its end, if threads that no barrier orders leave different words in
-/// one place, or if some value cannot be computed exactly here.
-#[must_use]
-pub fn evaluate(
-    shader: &Shader,
-    entry: FunctionId,
-    wave_size: u32,
-    map: LaneMap,
-    given: &Given<'_>,
-) -> Option<Written> {
-    evaluate_groups(shader, entry, wave_size, map, &[([0; 3], given)])?.pop()?
-}
-
 /// Whether a kernel, for every input, ends at this wave size, stays within its arrays, and does not race. The
 /// run must hold for any input, and contain no loop that is not proved to end.
 #[must_use]
@@ -70,11 +54,14 @@ fn is_followed(machine: &mut Machine<'_, Detectors>) -> bool {
         && report.out_of_bounds.is_empty()
 }
 
-/// Like [`evaluate`], for several groups, each given by its `SV_GroupID` and its inputs. The kernel runs once:
-/// what threads do is a function of the group and the inputs. A group is `None` if its results are unknown; the
-/// whole result is `None` if the results of all groups are, because the run was not followed.
+/// What groups of a kernel leave at a wave size, each group given by its `SV_GroupID` and its inputs: the word of a
+/// resource or uniform, by name, index and component. The kernel runs once: what threads do is a function of the group
+/// and the inputs.
+///
+/// A group is `None` if its results are unknown: if threads that no barrier orders leave different words in one place,
+/// or if some value cannot be computed exactly here. The whole result is `None` if the run was not followed to its end.
 #[must_use]
-pub fn evaluate_groups(
+pub fn evaluate(
     shader: &Shader,
     entry: FunctionId,
     wave_size: u32,

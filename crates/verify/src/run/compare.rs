@@ -65,14 +65,6 @@ pub struct Comparison {
     pub first: Option<Difference>,
 }
 
-impl Comparison {
-    /// Nothing differs, and something was written.
-    #[must_use]
-    pub fn is_match(&self) -> bool {
-        self.differing == 0 && self.written > 0
-    }
-}
-
 /// Two words that should be equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {

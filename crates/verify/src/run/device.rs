@@ -520,20 +520,6 @@ impl Compiled<'_> {
     }
 }
 
-/// Compiles a kernel and runs it once over `groups` groups.
-///
-/// # Errors
-/// As [`Device::compile`] and [`Compiled::run`].
-pub fn run(
-    device: &Device,
-    kernel: &Lowered,
-    inputs: &Inputs,
-    groups: [u32; 3],
-    mode: Mode,
-) -> Result<Outputs, RunError> {
-    device.compile(kernel, mode)?.run(device, inputs, groups)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

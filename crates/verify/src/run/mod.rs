@@ -22,7 +22,7 @@ use std::ops::RangeInclusive;
 pub use adapter::{Adapter, AdapterInfo, adapters};
 pub use cases::{Case, cases, more_cases};
 pub use compare::{Comparison, Difference, Tolerance, compare, float_depth, magnitude};
-pub use device::{Compiled, Device, Mode, Outputs, run};
+pub use device::{Compiled, Device, Mode, Outputs};
 pub(crate) use inputs::Random;
 pub use inputs::{InputPlan, Inputs, Numbers, Values, bits_of, make_inputs};
 pub use minimal::{InputWord, Minimal};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use shaderlint_hlsl::{Shader, Span, Version};
 use shaderlint_verify::pipeline::{Linked, Pipeline, PipelineError};
-use shaderlint_verify::run::{Adapter, Device, Inputs, Mode, Outputs, adapters, make_inputs, run};
+use shaderlint_verify::run::{Adapter, Device, Inputs, Mode, Outputs, adapters, make_inputs};
 use shaderlint_verify::{LowerError, Lowered, lower};
 
 pub fn shader(source: &str) -> Shader {
@@ -103,7 +103,9 @@ pub fn execute(
     inputs: &Inputs,
     groups: [u32; 3],
 ) -> BTreeMap<String, Vec<u32>> {
-    let outputs: Outputs = run(device, kernel, inputs, groups, Mode::Checked)
+    let outputs: Outputs = device
+        .compile(kernel, Mode::Checked)
+        .and_then(|compiled| compiled.run(device, inputs, groups))
         .unwrap_or_else(|error| panic!("{error}\n{}", shaderlint_verify::wgsl(kernel, false).unwrap()));
     outputs
         .buffers
