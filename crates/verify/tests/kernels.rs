@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 
 use shaderlint_verify::lower_repeated;
 use shaderlint_verify::run::{
-    InputPlan, Inputs, Mode, RunError, TimingPlan, Trial, compare_and_time_everywhere, make_inputs,
-    probe_waves, time,
+    InputPlan, Inputs, Mode, RunError, TimingPlan, Trial, make_inputs, probe_waves, time,
 };
-use support::{check_out, devices, execute, lowered, sample, shader, span_of, words};
+use support::{check_out, compared, devices, execute, lowered, sample, shader, span_of, words};
 
 fn scan_kernel(size: u32, ty: &str, ladder: &str) -> String {
     format!(
@@ -102,7 +101,7 @@ fn a_right_fix_matches_and_a_wrong_one_does_not() {
             runs: 15,
             warm_up: 1,
         });
-        for (adapter, report) in compare_and_time_everywhere(&trial) {
+        for (adapter, report) in compared(&trial) {
             let report = report.unwrap();
             assert_eq!(report.is_match(), right, "{adapter:?}: {:?}", report.comparisons);
             let first = &report.comparisons[0];
@@ -131,7 +130,7 @@ fn floats_match_within_their_bound() {
         warm_up: 0,
     });
     trial.depth = Some(7 + 64);
-    for (_, report) in compare_and_time_everywhere(&trial) {
+    for (_, report) in compared(&trial) {
         let report = report.unwrap();
         assert!(report.is_match(), "{:?}", report.comparisons);
     }
@@ -216,7 +215,7 @@ void main(uint3 id : SV_DispatchThreadID) { if (id.x % 3 == 0) return; uint slot
         runs: 15,
         warm_up: 1,
     });
-    for (_, report) in compare_and_time_everywhere(&trial) {
+    for (_, report) in compared(&trial) {
         let report = report.unwrap();
         assert!(report.is_match(), "{:?}", report.comparisons);
     }
@@ -452,7 +451,7 @@ void main(uint gi : SV_GroupIndex) {
     for (fixed, is_alike) in [(&kernel, true), (&elsewhere, false)] {
         let mut trial = Trial::new(&kernel, fixed);
         trial.is_untimed = true;
-        for (_, report) in compare_and_time_everywhere(&trial) {
+        for (_, report) in compared(&trial) {
             assert_eq!(report.unwrap().is_match(), is_alike);
         }
     }

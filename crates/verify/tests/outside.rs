@@ -5,8 +5,8 @@ mod support;
 use shaderlint_simt::LaneMap;
 use shaderlint_verify::interpret::{Interpretation, interpret};
 use shaderlint_verify::lower;
-use shaderlint_verify::run::{Report, Trial, adapters, cases, compare_and_time};
-use support::{lowered, shader};
+use shaderlint_verify::run::{Report, Trial, cases};
+use support::{compared, lowered, shader};
 
 const GLOBALS: &str =
     "Texture2D<uint> T; RWTexture2D<uint> U; RWStructuredBuffer<uint> Out, Given; StructuredBuffer<uint> In;";
@@ -90,10 +90,8 @@ fn reports(bodies: [&str; 2], length: Option<u32>) -> Vec<Report> {
     plan.lengths
         .extend(length.map(|length| ("Out".to_owned(), length)));
     trial.cases = cases(&plan, None);
-    let compared = adapters()
-        .into_iter()
-        .map(|adapter| compare_and_time(&adapter, &trial));
-    compared.map(|report| report.expect("it runs")).collect()
+    let reports = compared(&trial).into_iter();
+    reports.map(|(_, report)| report.expect("it runs")).collect()
 }
 
 /// Of a buffer that is as long as the harness takes it to be, and of none else.

@@ -10,8 +10,8 @@ use std::path::Path;
 use shaderlint_hlsl::{FunctionId, Shader};
 use shaderlint_simt::{LaneMap, Outcome, compare, unordered};
 use shaderlint_verify::interpret::{Interpretation, interpret};
-use shaderlint_verify::run::{Trial, compare_and_time_everywhere};
-use support::{lowered, shader};
+use shaderlint_verify::run::Trial;
+use support::{compared, lowered, shader};
 
 /// A kernel around what is replaced.
 struct Planted {
@@ -265,7 +265,7 @@ fn by_devices(width: &str) -> String {
     {
         let mut seen = Vec::new();
         for (kernel, is_right) in [(&fixed, true), (&wrong, false)] {
-            for (adapter, report) in compare_and_time_everywhere(&trial(&flagged, kernel)) {
+            for (adapter, report) in compared(&trial(&flagged, kernel)) {
                 let report = report.unwrap_or_else(|error| panic!("{about} on {}: {error}", adapter.name));
                 if let (Some(waves), true) = (&report.waves, adapter.name.starts_with(LAVAPIPE)) {
                     assert_eq!((32 * waves.min).to_string(), width, "{about}");

@@ -27,7 +27,7 @@ pub(crate) use inputs::Random;
 pub use inputs::{InputPlan, Inputs, Numbers, Values, bits_of, make_inputs};
 pub use minimal::{InputWord, Minimal};
 pub use pipeline::{Data, Mismatch, Overrun, Ready, Steps, sample_words};
-pub use report::{Report, compare_and_time, compare_and_time_everywhere, compare_and_time_watched};
+pub use report::{Report, compare_and_time};
 pub use timing::{Spread, Timing, TimingPlan, time};
 pub use trial::{Reached, Trial};
 pub use waves::{Waves, probe_waves};

@@ -9,7 +9,7 @@ use super::trial::{Trial, TrialRun, with_ample};
 use super::watchdog::watched;
 use super::{
     Adapter, AdapterInfo, Case, Comparison, Device, Inputs, PATIENCE_S, RunError, Timing, TimingPlan, Waves,
-    adapters, probe_waves, time,
+    probe_waves, time,
 };
 use crate::Lowered;
 
@@ -138,14 +138,6 @@ impl TrialRun<'_> {
     }
 }
 
-/// Runs both kernels on one adapter, compares their outputs in every case and times them if all match.
-///
-/// # Errors
-/// As [`super::run`].
-pub fn compare_and_time(adapter: &Adapter, trial: &Trial) -> Result<Report, RunError> {
-    compare_and_time_on(&adapter.open()?, trial)
-}
-
 fn compare_and_time_on(device: &Device, trial: &Trial) -> Result<Report, RunError> {
     let run = TrialRun::new(trial, device)?;
     let waves = match probe_waves(device, trial.fixed.workgroup_size) {
@@ -199,12 +191,15 @@ fn timed(
     time(device, flagged, fixed, &trial.timed_inputs, plan)
 }
 
-/// As [`compare_and_time`], on a separate thread. The thread is abandoned if it is silent for too long: a driver may
-/// never return from compiling or running a kernel. `on_step` gets the name of each step.
+/// Runs both kernels on one adapter, compares their outputs in every case and times them if all match.
+///
+/// This takes place on a thread of its own, which is abandoned if it is silent for too long: a driver may never return
+/// from compiling or running a kernel. `on_step` gets the name of each step.
 ///
 /// # Errors
-/// As [`super::run`]; [`RunError::Silent`] if the thread was abandoned. It then continues until the process ends.
-pub fn compare_and_time_watched(
+/// As [`Device::compile`] and [`super::Compiled::run`]; [`RunError::Silent`] if the thread was abandoned. It then
+/// continues until the process ends.
+pub fn compare_and_time(
     adapter: &Adapter,
     trial: &Arc<Trial>,
     on_step: &mut dyn FnMut(&str),
@@ -217,22 +212,14 @@ pub fn compare_and_time_watched(
     watched(SILENCE_S, work, on_step)
 }
 
-/// [`compare_and_time_watched`] on every adapter of this machine, even if another adapter fails.
-#[must_use]
-pub fn compare_and_time_everywhere(trial: &Trial) -> Vec<(AdapterInfo, Result<Report, RunError>)> {
-    let trial = Arc::new(trial.clone());
-    adapters()
-        .iter()
-        .map(|adapter| {
-            let report = compare_and_time_watched(adapter, &trial, &mut |_| ());
-            (adapter.info.clone(), report)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::adapters;
+
+    fn compared(adapter: &Adapter, trial: &Trial) -> Result<Report, RunError> {
+        compare_and_time_on(&adapter.open()?, trial)
+    }
 
     fn copying() -> Lowered {
         let text = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Dst;
@@ -252,7 +239,7 @@ mod tests {
             let lost = compare_and_time_on(&device, &trial);
             assert!(matches!(lost, Err(RunError::Lost(_))), "{lost:?}");
             // Another device of the same adapter is not lost.
-            assert!(compare_and_time(&adapter, &trial).expect("it runs").is_match());
+            assert!(compared(&adapter, &trial).expect("it runs").is_match());
         }
     }
 
@@ -267,7 +254,7 @@ mod tests {
         let mut trial = Trial::new(&fits, &wide);
         trial.is_untimed = true;
         for adapter in adapters() {
-            let said = compare_and_time(&adapter, &trial)
+            let said = compared(&adapter, &trial)
                 .expect_err("it is too large")
                 .to_string();
             assert!(said.starts_with("the adapter refused the kernel: "), "{said}");
@@ -291,7 +278,7 @@ mod tests {
             if limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) >= 1 << 30 {
                 continue;
             }
-            let said = compare_and_time(&adapter, &trial)
+            let said = compared(&adapter, &trial)
                 .expect_err("it is too large")
                 .to_string();
             let expected = "too large for the adapter: a buffer of 1073741824 bytes, the limit is ";

@@ -4,11 +4,29 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::Arc;
 
 use shaderlint_hlsl::{Shader, Span, Version};
 use shaderlint_verify::pipeline::{Linked, Pipeline, PipelineError};
-use shaderlint_verify::run::{Adapter, Device, Inputs, Mode, Outputs, adapters, make_inputs};
+use shaderlint_verify::run::{
+    Adapter, AdapterInfo, Device, Inputs, Mode, Outputs, Report, RunError, Trial, adapters, compare_and_time,
+    make_inputs,
+};
 use shaderlint_verify::{LowerError, Lowered, lower};
+
+/// The reports of every adapter.
+pub fn compared(trial: &Trial) -> Vec<(AdapterInfo, Result<Report, RunError>)> {
+    let trial = Arc::new(trial.clone());
+    let adapters = adapters().into_iter();
+    adapters
+        .map(|adapter| {
+            (
+                adapter.info.clone(),
+                compare_and_time(&adapter, &trial, &mut |_| ()),
+            )
+        })
+        .collect()
+}
 
 pub fn shader(source: &str) -> Shader {
     let (mut shader, problems) = shaderlint_hlsl::parse(source.as_bytes().to_vec());

@@ -8,8 +8,8 @@ use shaderlint_hlsl::{FunctionId, Scalar, Shader};
 use shaderlint_simt::{analyze, unordered, uses_shared_memory};
 use shaderlint_verify::interpret::{self, Interpretation, elements_reached};
 use shaderlint_verify::run::{
-    Adapter, AdapterInfo, Case, InputPlan, Report, RunError, Spread, Timing, Trial, cases,
-    compare_and_time_watched, float_depth, more_cases,
+    Adapter, AdapterInfo, Case, InputPlan, Report, RunError, Spread, Timing, Trial, cases, compare_and_time,
+    float_depth, more_cases,
 };
 use shaderlint_verify::{BindingKind, LowerError, Lowered, lower, lower_repeated};
 
@@ -73,7 +73,7 @@ pub(super) fn gather(
             remarks.extend(runnable.remarks);
             let for_devices = Arc::new(runnable.trial);
             for adapter in adapters {
-                let report = compare_and_time_watched(adapter, &for_devices, &mut |step| {
+                let report = compare_and_time(adapter, &for_devices, &mut |step| {
                     progress.step(&pair.name, &format!("{}: {step}", adapter.info.name));
                 });
                 let report = report.map(|report| settled(files, pair, &for_devices, report));
