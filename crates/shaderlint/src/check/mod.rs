@@ -20,6 +20,7 @@ pub(crate) mod file_report;
 mod guesses;
 pub(crate) mod header;
 pub(crate) mod includers;
+mod items;
 mod notes;
 pub(crate) mod options;
 pub(crate) mod readings;
