@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Problem, Shader, Span, Version};
 use shaderlint_simt::{
-    Access, Amount, Analysis, Around, Cells, Collective, ContendedAtomic, Divergence, Elements, Floats, Half,
-    Holders, Kind, OldValueUse, Race, Stop, WaveEffect, WaveLadder, analyze, element_text, proved_of_itself,
+    Access, Amount, Analysis, Around, Atomic, Cells, Collective, ContendedAtomic, Divergence, Elements,
+    Floats, Half, Holders, Kind, OldValueUse, Race, Stop, WaveEffect, WaveLadder, analyze, element_text,
+    proved_of_itself,
 };
 
 use crate::cases::Kernel;
@@ -407,7 +408,10 @@ fn claim(claim: &ContendedAtomic) -> String {
     let supposed: Vec<&str> = claim.supposed.iter().map(String::as_str).collect();
     joined([
         format!("claim: {found}{cells}"),
-        format!("by {:?}", claim.operation),
+        match claim.operation {
+            Atomic::Counter(counter) => format!("by {counter:?}"),
+            operation => format!("by {operation:?}"),
+        },
         amount,
         format!("{} lanes", claim.lanes),
         if claim.is_certain {
