@@ -111,24 +111,22 @@ impl Check<'_> {
         };
         let mut checked = FileReport::new(self.target, options);
         let mut includers = Includers::of(path, text, options);
-        let mut guesses = Vec::new();
-        if prefilter::needs_parse(root.name, text, &options.search(root.project)) {
-            checked.is_unit = self.role == Role::Unit;
+        let (mut alone, mut guesses) = (Vec::new(), Vec::new());
+        let may_find = prefilter::needs_parse(root.name, text, &options.search(root.project));
+        // Without findings, only its comments are checked, and they are the same in every file that includes it.
+        checked.is_unit = self.role == Role::Unit || !may_find;
+        if may_find {
             let UnitReadings {
                 readings, lookups, ..
             } = Arc::unwrap_or_clone(options.reader().read_own(root));
             let mut union = union(readings);
             let problems = union.problems.iter().chain(&union.elsewhere);
             guesses = guesses::of(path, &lookups, problems);
-            let alone = std::mem::take(&mut union.alone);
-            self.add(&mut checked, union, &lookups);
-            comments::check(&mut checked, root, options);
-            callers::leave_out_called(&mut checked, &alone, text, options);
-        } else {
-            // Under any including file, it has nothing but comments to check.
-            checked.is_unit = true;
-            comments::check(&mut checked, root, options);
+            alone = std::mem::take(&mut union.alone);
+            self.add_findings(&mut checked, union, &lookups);
         }
+        comments::check(&mut checked, root, options);
+        callers::leave_out_called(&mut checked, &alone, text, options);
         if self.role == Role::Included {
             // What it lacks alone, its includers provide.
             checked.leave_to_includers();
@@ -141,7 +139,7 @@ impl Check<'_> {
     }
 
     /// Adds what the readings found, with notes on the kernels.
-    fn add(&self, checked: &mut FileReport, union: Union, lookups: &Lookups) {
+    fn add_findings(&self, checked: &mut FileReport, union: Union, lookups: &Lookups) {
         let text = union.sources.files.first().map(|file| &*file.text);
         checked.lacks_entry = !union.has_entry && text.is_some_and(prefilter::names_entry);
         // Who names a header wants to know if no kernel shows its code; a header found in a folder just counts as

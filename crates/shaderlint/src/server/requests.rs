@@ -281,7 +281,7 @@ impl Session {
         }
         let [mut actions, others] = self.code_actions(path, params);
         self.in_work.insert(id.clone(), stop);
-        let (id, done) = (id.clone(), self.finished.clone());
+        let (id, finished) = (id.clone(), self.finished.clone());
         self.pool.spawn(move || {
             let response = answered(id, || {
                 for work in works {
@@ -290,7 +290,7 @@ impl Session {
                 actions.extend(others);
                 to(actions)
             });
-            let _ = done.send(Finished::Answer(response));
+            let _ = finished.send(Finished::Answer(response));
         });
         true
     }

@@ -115,7 +115,7 @@ impl Session {
         unit.due = None;
         unit.changed_meanwhile.clear();
         let role = unit.role;
-        let (options, done) = (self.options_until(&stop), self.finished.clone());
+        let (options, finished) = (self.options_until(&stop), self.finished.clone());
         let folders = self.folders.clone();
         self.pool.spawn(move || {
             let checked = panics::as_error("internal error, please report", || {
@@ -128,7 +128,7 @@ impl Session {
                 Ok((checked, reads))
             });
             let checked = Box::new(checked.map_err(|error| error_text::of_error(&error)));
-            let _ = done.send(Finished::Check {
+            let _ = finished.send(Finished::Check {
                 unit: path,
                 stop,
                 checked,
@@ -154,14 +154,14 @@ impl Session {
         let header = header.clone();
         let stop = Cancellation::default();
         self.searching = Some(stop.clone());
-        let (options, done) = (self.options_until(&stop), self.finished.clone());
+        let (options, finished) = (self.options_until(&stop), self.finished.clone());
         let (folders, settings, good) = (self.folders.clone(), self.settings.clone(), self.good.clone());
         self.pool.spawn(move || {
             let found = panics::as_error("", || {
                 Ok(includers(&header, &folders, &settings, &good, &options))
             });
             let found = found.unwrap_or_default();
-            let _ = done.send(Finished::Includers { header, stop, found });
+            let _ = finished.send(Finished::Includers { header, stop, found });
         });
     }
 }
