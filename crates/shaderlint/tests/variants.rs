@@ -363,6 +363,54 @@ a.hlsl:12:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 u
 }
 
 #[test]
+fn a_fix_stays_if_no_reading_may_read_what_it_drops() {
+    // The engine does not follow `DispatchMesh`, so nothing is proved about the second kernel as a whole.
+    let kernel = |shown: &str| {
+        format!(
+            "#pragma use_dxc
+#pragma kernel Main
+#pragma kernel Main SHOW
+StructuredBuffer<uint> In;
+RWStructuredBuffer<uint> Out, Shown;
+struct Payload {{ uint first; }};
+groupshared Payload g_Sent;
+groupshared uint g[64];
+uint Stored(uint i) {{ return g[i]; }}
+[numthreads(64, 1, 1)] void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{{
+    uint sum = In[id.x];
+    for (uint width = 1; width < 64; width *= 2)
+    {{
+        g[gi] = sum;
+        GroupMemoryBarrierWithGroupSync();
+        if (gi >= width)
+            sum += g[gi - width];
+        GroupMemoryBarrierWithGroupSync();
+    }}
+#ifdef SHOW
+    Shown[id.x] = {shown};
+#endif
+    Out[id.x] = sum;
+    g_Sent.first = 0;
+    DispatchMesh(1, 1, 1, g_Sent);
+}}
+"
+        )
+    };
+    let reason = |shown: &str| {
+        let folder = Folder::new("fix-drops").with("a.compute", kernel(shown));
+        let (_, log) = folder.json(&["--unsafe-fixes"]);
+        let finding = &log["findings"][0];
+        (finding["fix"].is_object(), finding["no_fix"]["reason"].as_str().map(ToOwned::to_owned))
+    };
+    assert_eq!(reason("sum + 1"), (true, None));
+    let refused = (false, Some("other-variant".to_owned()));
+    // The array that the ladder fills, directly and by a function.
+    assert_eq!(reason("g[gi ^ 1]"), refused);
+    assert_eq!(reason("Stored(gi ^ 1)"), refused);
+}
+
+#[test]
 fn a_fix_holds_in_every_reading_of_what_it_changes() {
     // Left out by default: the variant alone has a say.
     let folder = Folder::new("fix-in-variant").with("a.hlsl", format!("#ifdef X\n{LADDER}#endif\n"));

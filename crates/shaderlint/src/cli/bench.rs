@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 
-use super::SourceArgs;
+use super::{ResultFormat, SourceArgs};
 
 /// Arguments of `shaderlint bench`.
 #[derive(Debug, ClapArgs)]
@@ -30,7 +30,7 @@ pub(crate) struct BenchArgs {
         help = "full or json [default: full]",
         hide_default_value = true
     )]
-    pub output_format: BenchFormat,
+    pub output_format: ResultFormat,
     /// Write a page for a browser
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
@@ -42,12 +42,6 @@ pub(crate) struct BenchArgs {
     pub quiet: bool,
     #[command(flatten)]
     pub source: SourceArgs,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchFormat {
-    Full,
-    Json,
 }
 
 /// Numbers of elements.

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 #[cfg(feature = "gpu")]
-pub(crate) use bench::{BenchArgs, BenchFormat, Sizes, decades};
+pub(crate) use bench::{BenchArgs, Sizes, decades};
 pub(crate) use check::{CacheArgs, CheckArgs, Denied, Detail, FileArgs, OutputFormat};
 #[cfg(feature = "gpu")]
 pub(crate) use commands::WgslArgs;
@@ -26,7 +26,7 @@ use rule_selection::RuleId;
 pub(crate) use rule_selection::{RuleArgs, rule_or_category};
 pub(crate) use source::SourceArgs;
 #[cfg(feature = "gpu")]
-pub(crate) use verify::{VerifyArgs, VerifyFormat};
+pub(crate) use verify::{ResultFormat, VerifyArgs};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -45,7 +45,7 @@ pub(crate) struct VerifyArgs {
         help = "full or json [default: full]",
         hide_default_value = true
     )]
-    pub output_format: VerifyFormat,
+    pub output_format: ResultFormat,
     /// Write a page for a browser
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
@@ -59,8 +59,9 @@ pub(crate) struct VerifyArgs {
     pub source: SourceArgs,
 }
 
+/// The format of the results of `verify` and `bench`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum VerifyFormat {
+pub(crate) enum ResultFormat {
     Full,
     Json,
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use shaderlint_bench::{Measured, Measurement, chart, page};
 use shaderlint_verify::run::Adapter;
 
-use crate::cli::{BenchArgs, BenchFormat, Outcome, Sizes, decades};
+use crate::cli::{BenchArgs, Outcome, ResultFormat, Sizes, decades};
 use crate::commands::adapters::chosen;
 use crate::support::progress::Progress;
 use crate::support::terminal::{ColorChoice, Style};
@@ -41,12 +41,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     for adapter in &adapters {
         let sizes = args.n.clone().unwrap_or_else(|| default_sizes(adapter));
         let mut measurement = Measurement::new(adapter, &systems, &step);
-        if args.output_format == BenchFormat::Full {
+        if args.output_format == ResultFormat::Full {
             progress.print(&text::heading(measurement.measured()))?;
         }
         for n in sizes.0 {
             let size = measurement.at(n);
-            if args.output_format == BenchFormat::Full {
+            if args.output_format == ResultFormat::Full {
                 progress.print(&text::table(size, style))?;
             }
             if measurement.is_stuck() {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         all.push(measurement.done());
     }
     progress.clear();
-    if args.output_format == BenchFormat::Json {
+    if args.output_format == ResultFormat::Json {
         let mut text = serde_json::to_vec_pretty(&Output {
             version: env!("CARGO_PKG_VERSION"),
             what: args.what.display().to_string(),

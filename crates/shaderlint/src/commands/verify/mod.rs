@@ -27,7 +27,7 @@ use self::kernel_toml::Settings;
 use self::page::Page;
 use self::pair::{FixedFile, Pair, changed_kernels, fixed_file, other_file};
 use crate::check::configurations::{Configuration, Configurations};
-use crate::cli::{Outcome, SourceArgs, VerifyArgs, VerifyFormat};
+use crate::cli::{Outcome, ResultFormat, SourceArgs, VerifyArgs};
 use crate::commands::adapters::chosen;
 use crate::commands::kernel;
 use crate::support::definition::Definition;
@@ -78,7 +78,7 @@ pub(crate) fn on_page(file: &ProjectFile) -> Result<Vec<serde_json::Value>> {
         adapter: None,
         no_timing: false,
         require_gpu: false,
-        output_format: VerifyFormat::Json,
+        output_format: ResultFormat::Json,
         report: Some(PathBuf::new()),
         evidence: false,
         quiet: true,
@@ -367,7 +367,7 @@ impl<'a> Verification<'a> {
             );
             return self.print(&format!("{}: {nothing}\n", path.display()));
         }
-        if !is_one && !pairs.is_empty() && args.output_format == VerifyFormat::Full {
+        if !is_one && !pairs.is_empty() && args.output_format == ResultFormat::Full {
             self.print(&format!("{}\n", path.display()))?;
         }
         let texts = Texts {
@@ -635,7 +635,7 @@ impl<'a> Verification<'a> {
         let is_timed = !self.args.no_timing;
         let devices = self.devices()?;
         let (evidence, trial) = gather(files, pair, others, devices, settings, is_timed, &self.progress);
-        if self.args.output_format == VerifyFormat::Full {
+        if self.args.output_format == ResultFormat::Full {
             let style = Style::of_stdout(ColorChoice::Auto);
             let text = if self.args.quiet {
                 text::one_line(&evidence, style)
@@ -666,14 +666,14 @@ impl<'a> Verification<'a> {
     /// Prints text for people.
     fn print(&self, text: &str) -> Result<()> {
         match self.args.output_format {
-            VerifyFormat::Full => self.progress.print(text),
-            VerifyFormat::Json => Ok(()),
+            ResultFormat::Full => self.progress.print(text),
+            ResultFormat::Json => Ok(()),
         }
     }
 
     fn finish(self) -> Result<Outcome> {
         let args = self.args;
-        if args.output_format == VerifyFormat::Json {
+        if args.output_format == ResultFormat::Json {
             let mut text = serde_json::to_vec_pretty(&Output {
                 version: env!("CARGO_PKG_VERSION"),
                 kernels: &self.known,
