@@ -2,7 +2,7 @@
 //! a reading's macros.
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{Derived, Directives, SourceFile, Text, blank_comments, directives};
+use shaderlint_hlsl::{Derived, SourceFile, Text, blank_comments, directives};
 
 use crate::workspace::prefilter::{contains, has_word, words};
 
@@ -21,25 +21,11 @@ pub(crate) struct Item<'t> {
     pub text: &'t [u8],
     /// The names that it may declare.
     pub names: Vec<&'t [u8]>,
-    is_macro: bool,
 }
 
-impl Item<'_> {
-    /// Whether it is an entry point, by its attribute or by a macro of that name.
-    fn is_entry(&self) -> bool {
-        let head = self.text.split(|byte| *byte == b'{').next().unwrap_or_default();
-        words(head).any(|word| word.eq_ignore_ascii_case(b"numthreads"))
-    }
-}
-
-/// Adds the names of the items that name one of these, directly or not. `None` if the texts do not tell.
-///
-/// An item that uses a macro may seem to declare it, as in `KERNEL(Main)`. Only the macro's own definition decides whether
-/// the macro's name is one of these. A macro that pastes words may declare names that stand nowhere; then the texts do not tell,
-/// except of an entry point, which nothing calls.
+/// Adds the names of the items that name one of these, directly or not.
 pub(crate) fn add_dependents(names: &mut FxHashSet<Vec<u8>>, mut files: Vec<&SourceFile>) -> Option<()> {
     let mut seen = Vec::new();
-    let (macros, pasting) = macros_of(&files);
     loop {
         let names_one = |file: &&SourceFile| names.iter().any(|name| has(file, name));
         let (new, rest): (Vec<_>, Vec<_>) = files.into_iter().partition(names_one);
@@ -48,46 +34,13 @@ pub(crate) fn add_dependents(names: &mut FxHashSet<Vec<u8>>, mut files: Vec<&Sou
         let before = names.len();
         for code in &seen {
             for item in items(&code.0)? {
-                if !words(item.text).any(|word| names.contains(word)) {
-                    continue;
+                if words(item.text).any(|word| names.contains(word)) {
+                    names.extend(item.names.iter().map(|name| name.to_vec()));
                 }
-                if !item.is_macro && item.names.iter().any(|name| pasting.contains(*name)) && !item.is_entry()
-                {
-                    return None;
-                }
-                let is_own = |name: &&&[u8]| {
-                    item.is_macro || !macros.contains(**name) && !name.eq_ignore_ascii_case(b"numthreads")
-                };
-                names.extend(item.names.iter().filter(is_own).map(|name| name.to_vec()));
             }
         }
         if names.len() == before {
             return Some(());
-        }
-    }
-}
-
-/// The macros that the files define, and those whose expansions paste words.
-fn macros_of(files: &[&SourceFile]) -> (FxHashSet<Vec<u8>>, FxHashSet<Vec<u8>>) {
-    let mut definitions: Vec<Vec<u8>> = Vec::new();
-    for file in files {
-        let lines = file.text.derived::<Directives>();
-        let defines = lines.iter().filter(|line| line.keyword == b"define");
-        definitions.extend(defines.map(|line| line.argument.clone()));
-    }
-    let name = |definition: &[u8]| words(definition).next().unwrap_or_default().to_vec();
-    let mut pasting = FxHashSet::default();
-    loop {
-        let before = pasting.len();
-        let pastes = |text: &Vec<u8>| contains(text, b"##") || words(text).any(|word| pasting.contains(word));
-        let more: Vec<Vec<u8>> = definitions
-            .iter()
-            .filter(|text| pastes(text))
-            .map(|text| name(text))
-            .collect();
-        pasting.extend(more);
-        if pasting.len() == before {
-            return (definitions.iter().map(|text| name(text)).collect(), pasting);
         }
     }
 }
@@ -105,7 +58,6 @@ pub(crate) fn items(code: &[u8]) -> Option<Vec<Item<'_>>> {
                 start: place.start,
                 text,
                 names,
-                is_macro: true,
             });
         }
         plain.get_mut(place)?.fill(b' ');
@@ -126,12 +78,7 @@ pub(crate) fn items(code: &[u8]) -> Option<Vec<Item<'_>>> {
             let head = plain.get(start..=at)?.split(|byte| *byte == b'{').next()?;
             let text = code.get(start..=at)?;
             let names = names_in(code.get(start..start + head.len())?, text);
-            items.push(Item {
-                start,
-                text,
-                names,
-                is_macro: false,
-            });
+            items.push(Item { start, text, names });
             start = at + 1;
         }
     }
