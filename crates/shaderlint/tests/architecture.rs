@@ -90,7 +90,7 @@ const FLOORS: [(&str, &str, &[&[&str]]); 4] = [
         "crates/shaderlint/src",
         "check",
         &[
-            &["configurations", "items"],
+            &["configurations"],
             &["readings"],
             &["options"],
             &["file_report"],

@@ -20,7 +20,6 @@ pub(crate) mod file_report;
 mod guesses;
 pub(crate) mod header;
 pub(crate) mod includers;
-mod items;
 mod notes;
 pub(crate) mod options;
 pub(crate) mod readings;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use shaderlint_hlsl::{FileId, FileSpan};
+use shaderlint_hlsl::FileId;
 use shaderlint_linter::{Caveat, Diagnostic, FileEdit, FixNote, NoFix, Reason, Verdict};
 
 use super::unaffected::is_unconcerned;
 use super::{Includer, Inclusion, MAX_INCLUDERS};
 use crate::check::guesses;
 use crate::check::readings::Reading;
-use crate::check::union::{Compiled, MAY_READ_WHAT_GOES, Objection, is_open, may_read_what_goes};
+use crate::check::union::{Objection, is_open};
 use crate::support::paths::is_same;
 
 /// The note on a fix if other files include its file and compile nothing that the fix changes. There is no proof of
@@ -82,11 +82,8 @@ fn survives(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) 
             !readings.any(|reading| reading.is_partial() || reading.uses(place, is_it))
         }
         Inclusion::Readings(seen) => {
-            let Some(default) = seen.readings.first() else {
-                return true;
-            };
             for reading in &seen.readings {
-                if let Some(raised) = objection(default, reading, finding, name, is_it) {
+                if let Some(raised) = objection(reading, finding, name, is_it) {
                     raised.applies_to(finding);
                 }
             }
@@ -95,11 +92,10 @@ fn survives(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) 
     }
 }
 
-/// The objection of a reading of the file `name` to a fix in an included file. `default` is that file's default reading. If the reading has the same fix, the
+/// The objection of a reading of the file `name` to a fix in an included file. If the reading has the same fix, the
 /// result holds its notes. A reading that takes none of the lines from the first edit to the last has no objection. A
 /// reading of lines that `name` includes twice always objects: the second copy may mean something else.
 fn objection(
-    default: &Reading,
     reading: &Reading,
     finding: &Diagnostic,
     name: &str,
@@ -147,25 +143,6 @@ fn objection(
         }
         (Some(1), None) if is_open(reading, finding, own) => {
             let label = reading.name.label().unwrap_or_default();
-            let edits = fix
-                .edits
-                .iter()
-                .zip(ids.iter().cycle())
-                .map(|(edit, id)| FileEdit {
-                    place: FileSpan {
-                        file: *id,
-                        ..edit.place
-                    },
-                    text: edit.text.clone(),
-                });
-            let edits: Vec<FileEdit> = edits.collect();
-            let [proving, here] = [default, reading].map(Compiled::of);
-            if may_read_what_goes(proving, here, &edits) {
-                let text = format!("where {name} includes this file {label}, {MAY_READ_WHAT_GOES}");
-                return Some(Objection::Refusal(
-                    NoFix::new(Reason::OtherIncluder, text).named(name),
-                ));
-            }
             let note = format!(
                 "the fix is not proved where {name} includes this file {label}, because shaderlint cannot \
                  follow the kernel to its end"

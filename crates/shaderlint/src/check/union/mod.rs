@@ -1,6 +1,5 @@
 //! The union of a unit's readings: one finding for each place, and the fixes that all readings agree on.
 
-mod differing_code;
 mod fallbacks;
 mod objection;
 mod relocate;
@@ -12,7 +11,6 @@ use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Reason, 
 
 use crate::check::readings::Reading;
 use crate::support::paths::is_same;
-pub(crate) use differing_code::{Compiled, MAY_READ_WHAT_GOES, may_read_what_goes};
 use fallbacks::fallbacks;
 use objection::settle_objections;
 pub(crate) use objection::{Objection, is_open};
@@ -74,7 +72,7 @@ fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
             ..Problem::new(text.to_owned(), None)
         });
     }
-    settle_objections(&mut readings, &union.sources);
+    settle_objections(&mut readings);
     for reading in readings {
         union.add(reading);
     }

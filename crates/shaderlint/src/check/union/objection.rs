@@ -1,9 +1,9 @@
 //! Objections to fixes: a fix changes the text for everything that compiles it, but its proof is from one reading.
 
-use shaderlint_hlsl::{FileSpan, Sources};
+use shaderlint_hlsl::FileSpan;
 use shaderlint_linter::{Caveat, Diagnostic, FileEdit, Fix, FixNote, NoFix, Proof, Reason, Safety};
 
-use super::{Compiled, MAY_READ_WHAT_GOES, is_one, may_read_what_goes};
+use super::is_one;
 use crate::check::guesses::{add_notes, rest_on};
 use crate::check::readings::Reading;
 
@@ -54,12 +54,12 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
 /// A fix changes the text for every reading that compiles it, but its proof is from one reading. The fix stays only
 /// if every such reading either has the same fix or was not followed far enough to decide. In the second case the fix
 /// is unsafe, and its notes name the reading.
-pub(super) fn settle_objections(readings: &mut [Reading], sources: &Sources) {
+pub(super) fn settle_objections(readings: &mut [Reading]) {
     let mut objections = Vec::new();
     for (number, reading) in readings.iter().enumerate() {
         for (index, finding) in reading.report.findings.iter().enumerate() {
             let others = readings.iter().enumerate().filter(|(other, _)| *other != number);
-            let raised = others.filter_map(|(_, other)| objection(reading, other, finding, sources));
+            let raised = others.filter_map(|(_, other)| objection(other, finding));
             objections.extend(raised.map(|raised| (number, index, raised)));
         }
     }
@@ -73,14 +73,8 @@ pub(super) fn settle_objections(readings: &mut [Reading], sources: &Sources) {
     }
 }
 
-/// The objection of a reading to a fix that the reading `proving` has: the reading compiles text that the fix changes,
-/// but does not have the fix.
-fn objection(
-    proving: &Reading,
-    reading: &Reading,
-    finding: &Diagnostic,
-    sources: &Sources,
-) -> Option<Objection> {
+/// The objection of a reading to a fix: the reading compiles text that the fix changes, but does not have the fix.
+fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     let fix = finding.fix.as_ref()?;
     // An insertion leaves the code beside it as it is.
     let places = fix.edits.iter().map(|edit| edit.place);
@@ -101,19 +95,14 @@ fn objection(
         return (there != fix).then(|| Objection::same(fix, there, which));
     }
     let reason = own.and_then(|own| own.no_fix.as_ref());
-    let compiled = |inactive| Compiled { sources, inactive };
-    let [proving, here] = [proving, reading].map(|reading| compiled(&reading.inactive));
+    if is_open(reading, finding, own) {
+        let note = format!(
+            "the fix is not proved {which}, where shaderlint cannot follow the kernel to its \
+             end"
+        );
+        return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
+    }
     let text = match reason {
-        _ if is_open(reading, finding, own) => {
-            if !may_read_what_goes(proving, here, &fix.edits) {
-                let note = format!(
-                    "the fix is not proved {which}, where shaderlint cannot follow the kernel to its \
-                     end"
-                );
-                return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
-            }
-            format!("{which}, {MAY_READ_WHAT_GOES}")
-        }
         Some(why) => format!("{which}, {}", why.text()),
         None => format!("the same fix is not proved {which}"),
     };
