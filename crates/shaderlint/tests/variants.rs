@@ -363,54 +363,6 @@ a.hlsl:12:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 u
 }
 
 #[test]
-fn a_fix_stays_if_no_reading_may_read_what_it_drops() {
-    // The engine does not follow `DispatchMesh`, so nothing is proved about the second kernel as a whole.
-    let kernel = |shown: &str| {
-        format!(
-            "#pragma use_dxc
-#pragma kernel Main
-#pragma kernel Main SHOW
-StructuredBuffer<uint> In;
-RWStructuredBuffer<uint> Out, Shown;
-struct Payload {{ uint first; }};
-groupshared Payload g_Sent;
-groupshared uint g[64];
-uint Stored(uint i) {{ return g[i]; }}
-[numthreads(64, 1, 1)] void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
-{{
-    uint sum = In[id.x];
-    for (uint width = 1; width < 64; width *= 2)
-    {{
-        g[gi] = sum;
-        GroupMemoryBarrierWithGroupSync();
-        if (gi >= width)
-            sum += g[gi - width];
-        GroupMemoryBarrierWithGroupSync();
-    }}
-#ifdef SHOW
-    Shown[id.x] = {shown};
-#endif
-    Out[id.x] = sum;
-    g_Sent.first = 0;
-    DispatchMesh(1, 1, 1, g_Sent);
-}}
-"
-        )
-    };
-    let reason = |shown: &str| {
-        let folder = Folder::new("fix-drops").with("a.compute", kernel(shown));
-        let (_, log) = folder.json(&["--unsafe-fixes"]);
-        let finding = &log["findings"][0];
-        (finding["fix"].is_object(), finding["no_fix"]["reason"].as_str().map(ToOwned::to_owned))
-    };
-    assert_eq!(reason("sum + 1"), (true, None));
-    let refused = (false, Some("other-variant".to_owned()));
-    // The array that the ladder fills, directly and by a function.
-    assert_eq!(reason("g[gi ^ 1]"), refused);
-    assert_eq!(reason("Stored(gi ^ 1)"), refused);
-}
-
-#[test]
 fn a_fix_holds_in_every_reading_of_what_it_changes() {
     // Left out by default: the variant alone has a say.
     let folder = Folder::new("fix-in-variant").with("a.hlsl", format!("#ifdef X\n{LADDER}#endif\n"));
@@ -1371,7 +1323,7 @@ fn a_barrier_holds_in_the_builds_that_turn_regions_on_beside_it() {
 
 /// What is not followed in a variant speaks neither for a fix nor against it: it is made if asked for, and names the variant.
 #[test]
-fn a_variant_that_is_not_followed_makes_a_fix_unsafe() {
+fn a_variant_that_is_not_followed_confirms_no_fix() {
     let text = "StructuredBuffer<uint> Src;
 RWStructuredBuffer<uint> Out, Errors;
 cbuffer Sizes { uint Count; };
@@ -1404,14 +1356,28 @@ void main(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
     let folder = Folder::new("variant-not-followed")
         .with("shaderlint.toml", variant)
         .with("a.hlsl", text.replace("CHECK\n", &format!("{atomic}\n")));
-    let said =
-        |arguments: &[&str]| folder.said(&[&["--select", "hand-rolled-reduction"], arguments].concat());
-    let found = said(&[]);
-    let note = "  = the fix is not proved in variant checked, where shaderlint cannot follow\n     the kernel to its end";
-    assert!(found.contains(note.trim_start()), "{found}");
-    let [safe, all] = [&["--diff"][..], &["--diff", "--unsafe-fixes"]].map(said);
-    assert!(!safe.contains("WaveActiveSum"), "{safe}");
-    assert!(all.contains("WaveActiveSum"), "{all}");
+    let found = folder.said(&["--select", "hand-rolled-reduction"]);
+    let refused = "= no automatic fix: in variant checked, ";
+    assert!(found.contains(refused), "{found}");
+    // A fix of a defect changes no variable.
+    let racy = folder.with(
+        "a.hlsl",
+        text.replace("CHECK\n", &format!("{atomic}\n")).replacen(
+            "    GroupMemoryBarrierWithGroupSync();\n",
+            "",
+            1,
+        ),
+    );
+    let note = "= the fix is not proved in variant checked, where shaderlint cannot follow\n     the kernel to its end";
+    let found = racy.said(&["--select", "groupshared-race"]);
+    assert!(found.contains(note), "{found}");
+    let [safe, all] = [&["--diff"][..], &["--diff", "--unsafe-fixes"]]
+        .map(|arguments| racy.said(&[&["--select", "groupshared-race"], arguments].concat()));
+    assert!(
+        !safe.contains("+    GroupMemoryBarrierWithGroupSync();"),
+        "{safe}"
+    );
+    assert!(all.contains("+    GroupMemoryBarrierWithGroupSync();"), "{all}");
     // What races is followed: the fix is not what it was meant to do there.
     let racy = text.replace("    CHECK\n", "    return Src[i & 31];\n").replacen(
         "GroupMemoryBarrierWithGroupSync();\n    for",

@@ -1,7 +1,7 @@
 //! Objections to fixes: a fix changes the text for everything that compiles it, but its proof is from one reading.
 
 use shaderlint_hlsl::FileSpan;
-use shaderlint_linter::{Caveat, Diagnostic, FileEdit, Fix, FixNote, NoFix, Proof, Reason, Safety};
+use shaderlint_linter::{Category, Caveat, Diagnostic, FileEdit, Fix, FixNote, NoFix, Proof, Reason, Safety};
 
 use super::is_one;
 use crate::check::guesses::{add_notes, rest_on};
@@ -52,8 +52,8 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
 }
 
 /// A fix changes the text for every reading that compiles it, but its proof is from one reading. The fix stays only
-/// if every such reading either has the same fix or was not followed far enough to decide. In the second case the fix
-/// is unsafe, and its notes name the reading.
+/// if every such reading either has the same fix or, for a fix of a defect, was not followed far enough to decide. In
+/// the second case the fix is unsafe, and its notes name the reading.
 pub(super) fn settle_objections(readings: &mut [Reading]) {
     let mut objections = Vec::new();
     for (number, reading) in readings.iter().enumerate() {
@@ -114,8 +114,12 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
 /// Whether a reading neither has the fix of a finding nor objects to it, because the engine follows none of its
 /// kernels as far as the fix. `own` is the reading's finding at the same place. The default configuration must have
 /// each fix.
+///
+/// This is for fixes of defects alone: they add barriers, and no variable gets another value. A wave form does not restore
+/// what nothing reads where it is proved, such as the ladder's array. Another reading may read that, through a function, a
+/// macro or an included file, and only its run could tell.
 pub(crate) fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
-    if reading.is_default() {
+    if reading.is_default() || finding.category != Category::Correctness {
         return false;
     }
     let mut in_part = reading.report.in_part.iter();
