@@ -233,12 +233,11 @@ fn races_between_the_same_barriers_are_one_finding() {
         format!(
             "threads of a wave need not run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() \
              before each of lines 11 to 13; on {into}, read into a variable, wait at a \
-             GroupMemoryBarrierWithGroupSync(), then write; close the condition on line 9 before each \
-             barrier, and test it again after it (tested: this race is gone, and no other defect appears)"
+             GroupMemoryBarrierWithGroupSync(), then write; split the `if` on line 9: close it before each \
+             barrier, and test its condition again after that barrier (tested: this race is gone, and no other defect appears)"
         )
     };
-    let why =
-        "no automatic fix: barriers alone do not end the race: the conditions around them must be closed too";
+    let why = "no automatic fix: barriers alone do not end the race: the `if`s around them must be split too";
     let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
     let both = "lines 12 and 13 also read what other threads write, with no barrier between";
     assert_eq!(
@@ -405,8 +404,7 @@ fn a_race_that_no_barrier_ends_is_told_to_stand_beside_others() {
         of_g.and_then(|one| one.no_fix)
             .map(|no_fix| no_fix.text().to_owned())
     };
-    let alone =
-        "no single barrier before the later access or a statement around it is proved to end the race";
+    let alone = "could not prove that any single barrier, before the later access or before a statement around it, ends the race";
     let body = "g[gi & 31] = gi;";
     assert_eq!(why(body).as_deref(), Some(alone));
     let beside = format!("h[gi] = Src[gi];\nOut[gi] = h[63 - gi];\n{body}");
@@ -711,14 +709,14 @@ fn advice_is_tried_out() {
         let help = said.lines().find(|line| line.starts_with("help: "));
         help.unwrap_or_default().to_owned()
     };
-    let separately = " before the barrier, and test it again after it; declare what both parts use before \
-         the condition (tested: this race is gone, and no other defect appears)";
+    let separately = ": close it before the barrier, and test its condition again after the barrier; declare \
+         before the `if` what both parts use (tested: this race is gone, and no other defect appears)";
     assert_eq!(
         help(&format!(
             "g[gi] = Src[gi];\n{BARRIER}\nif (gi < 32)\n{{\nuint v = g[gi + 1];\ng[gi] = v;\n}}"
         )),
         format!(
-            "help: put a {} before line 12; close the condition on line 9{separately}",
+            "help: put a {} before line 12; split the `if` on line 9{separately}",
             &BARRIER[..33]
         )
     );

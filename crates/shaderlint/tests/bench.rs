@@ -533,11 +533,11 @@ error[groupshared-race]: data race on g_Part[16]
    = threads of a wave need not run in lock-step
    = help: put a GroupMemoryBarrierWithGroupSync() before each of lines 38 to
      42; on lines 38 to 42, read into a variable, wait at a
-     GroupMemoryBarrierWithGroupSync(), then write; close the condition on line
-     35 before each barrier, and test it again after it (tested: this race is
-     gone, and no other defect appears)
-   = no automatic fix: barriers alone do not end the race: the conditions
-     around them must be closed too
+     GroupMemoryBarrierWithGroupSync(), then write; split the `if` on line 35:
+     close it before each barrier, and test its condition again after that
+     barrier (tested: this race is gone, and no other defect appears)
+   = no automatic fix: barriers alone do not end the race: the `if`s around
+     them must be split too
 
 
 "#]]

@@ -365,19 +365,23 @@ impl Advice {
         }
         if let Some(first) = conditions.first() {
             let (count, _) = in_words(&conditions);
-            let (plural, it) = if count == 1 { ("", "it") } else { ("s", "them") };
+            let (plural, it, its) = if count == 1 {
+                ("", "it", "its condition")
+            } else {
+                ("s", "them", "their conditions")
+            };
             let are_all_within = self.places.iter().all(|place| !place.conditions.is_empty());
-            let barrier = match (self.places.len(), are_all_within) {
-                (1, _) => "the barrier".to_owned(),
-                (_, true) => "each barrier".to_owned(),
-                (_, false) => format!("the barriers inside {it}"),
+            let (barrier, passed) = match (self.places.len(), are_all_within) {
+                (1, _) => ("the barrier".to_owned(), "the barrier"),
+                (_, true) => ("each barrier".to_owned(), "that barrier"),
+                (_, false) => (format!("the barriers inside {it}"), "those barriers"),
             };
             let at = on_lines(context, &conditions, *first);
             parts.push(format!(
-                "close the condition{plural} {at} before {barrier}, and test {it} again after it"
+                "split the `if`{plural} {at}: close {it} before {barrier}, and test {its} again after {passed}"
             ));
             if self.places.iter().any(|place| place.declares) {
-                parts.push("declare what both parts use before the condition".to_owned());
+                parts.push("declare before the `if` what both parts use".to_owned());
             }
         }
         format!(

@@ -71,8 +71,8 @@ impl NoBarrier {
             NoBarrier::Left(place) => {
                 let at = witness::on_lines(context, &[place], place);
                 let text = format!(
-                    "threads may leave the kernel by the code {at}, and no barrier after it is proved to end \
-                     the race"
+                    "threads may leave the kernel in the code {at}, and no barrier after that code is proved to \
+                     end the race"
                 );
                 NoFix::new(Reason::Leaves, text).at(place)
             }
@@ -108,13 +108,13 @@ impl NoBarrier {
                     ""
                 };
                 let text = format!(
-                    "no single barrier before {access} or a statement around it is proved to end {ends}{beside}"
+                    "could not prove that any single barrier, before {access} or before a statement around it, ends \
+                     {ends}{beside}"
                 );
                 NoFix::new(Reason::NoSingleBarrier, text)
             }
             NoBarrier::NeedsMore => {
-                let text = "barriers alone do not end the race: the conditions around them must be closed \
-                     too";
+                let text = "barriers alone do not end the race: the `if`s around them must be split too";
                 NoFix::new(Reason::Conditions, text)
             }
             NoBarrier::TooLong => NoFix::new(
