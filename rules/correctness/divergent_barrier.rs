@@ -62,12 +62,12 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     } else {
         [
             "waits",
-            "such a barrier is undefined behaviour: FXC rejects it unless it is unnecessary, DXC accepts it",
+            "such a barrier is undefined behaviour: DXC accepts it, and FXC rejects it if it is needed",
             if orders_nothing {
                 "this build of the kernel uses no groupshared memory, and this barrier orders nothing else: \
                  remove it"
             } else {
-                "let every thread reach the barrier: put the condition around the work before and after it"
+                "let every thread reach the barrier: apply the condition only to the work before and after it"
             },
         ]
     };
@@ -78,7 +78,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     ];
     if !divergence.given.is_empty() && !orders_nothing {
         notes.push(
-            "if the host never sets such values, remove the test on which the threads diverge instead"
+            "instead, if the host never sets such values, remove the test on which the threads diverge"
                 .to_owned(),
         );
     }
