@@ -46,7 +46,7 @@ fn advice(sum: &ContendedAtomic) -> String {
     match sum.operation {
         Atomic::Counter(_) => {
             format!(
-                "{form}; a hidden counter moves by one for each call, so keep the count in a buffer of its own"
+                "{form}; each call moves a hidden counter by only one, so keep the count in a separate buffer"
             )
         }
         _ => form,

@@ -155,7 +155,7 @@ fn a_race_that_another_ones_barrier_ends_says_so() {
 fn a_hidden_counter_moves_by_one() {
     let text = "AppendStructuredBuffer<uint> Out; [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { Out.Append(gi); }";
     let said = said(&lint(text.as_bytes()));
-    let reason = "no automatic fix: a hidden counter moves by one for each call: only a counter in a buffer \
+    let reason = "no automatic fix: each call moves a hidden counter by one, and only a counter in a buffer \
          can move by more";
     assert!(said.contains(reason), "{said}");
 }
@@ -348,8 +348,7 @@ fn without_a_fix_the_reason_is_said() {
         "",
         "InterlockedAdd(Counters[1], 1);\nDeviceMemoryBarrier();\nOut[gi] = 1;",
     );
-    let barrier =
-        "no automatic fix: the memory barrier on line 5 may let a thread observe when its atomic is made";
+    let barrier = "no automatic fix: the memory barrier on line 5 may let a thread observe at what time its atomic is made";
     assert!(fenced.contains(barrier), "{fenced}");
 }
 

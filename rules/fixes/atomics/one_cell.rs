@@ -182,11 +182,11 @@ fn of_meanwhile(context: &Context<'_>, claim: &ContendedAtomic) -> NoFix {
 /// Why one lane cannot make the atomic for its wave.
 fn not_combined(context: &Context<'_>, claim: &ContendedAtomic, why: NotCombined) -> NoFix {
     if claim.operation.is_of_hidden_counter() {
-        let text = "a hidden counter moves by one for each call: only a counter in a buffer can move by more";
+        let text = "each call moves a hidden counter by one, and only a counter in a buffer can move by more";
         return NoFix::new(Reason::HiddenCounter, text);
     }
     let of_old_value = || {
-        let text = "the kernel uses the atomic's old value other than as a slot's index, or shaderlint cannot follow how";
+        let text = "could not prove that the kernel uses the atomic's old value only as a slot's index";
         NoFix::new(Reason::OldValue, text)
     };
     if claim.old_value == OldValueUse::Otherwise {
@@ -229,7 +229,8 @@ fn not_combined(context: &Context<'_>, claim: &ContendedAtomic, why: NotCombined
         }
         NotCombined::MemoryBarrier(place) => {
             let at = lines(place);
-            let text = format!("the memory barrier {at} may let a thread observe when its atomic is made");
+            let text =
+                format!("the memory barrier {at} may let a thread observe at what time its atomic is made");
             NoFix::new(Reason::MemoryBarrier, text).at(place)
         }
         NotCombined::OtherAtomic(place) => {
@@ -244,7 +245,9 @@ fn not_combined(context: &Context<'_>, claim: &ContendedAtomic, why: NotCombined
         }
         NotCombined::OtherUse(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
-            let text = format!("{counters} is also used {at}, and a thread may observe which comes first");
+            let text = format!(
+                "{counters} is also used {at}, and a thread may observe whether that use or the atomic comes first"
+            );
             NoFix::new(Reason::OtherUse, text).named(counters).at(place)
         }
     }
