@@ -195,7 +195,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     };
     let amid = scan.amid.map(|amid| match amid {
         Amid::Read(read) => format!(
-            "although the read {} may run at the same time: no barrier is proved to come between",
+            "although the read {} may run at the same time, as no barrier is proved to separate the two",
             witness::on_lines(context, &[read], scan.span)
         ),
         Amid::Barrier(barrier) => format!(

@@ -170,8 +170,8 @@ fn advice(ladder: &WaveLadder) -> String {
             )
         }
         (_, true) => format!(
-            "no intrinsic scans from the last lane: WaveActive{function} gives the total, and {prefix}, which needs \
-             shader model {needed}, scans from the first lane"
+            "HLSL has no intrinsic that scans from the last lane: WaveActive{function} gives the total, and \
+             {prefix}, which needs shader model {needed}, scans from the first lane"
         ),
     }
 }

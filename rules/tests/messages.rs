@@ -457,8 +457,8 @@ fn what_no_form_is_written_for_is_named() {
     assert!(why.contains(reason), "{why}");
     // The loop's variable is another one.
     let why = of("groupshared float g[64];\nstatic const uint i = 64;", "i", "g");
-    let reason = "no automatic fix: a wave form needs the group's size, whose name may mean something else \
-         here, or nothing";
+    let reason = "no automatic fix: a wave form needs the group's size, but the name of that size may mean \
+         something else here, or nothing";
     assert!(why.contains(reason), "{why}");
 }
 
@@ -662,8 +662,9 @@ fn what_leaves_a_construct_unordered_is_named() {
                    for (uint d = 32; d > 0; d >>= 1) { SYNC if (t < d) { v += g[t + d]; g[t] = v; } }\nSYNC\n\
                    if (t == 0) Out[0] = g[0];",
     );
-    let proved = "although the read on line 5 may run at the same time: no barrier is proved to come between";
-    let reason = "the read on line 5 may run while the ladder stores its elements: no barrier is proved to come between";
+    let proved =
+        "although the read on line 5 may run at the same time, as no barrier is proved to separate the two";
+    let reason = "the read on line 5 may run while the ladder stores its elements, as no barrier is proved to separate the two";
     assert!(text.contains(proved) && text.contains(reason), "{text}");
     let text = of(
         "g[t] = In[t]; SYNC\nfor (uint d = 32; d > 0; d >>= 1) { if (t < d) g[t] += g[t + d]; SYNC }\n\

@@ -936,8 +936,8 @@ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ Out[id.x] 
     }
     let folder = Folder::new("version-reason").with("a.hlsl", ladder_over("", "uint s = 7;"));
     let said = folder.said(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
-    let reason = "= no automatic fix: after the loop, `s` names the loop's variable before HLSL 2021 and \
-         another variable since: pass -HV, or set `hlsl` in shaderlint.toml";
+    let reason = "= no automatic fix: before HLSL 2021, `s` after the loop means the loop's variable; from \
+         HLSL 2021 on, it means another variable: pass -HV, or set `hlsl` in shaderlint.toml";
     assert!(said.contains(reason), "{said}");
 }
 

@@ -134,8 +134,8 @@ warning[hand-rolled-reduction]: hand-rolled maximum of 32 floats (in a group of 
    │
    = proved: g_Part[0] ends as the maximum of g_Part[0] … g_Part[31], race-free
    = a wave form needs shader model 6.0
-   = HLSL does not specify what wave intrinsics return for NaNs, or which zero
-     is smaller
+   = HLSL does not specify what wave intrinsics return for NaNs, or which of -0
+     and +0 is smaller
    = no file at hand calls Largest: shaderlint ran it by itself, as if only its
      results were used
    = no automatic fix: the size of the group is unknown and assumed

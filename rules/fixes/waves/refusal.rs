@@ -149,7 +149,7 @@ fn no_form_of_name(
     });
     if let Some(left) = settled {
         let text = format!(
-            "`[numthreads]` has a name in the place of a number, and the ladder leaves a number in `{left}` that may depend on it"
+            "`[numthreads]` contains a name instead of a number, and the ladder leaves a number in `{left}` that may depend on that name"
         );
         return NoFix::new(Reason::NamedSize, text).named(left);
     }
@@ -158,13 +158,13 @@ fn no_form_of_name(
     }
     NoFix::new(
         Reason::NamedSize,
-        "`[numthreads]` has a name in the place of a number, and shaderlint writes no wave form of this ladder with that name",
+        "`[numthreads]` contains a name instead of a number, and shaderlint writes no wave form of this ladder that uses the name",
     )
 }
 
 /// Why a form that names the group's size is not offered.
 pub(crate) fn no_size_by_name() -> NoFix {
-    let text = "a wave form needs the group's size, whose name may mean something else here, or nothing";
+    let text = "a wave form needs the group's size, but the name of that size may mean something else here, or nothing";
     NoFix::new(Reason::NamedSize, text)
 }
 
@@ -190,8 +190,8 @@ pub(crate) fn not_replaceable(context: &Context<'_>, found: &Collective, obstacl
         ([], None) => match lives_on(context.shader, found) {
             Some(local) => {
                 let text = format!(
-                    "after the loop, `{}` names the loop's variable before HLSL 2021 and another variable \
-                     since: pass -HV, or set `hlsl` in shaderlint.toml",
+                    "before HLSL 2021, `{}` after the loop means the loop's variable; from HLSL 2021 on, it means \
+                     another variable: pass -HV, or set `hlsl` in shaderlint.toml",
                     local.name
                 );
                 NoFix::new(Reason::LanguageVersion, text)
@@ -224,7 +224,7 @@ fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
     let (text, place) = match amid {
         Amid::Read(read) => (
             format!(
-                "the read {} may run while the ladder stores its elements: no barrier is proved to come between",
+                "the read {} may run while the ladder stores its elements, as no barrier is proved to separate the two",
                 witness::on_lines(context, &[read], found.span)
             ),
             read,
@@ -264,7 +264,7 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
             "shaderlint writes no wave form for sums of 16-bit halves",
         ),
         Obstacle::Companions => {
-            let text = "shaderlint writes no wave form that also selects other values, such as an index";
+            let text = "the ladder also selects other values, such as an index, and shaderlint writes no wave form for that";
             NoFix::new(Reason::Companions, text)
         }
         Obstacle::ElementsPerThread => {
@@ -275,7 +275,8 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
             format!("later code uses {name}, which the ladder declares")
         }),
         Obstacle::NoPlace => {
-            let text = "the ladder's result is part of an expression, and no wave form fits into one";
+            let text =
+                "the ladder's result is part of an expression, and no wave form fits into an expression";
             NoFix::new(Reason::ResultInExpression, text)
         }
         Obstacle::Leaves(id) => of_local(id, Reason::Leaves, &|name| {

@@ -42,7 +42,8 @@ const ANY_BY_ONE_WAVE: &str = "nothing else: the wave of thread 0 scans all elem
 /// How wave forms treat floats otherwise than the ladder.
 pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
     let rounds = "wave intrinsics combine floats in another order, so results may round differently";
-    let of_extrema = "HLSL does not specify what wave intrinsics return for NaNs, or which zero is smaller";
+    let of_extrema =
+        "HLSL does not specify what wave intrinsics return for NaNs, or which of -0 and +0 is smaller";
     let picks_floats = |operator: Operator| operator.is_extremum() && operator.is_on_floats();
     let said = [
         (!found.is_exact(), rounds),
