@@ -98,7 +98,7 @@ fn methods_of_inner_structs() {
 }
 
 /// Said of a type in a function with whose names something else is called, too.
-const OF_FUNCTION: &str = "a name of this type has another meaning elsewhere";
+const OF_FUNCTION: &str = "a name that is declared here has another meaning elsewhere";
 
 /// Where the names of a function's own type end, and that `::` leaves them out, is not followed.
 #[test]
@@ -523,7 +523,7 @@ fn names_that_are_not_followed_are_told_with_the_reason() {
         ("{ enum Z { x = 4 }; } y = x;", OF_FUNCTION),
         (
             "for (uint x = 0; x < 4; x++) {} x = 3; y = x;",
-            "a name here means a loop's variable before HLSL 2021 and another variable since: pass -HV",
+            "before HLSL 2021, a name here means a loop's variable; from HLSL 2021 on, it means another variable: pass -HV",
         ),
     ] {
         let text = format!("void Main(uint x, float y) {{ {body} }}\n");

@@ -22,8 +22,8 @@ use crate::tree::{Direction, Expr, ExprKind, Global, GlobalId, LocalId, Shader, 
 use crate::types::Type;
 use crate::walk::expressions;
 
-pub(super) const A_LOOPS: &str =
-    "a name here means a loop's variable before HLSL 2021 and another variable since: pass -HV";
+pub(super) const A_LOOPS: &str = "before HLSL 2021, a name here means a loop's variable; from HLSL 2021 on, it means \
+                                  another variable: pass -HV";
 
 pub(super) const ITS_OWN: &str = "the initialiser reads its own variable, which has no value yet";
 

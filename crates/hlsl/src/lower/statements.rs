@@ -11,7 +11,7 @@ use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::{Scalar, Type};
 
 /// The message about a type in a function if its names have other meanings elsewhere.
-const HIDING_TYPE: &str = "a name of this type has another meaning elsewhere";
+const HIDING_TYPE: &str = "a name that is declared here has another meaning elsewhere";
 
 impl Lowering<'_> {
     /// The span of a statement with the attributes before it.
