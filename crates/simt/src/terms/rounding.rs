@@ -80,15 +80,15 @@ impl Doubt {
     pub fn reason(self) -> &'static str {
         match self {
             Doubt::Order => {
-                "the order of float operations may change more than a float's value, such as an index or a condition"
+                "the order of float operations may change not only a float's value but also, for example, an index or a condition"
             }
             Doubt::Flush => {
-                "only one kernel may add 0 to a float or multiply it by 1; this flushes denormals, which may \
-                 change more than a float's value, such as an index or a condition"
+                "one kernel may add 0 to a float, or multiply it by 1, where the other does not; this flushes denormals, \
+                 which may change not only a float's value but also, for example, an index or a condition"
             }
             Doubt::Pick => {
-                "`min` or `max` may return the other of two equal floats, which may change more than a float's value, \
-                 such as an index or a condition"
+                "`min` or `max` may return the other of two equal floats, which may change not only a float's \
+                 value but also, for example, an index or a condition"
             }
         }
     }
