@@ -10,7 +10,7 @@ use super::{ResultFormat, SourceArgs};
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Exit code: 0 if every result is right, 1 if one is not, 2 if something could not run.
-The format of pipeline.toml, and the systems: https://github.com/shaderlint/shaderlint/blob/main/docs/pipelines.md")]
+For the format of pipeline.toml, and for the systems, see https://github.com/shaderlint/shaderlint/blob/main/docs/pipelines.md")]
 pub(crate) struct BenchArgs {
     /// scan, reduction, or a folder with a pipeline.toml in or below it
     pub what: PathBuf,
@@ -63,7 +63,7 @@ fn sizes(text: &str) -> Result<Sizes, String> {
     };
     let (from, to) = (size(from)?, size(to)?);
     if from == 0 || from > to {
-        return Err("a range goes upwards from 1 or more, by factors of ten".to_owned());
+        return Err("a range starts at 1 or more and goes up by factors of ten".to_owned());
     }
     Ok(decades(from, to))
 }

@@ -11,14 +11,14 @@ use super::SourceArgs;
 #[command(after_help = "\
 A kernel.toml beside the file sets the inputs of its kernels: `groups`, `set`,
 `lengths` and `contents`, for all of them or by entry point. shaderlint samples
-what neither it nor --set gives. Details:
+the inputs that neither kernel.toml nor --set gives. Details:
 https://github.com/shaderlint/shaderlint/blob/main/docs/verification.md
 
 Exit status: 0 everything is proved, 1 something is not, 2 could not do the job.")]
 pub(crate) struct VerifyArgs {
     /// An HLSL file, or a folder of them
     pub path: PathBuf,
-    /// Compare with the kernel in this file instead of the fixed one
+    /// Compare with the kernel in this file instead of with the fixed kernel
     pub other: Option<PathBuf>,
     /// The entry point, if a file has several
     #[arg(long, value_name = "NAME")]

@@ -13,7 +13,7 @@ pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
     let chosen: Vec<Adapter> = all.into_iter().filter(is_wanted).collect();
     if chosen.is_empty() {
         match names.as_slice() {
-            [] => bail!("no adapter is called `{name}`: there is none"),
+            [] => bail!("no adapter is called `{name}`: there are no adapters"),
             names => bail!(
                 "no adapter is called `{name}`: expected one of {}",
                 names.join(", ")

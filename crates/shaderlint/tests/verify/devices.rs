@@ -142,7 +142,7 @@ fn an_adapter_is_chosen_by_name() {
     let file = "fixtures/scan/ladder-64.hlsl";
     assert_data_eq!(
         verify(&[file, "--adapter", "Nope"], NO_ADAPTER),
-        "2\nerror: no adapter is called `Nope`: there is none\n"
+        "2\nerror: no adapter is called `Nope`: there are no adapters\n"
     );
 }
 
@@ -295,7 +295,7 @@ fn a_buffer_that_one_kernel_leaves_alone_is_compared() {
         ("NODEVICE_SELECT", "1"),
     ));
     assert!(
-        said.contains(": differs: Z[0] is 64, should be 0 as before, in 1 group, "),
+        said.contains(": differs: Z[0] is 64, should still be 0, in 1 group, "),
         "{said}"
     );
 }

@@ -238,7 +238,7 @@ fn matrices_lie_in_one_order() {
             &format!("struct S {{ row_major float4x4 m; }}; RWByteAddressBuffer R; {OUT}"),
             body,
             ["row_major ", ""],
-            "what the functions say of memory that is accessed as bytes or by way of a heap is `row_major` in a.hlsl, and nothing in b.hlsl",
+            "what the functions declare about memory that is accessed as bytes or through a heap is `row_major` in a.hlsl, and nothing in b.hlsl",
         );
     }
     // Only a variable of the kernel declares what a heap holds.

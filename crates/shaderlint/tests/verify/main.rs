@@ -84,8 +84,8 @@ fn a_fix_follows_the_macro_for_the_size() {
 fn what_cannot_be_verified_is_said() {
     assert_data_eq!(
         verify(&["fixtures/rules/groupshared-race/bad.hlsl"], NO_ADAPTER),
-        "0\nfixtures/rules/groupshared-race/bad.hlsl: 1 finding with a fix is a defect: a wrong kernel has no results \
-         to compare with\n"
+        "0\nfixtures/rules/groupshared-race/bad.hlsl: 1 finding with a fix is a defect: a kernel with a defect has no \
+         results to compare with\n"
     );
     assert_data_eq!(
         verify(
@@ -163,7 +163,7 @@ void Main(uint g : SV_GroupIndex)
         verify(&["racing/a.hlsl"]),
         str![[r#"
 0
-racing/a.hlsl: 1 finding with a fix is a defect: a wrong kernel has no results to compare with
+racing/a.hlsl: 1 finding with a fix is a defect: a kernel with a defect has no results to compare with
 
 "#]]
     );
@@ -171,7 +171,7 @@ racing/a.hlsl: 1 finding with a fix is a defect: a wrong kernel has no results t
         verify(&["racing"]),
         str![[r#"
 0
-racing: 1 finding with a fix is a defect: a wrong kernel has no results to compare with, in 1 file
+racing: 1 finding with a fix is a defect: a kernel with a defect has no results to compare with, in 1 file
 
 "#]]
     );

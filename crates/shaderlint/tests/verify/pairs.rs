@@ -62,7 +62,7 @@ fn kernels_of_two_interfaces_are_not_compared() {
         ),
         (
             other("uint Count; uint Mode;", "uint Mode; uint Count;"),
-            "of the members that host code sets, the order is first `Count` in a.hlsl, and first `Mode` in b.hlsl",
+            "the order of the members that host code sets is first `Count` in a.hlsl, and first `Mode` in b.hlsl",
         ),
         (
             other("uint Count; uint Mode;", "uint Count; float4 Wide; uint Mode;"),
@@ -367,7 +367,7 @@ fn a_verdict_names_the_configurations_it_holds_for() {
     let [one, two] = ["#pragma kernel Main X=1", "#pragma kernel Main X=2"];
     let said = of_builds([one, two]);
     assert!(
-        said.contains("the two files declare other builds: `X=1` in"),
+        said.contains("the two files declare different builds: `X=1` in"),
         "{said}"
     );
     assert!(of_builds([one, one]).contains("proved equal"));

@@ -419,9 +419,9 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
             if trial.unordered.contains(&first.binding) {
                 format!("{place} of the sorted elements is {got}, should be {expected}")
             } else if first.before == Some(first.expected) {
-                format!("{place} is {got}, should be {expected} as before")
+                format!("{place} is {got}, should still be {expected}")
             } else if first.before == Some(first.got) {
-                format!("{place} is {got} as before, should be {expected}")
+                format!("{place} is still {got}, should be {expected}")
             } else {
                 format!("{place} is {got}, should be {expected}")
             }
@@ -469,7 +469,7 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
     }
     if !report.short.is_empty() {
         let sizes = sizes(trial, case, &report.short);
-        let text = format!("not comparable, as both kernels leave the same with {sizes}: {text}");
+        let text = format!("not comparable, as both kernels leave the same values with {sizes}: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
     let of_nans = shown.filter(|first| first.is_of_nans).map(|_| BITS_OF_NANS);
@@ -497,7 +497,7 @@ fn stand_ins(trial: &Trial) -> Option<String> {
     }
     let name = a.replaced.difference(&a.free).next()?;
     Some(format!(
-        "a hash replaces {name} here, and differs where {name} may return the same"
+        "a hash replaces {name} here, and this hash differs where {name} itself may return equal values"
     ))
 }
 

@@ -96,9 +96,12 @@ pub(crate) fn on_page(file: &ProjectFile) -> Result<Vec<serde_json::Value>> {
 fn nothing(mending: usize) -> String {
     match mending {
         0 => "no kernel has a finding with a fix".to_owned(),
-        1 => "1 finding with a fix is a defect: a wrong kernel has no results to compare with".to_owned(),
+        1 => "1 finding with a fix is a defect: a kernel with a defect has no results to compare with"
+            .to_owned(),
         more => {
-            format!("{more} findings with a fix are defects: a wrong kernel has no results to compare with")
+            format!(
+                "{more} findings with a fix are defects: a kernel with a defect has no results to compare with"
+            )
         }
     }
 }
@@ -615,7 +618,7 @@ impl<'a> Verification<'a> {
             && one.is_another(other)
         {
             bail!(
-                "the two files declare other builds: {} in {}, and {} in {}",
+                "the two files declare different builds: {} in {}, and {} in {}",
                 one.said,
                 file.path.display(),
                 other.said,

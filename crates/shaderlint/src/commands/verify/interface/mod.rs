@@ -176,7 +176,7 @@ fn order_of_members(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     match a.iter().zip(&b).find(|(a, b)| a != b) {
         Some((one, other)) => {
             let said = [one, other].map(|name| format!("first `{name}`"));
-            unlike("of the members that host code sets, the order", kernels, said)
+            unlike("the order of the members that host code sets", kernels, said)
         }
         None => Ok(()),
     }
@@ -281,7 +281,7 @@ fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> 
 fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     let marks = kernels.map(|kernel| kernel.declarations.marks_of_functions(&kernel.functions()));
     if marks[0] != marks[1] {
-        let what = "what the functions say of memory that is accessed as bytes or by way of a heap";
+        let what = "what the functions declare about memory that is accessed as bytes or through a heap";
         return unlike(what, kernels, shown(&marks));
     }
     let numbers = kernels.map(|kernel| small_numbers(&kernel.shader.text));
