@@ -40,7 +40,7 @@ Exit status: 0 nothing found, 1 findings, 2 could not do the job.
 To allow a finding, write `// shaderlint: allow(rule-id): reason` on its line or
 the line before, or `// shaderlint: allow-file(rule-id): reason` for the file.";
 
-/// Proves what HLSL compute shaders compute, and says where they race or scan by hand
+/// Proves what HLSL compute shaders compute, and reports their data races and hand-rolled scans
 #[derive(Debug, Parser)]
 #[command(
     name = "shaderlint",
