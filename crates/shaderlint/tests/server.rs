@@ -154,7 +154,7 @@ fn findings_are_fixed_allowed_and_explained() {
     let all = editor.actions("a.hlsl", [0, 0, 0, 0], json!(["source.fixAll"]));
     assert_eq!(
         titles(&all),
-        ["Make all fixes of shaderlint (source.fixAll.shaderlint)"]
+        ["Apply all fixes of shaderlint (source.fixAll.shaderlint)"]
     );
     assert_eq!(edited(LADDER, &all[0], &uri), fixed);
     // Some editors ask for all that the server says it has.

@@ -331,7 +331,7 @@ impl Session {
             let new = checked.fixed.diff.map(|(_, new)| new);
             let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
             Ok(edits.zip(frame).map(|(edits, frame)| CodeAction {
-                title: "Make all fixes of shaderlint".to_owned(),
+                title: "Apply all fixes of shaderlint".to_owned(),
                 kind: Some(FIX_ALL),
                 edit: Some(fixes::filled(frame, &edits)),
                 ..CodeAction::default()
