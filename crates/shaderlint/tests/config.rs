@@ -638,8 +638,8 @@ error[groupshared-race]: data race on g_Sum[1]
   = other pairs of accesses also race here
   = threads of a wave need not run in lock-step
   = two/src/b.hlsl may include this file, one of 2 called
-    `../../Lib/race.hlsli`: the fix is proved as if it took two/lib/race.hlsli;
-    use -I to say where the build finds it
+    `../../Lib/race.hlsli`: the fix is proved as if it included
+    two/lib/race.hlsli instead; use -I to say where the build finds it
   = the fix is proved: with these barriers, no two threads of the group race on
     groupshared memory
   = fix: put the missing barriers before this statement and between the reads

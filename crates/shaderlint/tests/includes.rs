@@ -116,7 +116,7 @@ fn a_fix_in_a_file_that_may_be_included_is_not_safe() {
     let said = direct.printed(&concise);
     assert!(said.ends_with(&format!("{GUESSED}\n")), "{said}");
     let report = direct.printed(&["--output-format", "json", "ladder.hlsl"]);
-    let note = "d/other.hlsl may include this file, one of 2 called `ladder.hlsl`: the fix is proved as if it took d/ladder.hlsl; use -I to say where the build finds it";
+    let note = "d/other.hlsl may include this file, one of 2 called `ladder.hlsl`: the fix is proved as if it included d/ladder.hlsl instead; use -I to say where the build finds it";
     assert!(report.contains(note), "{report}");
     let said = direct.printed(&[&concise[..], &["-I", "d"]].concat());
     assert!(said.ends_with(&format!("{SCAN}\n")), "{said}");

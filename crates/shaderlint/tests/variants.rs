@@ -60,7 +60,7 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
   = threads of a wave need not run in lock-step
   = help: put the missing barriers before this statement and between the reads
     and the write
-  = no automatic fix: the same fix is not proved as the file stands
+  = no automatic fix: the same fix is not proved for the file as it stands
 
 1 finding in 1 file
 

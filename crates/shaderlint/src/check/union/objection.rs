@@ -89,7 +89,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
         return None;
     }
     let label = reading.name.label();
-    let which = label.as_deref().unwrap_or("as the file stands");
+    let which = label.as_deref().unwrap_or("for the file as it stands");
     let makes_it = |there: &&Fix<FileEdit>| there.edits == fix.edits;
     if let Some(there) = own.and_then(|own| own.fix.as_ref()).filter(makes_it) {
         return (there != fix).then(|| Objection::same(fix, there, which));

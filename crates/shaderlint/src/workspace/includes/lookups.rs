@@ -99,8 +99,8 @@ impl Lookups {
         let has_it = |choice: &&Choice| choice.others.iter().any(|other| is_same(other, path));
         let choice = self.choices.iter().find(has_it)?;
         Some(format!(
-            "{} may include this file, one of {} called `{}`: the fix is proved as if it took {}; use -I to \
-             say where the build finds it",
+            "{} may include this file, one of {} called `{}`: the fix is proved as if it included {} instead; \
+             use -I to say where the build finds it",
             choice.from,
             choice.count(),
             choice.written,
