@@ -172,8 +172,7 @@ impl Comment {
         let start = self.content.start + before;
         if self.goes_on {
             let message =
-                "this comment continues on the next line, but a comment to shaderlint must end with its line"
-                    .to_owned();
+                "this comment continues on the next line, but a comment to shaderlint must not".to_owned();
             return Some(Err((self.place.clone(), message)));
         }
         let parsed = self.parsed(text, start);

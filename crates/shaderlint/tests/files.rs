@@ -696,7 +696,7 @@ warning: no rule is called `groupshared-rase`; did you mean `groupshared-race`?
 2 │ groupshared-rase = 1
   │ ^^^^^^^^^^^^^^^^^^^^
 
-warning: a baseline counts by rule: `wave-prefix-sum-vs-scan-with-atomics` is here hillis-steele-scan, blelloch-scan, hand-rolled-scan, atomic-slot-claim
+warning: a baseline counts by rule: `wave-prefix-sum-vs-scan-with-atomics` stands for hillis-steele-scan, blelloch-scan, hand-rolled-scan, atomic-slot-claim
   ┌─ known.toml:3:1
   │
 3 │ wave-prefix-sum-vs-scan-with-atomics = 1
@@ -848,7 +848,7 @@ nothing to allow
         folder.said(&["--add-allow"]),
         str![[r#"
 1
-0 comments added in 0 files; 1 finding left in lines that continue the line before
+0 comments added in 0 files; 1 finding got no comment, on lines that continue the line before
 
 "#]]
     );

@@ -65,7 +65,7 @@ warning: unknown name `UNKNOWN`
 4 │     UNKNOWN[i] = 1;
   │     ^^^^^^^
   │
-  = if the build defines it, so does `-D UNKNOWN=VALUE`
+  = if the build defines it, pass `-D UNKNOWN=VALUE`
 
 nothing found in 1 file; 1 file not understood in full
   1 file uses unknown names: `UNKNOWN` (1 file); use -D to define what the build defines

@@ -118,8 +118,7 @@ fn what_is_not_understood_is_told() {
     );
     complains("// as shaderlint: disable says", &[]);
     // Taking out its first line would leave the rest as code.
-    let goes_on =
-        "this comment continues on the next line, but a comment to shaderlint must end with its line";
+    let goes_on = "this comment continues on the next line, but a comment to shaderlint must not";
     complains(
         "/* shaderlint: allow(a)\n and so on */",
         &[("/* shaderlint: allow(a)", goes_on)],

@@ -148,7 +148,10 @@ impl Baselines {
                 let message = if ids.is_empty() {
                     no_such_rule(rule)
                 } else {
-                    format!("a baseline counts by rule: `{rule}` is here {}", ids.join(", "))
+                    format!(
+                        "a baseline counts by rule: `{rule}` stands for {}",
+                        ids.join(", ")
+                    )
                 };
                 baseline.told(path, file, rule, message)
             })

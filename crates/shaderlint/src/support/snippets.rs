@@ -67,7 +67,7 @@ fn hint(cause: &Cause) -> Option<String> {
     let Cause::Name(name) = cause else { return None };
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     (name.len() > 1 && name.chars().all(is_capital))
-        .then(|| format!("if the build defines it, so does `-D {name}=VALUE`"))
+        .then(|| format!("if the build defines it, pass `-D {name}=VALUE`"))
 }
 
 /// A snippet as text.

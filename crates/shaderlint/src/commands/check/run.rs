@@ -172,7 +172,7 @@ fn add_allow(
         let left = match added.left {
             0 => String::new(),
             _ => format!(
-                "; {} left in lines that continue the line before",
+                "; {} got no comment, on lines that continue the line before",
                 report::counted(added.left, "finding", "findings")
             ),
         };

@@ -30,7 +30,7 @@ pub(crate) fn run(id: &str) -> Result<Outcome> {
 fn pages(id: &str, rules: &[&Rule]) -> String {
     let mut pages: Vec<&str> = rules.iter().map(|rule| rule.explanation.trim_end()).collect();
     let ids: Vec<&str> = rules.iter().map(|rule| rule.id).collect();
-    let lead = format!("`{id}` is here: {}", ids.join(", "));
+    let lead = format!("`{id}` stands for {}", ids.join(", "));
     if rules.len() > 1 {
         pages.insert(0, &lead);
     }
@@ -54,7 +54,7 @@ mod tests {
             check: |_, _| {},
         };
         let (a, b) = (rule("a", "# a\n"), rule("b", "# b\n"));
-        assert_eq!(pages("both", &[&a, &b]), "`both` is here: a, b\n\n# a\n\n# b\n");
+        assert_eq!(pages("both", &[&a, &b]), "`both` stands for a, b\n\n# a\n\n# b\n");
         assert_eq!(pages("a", &[&a]), "# a\n");
     }
 }
