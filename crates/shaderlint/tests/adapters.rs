@@ -133,7 +133,7 @@ fn the_next_adapter_is_tried_after_one_that_fails() {
         (
             "refused",
             SMALL,
-            "not run: the adapter refused the kernel: its driver makes no pipeline of it: ",
+            "not run: the adapter refused the kernel: its driver builds no pipeline from it: ",
         ),
         ("closed", SMALL, "not run: the adapter gave no device: "),
         ("endless", SMALL, "not run: a dispatch did not finish within 20 s"),

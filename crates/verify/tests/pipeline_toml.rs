@@ -115,8 +115,8 @@ fn elements_that_wgsl_puts_further_apart_are_refused() {
     let bind = "\"Out[i]\"";
     let said = |bytes: u32, stride: u32| {
         format!(
-            "{bind}: `Out` of `Main` has elements of {bytes} bytes, which in WGSL are {stride}; elements of a word, or of two or \
-             four, can be given it"
+            "{bind}: `Out` of `Main` has elements of {bytes} bytes, which in WGSL are {stride}; a pipeline can give it elements \
+             of one, two or four words"
         )
     };
     let threes = KERNEL

@@ -106,8 +106,8 @@ impl<'p> Check<'p> {
         let bytes = 4 * binding.element.words.len();
         if bytes != binding.element.stride as usize {
             let message = format!(
-                "`{name}` of `{entry}` has elements of {bytes} bytes, which in WGSL are {}; elements of a word, or of two \
-                 or four, can be given it",
+                "`{name}` of `{entry}` has elements of {bytes} bytes, which in WGSL are {}; a pipeline can give it elements \
+                 of one, two or four words",
                 binding.element.stride
             );
             let place = given.map_or(&self.pass.place, |(_, reference)| &reference.place);

@@ -261,7 +261,7 @@ impl Device {
         })
         .map_err(|error| match error {
             // The device was not lost before.
-            RunError::Lost(why) => RunError::Refused(format!("its driver makes no pipeline of it: {why}")),
+            RunError::Lost(why) => RunError::Refused(format!("its driver builds no pipeline from it: {why}")),
             error => error,
         })
     }
