@@ -7,7 +7,7 @@ use shaderlint_hlsl::{Counter, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span
 use crate::exec::atomic_history::Made;
 use crate::exec::memory::{Action, Touch};
 use crate::exec::place::Root;
-use crate::exec::{AtomicAccess, Observer, RunMode};
+use crate::exec::{AtomicAccess, Observer};
 use crate::exec::{Machine, Run};
 use crate::facts::calls::Atomic;
 use crate::finding::Quantity;
@@ -156,7 +156,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         // Nothing is proved about cells that are not known; the run only still checks for partial results in
         // them.
         let is_followed =
-            self.mode.keeps_atomic_history() && (!is_somewhere || self.mode == RunMode::PartialResults);
+            self.mode.keeps_atomic_history() && (!is_somewhere || self.mode.tracks_marks());
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         let step = number.filter(|_| is_followed).map(|number| {
             let made = Made {

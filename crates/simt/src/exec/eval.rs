@@ -6,7 +6,7 @@ use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Scalar, Type};
 
 use crate::exec::place::{Root, is_resource};
 use crate::exec::{MAX_COMPONENTS, Machine, Run};
-use crate::exec::{Observer, RunMode};
+use crate::exec::Observer;
 use crate::facts::layout;
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::Value;
@@ -296,7 +296,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let mut reads_lanes = false;
         for arm in [a, b] {
             if !self.over_approximates() && self.effects.has_side_effects(self.shader, arm) {
-                if self.mode == RunMode::LaneReads && self.effects.only_reads_lanes(self.shader, arm) {
+                if self.mode.tries_both_arms() && self.effects.only_reads_lanes(self.shader, arm) {
                     reads_lanes = true;
                     continue;
                 }

@@ -2,16 +2,16 @@
 
 /// The kind of a run: what it looks for, and how the machine runs for that.
 ///
-/// | run | started by | looks for | goes on past unknown code | inputs | what atomics leave |
-/// |---|---|---|---|---|---|
-/// | `Plain` | `analyze`, `compare`, `evaluate` | defects, as every run does, and what the kernel leaves | no | terms | unknown |
-/// | `Collectives` | `analyze` | scans and reductions in groupshared memory | no | terms | unknown |
-/// | `PartialResults` | `analyze` | uses of what these leave | no | terms | terms |
-/// | `LaneReads` | `analyze` | scans and reductions through reads of other lanes | no | terms | unknown |
-/// | `Atomics` | `analyze` | contended atomics | yes | terms | unknown |
-/// | `Replay` | `analyze` | each access to a cell of groupshared memory | no | numbers | unknown |
-/// | `Comparison` | `compare` | what the kernel leaves, in terms shared with the other kernel | no | terms | terms |
-/// | `Refinement` | `compare` | what one wave leaves if its atomics are served lane by lane | no | terms | terms |
+/// | run | looks for | goes on past unknown code | inputs | what atomics leave |
+/// |---|---|---|---|---|
+/// | `Plain` | defects, as every run does, and what the kernel leaves | no | terms | unknown |
+/// | `Collectives` | scans and reductions in groupshared memory | no | terms | unknown |
+/// | `PartialResults` | uses of what these leave | no | terms | terms |
+/// | `LaneReads` | scans and reductions through reads of other lanes | no | terms | unknown |
+/// | `Atomics` | contended atomics | yes | terms | unknown |
+/// | `Replay` | each access to a cell of groupshared memory | no | numbers | unknown |
+/// | `Comparison` | what the kernel leaves, in terms shared with the other kernel | no | terms | terms |
+/// | `Refinement` | what one wave leaves if its atomics are served lane by lane | no | terms | terms |
 ///
 /// Code that a run does not go on past becomes a term of all that may have a part in it, or ends the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,16 @@ impl RunMode {
     /// their parts.
     pub fn keeps_atomic_history(self) -> bool {
         matches!(self, RunMode::Comparison | RunMode::PartialResults)
+    }
+
+    /// The run tracks the marks that it put on the results of constructs, also where it proves nothing any more.
+    pub fn tracks_marks(self) -> bool {
+        self == RunMode::PartialResults
+    }
+
+    /// The observer evaluates both arms of a `?:` that read other lanes.
+    pub fn tries_both_arms(self) -> bool {
+        self == RunMode::LaneReads
     }
 
     /// The run assumes that all threads reach a barrier even if it knows no inputs for which they do

@@ -11,7 +11,7 @@ use crate::exec::place::{Place, Root, index_outside};
 use crate::exec::undef_flow;
 use crate::exec::undef_flow::Suspect;
 use crate::exec::{Machine, Run, Write};
-use crate::exec::{Observer, RunMode};
+use crate::exec::Observer;
 use crate::terms::column::Column;
 use crate::terms::history::Step;
 use crate::terms::ranked::Ranked;
@@ -590,7 +590,7 @@ impl<O: Observer> Machine<'_, O> {
         if let Some(base) = &anywhere {
             self.noticed.counts_by_group |= self.terms.is_of_group(base);
             // Nothing in the array is known any more, whatever else was written there.
-            if self.mode == RunMode::PartialResults {
+            if self.mode.tracks_marks() {
                 forgotten = cells.to_vec();
             }
             cells.fill_with(|| self.terms.fresh());

@@ -10,7 +10,7 @@ use crate::exec::memory::Shared;
 use crate::exec::transfer::resource_name;
 use crate::exec::undeclared::{root, undeclared_name};
 use crate::exec::{Machine, Run};
-use crate::exec::{Observer, RunMode};
+use crate::exec::Observer;
 use crate::facts::calls::{Unknown, after};
 use crate::facts::canonical_form::is_told;
 use crate::facts::naming_heuristics::is_named_as_variable;
@@ -99,7 +99,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// uses of a result, not of a partial result: that a call could name them does not mean that it does.
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
         let mut reach = self.reach(is_macro);
-        if self.mode == RunMode::PartialResults {
+        if self.mode.tracks_marks() {
             let arrays = self
                 .state
                 .shared
