@@ -211,7 +211,7 @@ impl<O: Observer> Machine<'_, O> {
                 }
                 Some(inputs)
             }
-            None if self.mode.assumes_convergence() => {
+            None if self.mode.assumes_convergence_without_inputs() => {
                 self.noticed.assumed_convergence = true;
                 None
             }

@@ -60,9 +60,9 @@ impl RunMode {
         self == RunMode::LaneReads
     }
 
-    /// The run assumes that all threads reach a barrier even if it knows no inputs for which they do
-    /// ([`Convergence`](crate::exec::convergence::Convergence)).
-    pub fn assumes_convergence(self) -> bool {
+    /// Where some threads may have left, the run assumes that all reach a barrier even if it knows no inputs for which
+    /// they do. Every run assumes it for known inputs ([`Convergence`](crate::exec::convergence::Convergence)).
+    pub fn assumes_convergence_without_inputs(self) -> bool {
         self == RunMode::Collectives
     }
 }
