@@ -32,8 +32,8 @@ pub(crate) struct Detectors {
     pub prober: Prober,
     /// In a run for atomics.
     pub contention: Option<Contention>,
-    /// In a run for partial results: the marked values that constructs leave.
-    pub leftovers: Marking,
+    /// In a run with marks: the marked values that constructs leave.
+    pub marking: Marking,
     /// In a run for refinement.
     pub served: Option<Served>,
     /// In a run for lane reads.

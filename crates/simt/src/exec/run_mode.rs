@@ -6,7 +6,7 @@
 /// |---|---|---|---|---|
 /// | `Plain` | defects, as every run does, and what the kernel leaves | no | terms | unknown |
 /// | `Collectives` | scans and reductions in groupshared memory | no | terms | unknown |
-/// | `PartialResults` | uses of what these leave | no | terms | terms |
+/// | `Marking` | uses of what these leave, by marks on it | no | terms | terms |
 /// | `LaneReads` | scans and reductions through reads of other lanes | no | terms | unknown |
 /// | `Atomics` | contended atomics | yes | terms | unknown |
 /// | `Replay` | each access to a cell of groupshared memory | no | numbers | unknown |
@@ -18,7 +18,7 @@
 pub(crate) enum RunMode {
     Plain,
     Collectives,
-    PartialResults,
+    Marking,
     LaneReads,
     Atomics,
     Replay,
@@ -47,12 +47,12 @@ impl RunMode {
     /// ([`atomic_history`](crate::exec::atomic_history)): the terms are compared with another run's, or examined for
     /// their parts.
     pub fn keeps_atomic_history(self) -> bool {
-        matches!(self, RunMode::Comparison | RunMode::PartialResults)
+        matches!(self, RunMode::Comparison | RunMode::Marking)
     }
 
     /// The run tracks the marks that it put on the results of constructs, also where it proves nothing any more.
     pub fn tracks_marks(self) -> bool {
-        self == RunMode::PartialResults
+        self == RunMode::Marking
     }
 
     /// The observer evaluates both arms of a `?:` that read other lanes.

@@ -134,16 +134,16 @@ pub(crate) fn withdraw_unused(
     let machine =
         assuming
             .to_the_full()
-            .machine::<Detectors>(kernel, terms, waves, RunMode::PartialResults, *budget);
+            .machine::<Detectors>(kernel, terms, waves, RunMode::Marking, *budget);
     let Some(mut machine) = machine else { return };
-    machine.observer.leftovers = marking;
+    machine.observer.marking = marking;
     if given.is_some() {
         machine.limits.max_work = machine.limits.max_work.saturating_add(machine.terms.work());
     }
     let is_whole = machine.run().is_none();
     *budget = machine.limits.budget;
     let used = machine.used_marks(function, is_whole);
-    let placed = machine.observer.leftovers.placed;
+    let placed = machine.observer.marking.placed;
     let is_in = |mark: Option<Mark>, marks: u64| mark.is_some_and(|mark| marks & mark.bit() != 0);
     let mut marks = marks.into_iter();
     collectives.retain(|_| {
@@ -156,17 +156,17 @@ pub(crate) fn withdraw_unused(
 impl Machine<'_, Detectors> {
     /// Code that is not followed depends on these values.
     pub fn note_leftovers<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
-        if !self.observer.leftovers.is_empty() {
-            let used = &self.observer.leftovers.used;
+        if !self.observer.marking.is_empty() {
+            let used = &self.observer.marking.used;
             used.set(used.get() | self.marks(values));
         }
     }
 
     /// From here on the run treats these values as anything, and no longer sees their uses.
     pub fn note_forgotten<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
-        if !self.observer.leftovers.is_empty() {
-            let used = &self.observer.leftovers.used;
-            used.set(used.get() | self.marks(values) & self.observer.leftovers.results);
+        if !self.observer.marking.is_empty() {
+            let used = &self.observer.marking.used;
+            used.set(used.get() | self.marks(values) & self.observer.marking.results);
         }
     }
 
@@ -186,7 +186,7 @@ impl Machine<'_, Detectors> {
     /// The marks that reach an output of the entry point. `is_whole` is false if the run stopped early.
     fn used_marks(&self, function: &Function, is_whole: bool) -> u64 {
         let of_writes = self.marks(self.state.writes.iter().flat_map(Write::values));
-        let mut used = self.observer.leftovers.used.get() | of_writes;
+        let mut used = self.observer.marking.used.get() | of_writes;
         let mut used_results = 0;
         let locals = &self.state.frame.locals;
         let has_outputs = !self.state.writes.is_empty() || used != 0;
@@ -221,19 +221,19 @@ impl Machine<'_, Detectors> {
             // The run does not see what the function is for.
             used_results = u64::MAX;
         }
-        used | used_results & self.observer.leftovers.results
+        used | used_results & self.observer.marking.results
     }
 
     /// Called after a statement. If a construct ends there, what it leaves may be anything from here on. The
     /// new values still depend on what the old ones depended on, e.g. on the results of other constructs.
     pub fn mark_leftovers(&mut self, statement: &Stmt) {
         let function = self.state.frame.function;
-        let marked = &self.observer.leftovers.marked;
+        let marked = &self.observer.marking.marked;
         let ended = marked
             .iter()
             .filter(|marked| marked.function == function && marked.last == statement.span);
         for Marked { places, mark, .. } in ended.cloned().collect::<Vec<_>>() {
-            self.observer.leftovers.placed |= mark.bit();
+            self.observer.marking.placed |= mark.bit();
             self.state.events += 1;
             let op = Op::Mark {
                 event: self.state.events,
