@@ -90,7 +90,7 @@ impl<O: Observer> Machine<'_, O> {
         Touch {
             site,
             thread: 0,
-            is_unconditional: matches!(&self.state.guard, Column::Uniform(guard) if self.is_certain(guard)),
+            is_unconditional: matches!(&self.state.guard, Column::Uniform(guard) if self.is_known_to_hold(guard)),
             action: Action::Plain,
         }
     }
@@ -100,7 +100,7 @@ impl<O: Observer> Machine<'_, O> {
     pub fn leads_here(&self, condition: &Value) -> bool {
         let (guard, active) = (&self.state.guard, self.state.active);
         let needs = |guard: &Value| self.terms.needs(guard, condition);
-        self.is_certain(condition)
+        self.is_known_to_hold(condition)
             || match guard.uniform(active) {
                 Some(guard) => needs(guard),
                 None => active.threads().all(|thread| needs(guard.at(thread))),

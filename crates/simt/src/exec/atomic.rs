@@ -155,8 +155,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let is_somewhere = number.is_some() && threads.any(|thread| base.at(thread).known().is_none());
         // Nothing is proved about cells that are not known; the run only still checks for partial results in
         // them.
-        let is_followed =
-            self.mode.keeps_atomic_history() && (!is_somewhere || self.mode.tracks_marks());
+        let is_followed = self.mode.keeps_atomic_history() && (!is_somewhere || self.mode.tracks_marks());
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         let step = number.filter(|_| is_followed).map(|number| {
             let made = Made {
@@ -249,7 +248,8 @@ impl<'a, O: Observer> Machine<'a, O> {
     fn change_cell(&mut self, made: &OnShared<'_>, number: usize, cell: u32, touch: Touch) {
         let thread = touch.thread as usize;
         let state = &mut self.state;
-        let is_made = touch.is_unconditional || state.convergence.is_guard_of_group(state.guard.at(thread));
+        let is_made =
+            touch.is_unconditional || state.convergence.holds_unless_group_left(state.guard.at(thread));
         let (cells, tracks) = state.shared[number].open();
         let old = cells.get(cell as usize).cloned();
         let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize)) else {

@@ -198,6 +198,9 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// Runs `f`, if `is_uncertain`, as something that may not happen. The language says that arguments are copied in
     /// and out, but compilers may pass them by reference; then a call touches nothing that the function itself does
     /// not touch.
+    ///
+    /// `f` accesses a place, and only statements make what follows uncertain, so nothing is lost by going back to what
+    /// held before. An over-approximating run may evaluate more in `f`, but no result of it hangs on certainty.
     pub fn uncertainly<T>(&mut self, is_uncertain: bool, f: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.state.convergence.is_uncertain();
         self.state.convergence.set_uncertain(before || is_uncertain);

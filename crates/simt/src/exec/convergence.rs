@@ -7,13 +7,18 @@ use crate::terms::value::Value;
 /// Whether the threads of the group stay together.
 ///
 /// A barrier needs all of them. Where some may have left, the run *assumes* that all have stayed, and what it proves
-/// holds for inputs for which they do. If it knows no such inputs, the assumption may be *vacuous*, and everything
-/// from there on is *uncertain*: proved, but not known to happen for any input. Code that is not understood makes
-/// what follows uncertain too, but only up to the next barrier. It may be a macro by which threads leave, and threads
-/// that left pass no more barriers, so at the next one all are here again.
+/// holds for inputs for which they do.
+///
+/// What happens is *uncertain* if it is proved, but not known to happen for any input:
+/// - from an assumption on for which the run knows no inputs: it may be *vacuous*;
+/// - from code that is not understood up to the next barrier. The code may be a macro by which threads leave, and
+///   threads that left pass no more barriers, so at the next one all are here again;
+/// - during one access that a compiler may leave out
+///   ([`Machine::uncertainly`](crate::exec::Machine::uncertainly)).
 #[derive(Clone)]
 pub(crate) struct Convergence {
-    /// The guard that all live threads shared at the last of the kernel's outermost statements.
+    /// The guard that all live threads shared at the last of the kernel's outermost statements. Where it does not
+    /// hold, the whole group has left by a `return`.
     group_guard: Value,
     /// The guard under which all threads have stayed; true if nothing is assumed.
     assumed: Value,
@@ -35,15 +40,16 @@ impl Convergence {
         }
     }
 
-    /// Called at the kernel's outermost statements, which threads miss only by a `return`, if all live threads share
-    /// this guard: all of them are here where it holds, and none where it does not.
-    pub fn share_guard(&mut self, guard: &Value) {
+    /// Notes by which `return` the whole group may have left; barriers play no part. Called at the kernel's outermost
+    /// statements, which threads miss only by a `return`, with the guard that all live threads share: all of them are
+    /// here where it holds, and none where it does not.
+    pub fn note_group_guard(&mut self, guard: &Value) {
         self.group_guard = guard.clone();
     }
 
-    /// Whether the guard holds wherever the group has not left by a `return` that all its threads take or none. Where
-    /// it has left, no thread reads groupshared memory any more.
-    pub fn is_guard_of_group(&self, guard: &Value) -> bool {
+    /// Whether the guard holds wherever the whole group has not left by a `return`. Where it has left, no thread reads
+    /// groupshared memory any more.
+    pub fn holds_unless_group_left(&self, guard: &Value) -> bool {
         *guard == self.group_guard
     }
 
@@ -66,7 +72,7 @@ impl Convergence {
 
     /// Whether the run assumes anything.
     pub fn is_conditional(&self) -> bool {
-        self.may_be_vacuous || self.assumed != Value::TRUE
+        self.assumed != Value::TRUE
     }
 
     /// Words of atoms under which the assumption holds, in the first group.
@@ -84,7 +90,7 @@ impl Convergence {
         self.is_uncertain
     }
 
-    /// Sets whether what follows is uncertain, up to the next barrier.
+    /// Sets whether what follows is uncertain, up to the next barrier or the next such call.
     pub fn set_uncertain(&mut self, is_uncertain: bool) {
         self.is_uncertain = is_uncertain;
     }

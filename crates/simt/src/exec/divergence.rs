@@ -49,7 +49,7 @@ const MAX_UNKNOWNS: usize = 3;
 
 impl<O: Observer> Machine<'_, O> {
     /// Whether a guard is known to hold, at least for some inputs.
-    pub fn is_certain(&self, guard: &Value) -> bool {
+    pub fn is_known_to_hold(&self, guard: &Value) -> bool {
         if self.state.convergence.is_assumed(guard) {
             self.terms.note_left_out(guard);
             return true;
@@ -70,7 +70,7 @@ impl<O: Observer> Machine<'_, O> {
         let mut known: Option<(Value, bool)> = None;
         let mut may_be_here = |here: &usize| {
             let guard = state.guard.at(*here);
-            if self.is_certain(guard) {
+            if self.is_known_to_hold(guard) {
                 return true;
             }
             match &known {

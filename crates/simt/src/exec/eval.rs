@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Scalar, Type};
 
+use crate::exec::Observer;
 use crate::exec::place::{Root, is_resource};
 use crate::exec::{MAX_COMPONENTS, Machine, Run};
-use crate::exec::Observer;
 use crate::facts::layout;
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::Value;

@@ -28,7 +28,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 return Ok(());
             }
             if is_outermost {
-                self.note_shared_guard();
+                self.note_group_guard();
             }
             O::before_statement(self, statements, index, trail);
             let Some(before) = self.over_approximates().then(|| self.whereabouts()) else {
@@ -46,12 +46,12 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     /// Called at the kernel's outermost statements.
-    fn note_shared_guard(&mut self) {
+    fn note_group_guard(&mut self) {
         let state = &mut self.state;
         if state.active == state.alive
             && let Some(guard) = state.guard.uniform(state.alive)
         {
-            state.convergence.share_guard(guard);
+            state.convergence.note_group_guard(guard);
         }
     }
 
@@ -299,7 +299,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             let mut gone = Mask::EMPTY;
             for thread in active
                 .threads()
-                .filter(|thread| self.is_certain(guard.at(*thread)))
+                .filter(|thread| self.is_known_to_hold(guard.at(*thread)))
             {
                 gone.insert(thread);
             }

@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{BinaryOp, GlobalId, Scalar, Shader, Span, Storage, Type};
 
+use crate::exec::Observer;
 use crate::exec::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
 use crate::exec::memory::{Action, Touch};
 use crate::exec::place::{Place, Root, index_outside};
 use crate::exec::undef_flow;
 use crate::exec::undef_flow::Suspect;
 use crate::exec::{Machine, Run, Write};
-use crate::exec::Observer;
 use crate::terms::column::Column;
 use crate::terms::history::Step;
 use crate::terms::ranked::Ranked;
@@ -572,7 +572,7 @@ impl<O: Observer> Machine<'_, O> {
             };
             let new = value.at(thread);
             // Where the group has left, no thread reads the cell any more.
-            let new = if touch.is_unconditional || convergence.is_guard_of_group(guard.at(thread)) {
+            let new = if touch.is_unconditional || convergence.holds_unless_group_left(guard.at(thread)) {
                 new.clone()
             } else {
                 self.terms.select(guard.at(thread), new, slot)

@@ -61,7 +61,7 @@ impl<O: Observer> Machine<'_, O> {
         let state = &self.state;
         let mut used: Vec<Suspect> = Vec::new();
         for thread in state.active.threads() {
-            if !self.is_certain(state.guard.at(thread)) {
+            if !self.is_known_to_hold(state.guard.at(thread)) {
                 continue;
             }
             for column in index.iter().chain([value]) {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, expressions};
 
+use crate::exec::Observer;
 use crate::exec::handle::FROM_HEAP;
 use crate::exec::memory::Shared;
 use crate::exec::transfer::resource_name;
 use crate::exec::undeclared::{root, undeclared_name};
 use crate::exec::{Machine, Run};
-use crate::exec::Observer;
 use crate::facts::calls::{Unknown, after};
 use crate::facts::canonical_form::is_told;
 use crate::facts::naming_heuristics::is_named_as_variable;

@@ -39,7 +39,7 @@ impl<O: Observer> Machine<'_, O> {
         // It must be certain which threads take part, wherever the group is still there.
         if active.any(|thread| {
             let guard = self.state.guard.at(thread);
-            !self.is_certain(guard) && !self.state.convergence.is_guard_of_group(guard)
+            !self.is_known_to_hold(guard) && !self.state.convergence.holds_unless_group_left(guard)
         }) {
             return self.of_some_lanes(count);
         }
