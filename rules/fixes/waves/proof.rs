@@ -28,8 +28,10 @@ pub(crate) struct ProvedEqual {
     pub ends_races: bool,
     /// It covers the whole kernel, not only the statements.
     pub is_whole: bool,
-    /// As [`WaveRun::assumes_convergence`].
-    pub assumes_convergence: bool,
+    /// It covers the statements only, and not all threads may reach them together: a run of the statements alone cannot
+    /// see how threads come to them. False if it covers the whole kernel, even if its runs assume convergence: they
+    /// assume it only for barriers that they report as divergent, and so does the analysis of the kernel.
+    pub may_start_divergent: bool,
 }
 
 /// Proves the edits. It stops at the first run that is not equal: most forms without a proof fail in the first run,
@@ -80,7 +82,7 @@ fn prove_texts(
         whole => {
             return whole.map(|proved| ProvedEqual {
                 is_whole: true,
-                assumes_convergence: false,
+                may_start_divergent: false,
                 ..proved
             });
         }
@@ -164,7 +166,7 @@ fn proof_by(
         is_exact,
         ends_races: false,
         is_whole: false,
-        assumes_convergence,
+        may_start_divergent: assumes_convergence,
     })
 }
 

@@ -290,7 +290,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
 /// What the fix rests on besides its proof.
 fn doubt(context: &Context<'_>, proved: &ProvedEqual, holds_in_all: bool) -> Option<FixNote> {
     // Nothing is promised for a group that diverges at a barrier, and a wave is not whole once threads have left it.
-    let is_as_one = context.analysis.divergences.is_empty() && !proved.assumes_convergence;
+    let is_as_one = context.analysis.divergences.is_empty() && !proved.may_start_divergent;
     if proved.ends_races {
         Some(Caveat::DataRace.note(ENDS_RACES))
     } else if !is_as_one {
