@@ -47,7 +47,7 @@ pub(super) fn run(
     mode: RunMode,
     assuming: Assumptions<'_>,
 ) -> GroupFindings {
-    let mut found = run_in_full(kernel, effects, mode, assuming);
+    let mut found = run_once(kernel, effects, mode, assuming);
     let stopped = found.analysis.stopped.as_ref();
     let took_asides = stopped.is_some_and(|stop| stop.by_asides);
     if !took_asides || assuming.skims || !assuming.tiles.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn run(
         skims: true,
         ..assuming
     };
-    let skimmed = run_in_full(kernel, effects, mode, skimming);
+    let skimmed = run_once(kernel, effects, mode, skimming);
     if skimmed.analysis.stopped.is_some() {
         return found;
     }
@@ -82,7 +82,7 @@ pub(super) fn run(
     }
 }
 
-fn run_in_full(
+fn run_once(
     kernel: Kernel<'_>,
     effects: &Effects,
     mode: RunMode,
@@ -164,9 +164,13 @@ impl<'s> Runs<'s> {
     /// The first run: records its findings, and returns the unknown loop bounds and the races.
     fn first(&mut self) -> (HostBounds, Vec<Race>) {
         let waves = self.waves(WAVE_SIZES[0]);
-        let machine =
-            self.assuming
-                .machine::<Detectors>(self.kernel, &mut self.terms, waves, self.mode, self.budget);
+        let machine = self.assuming.new_machine::<Detectors>(
+            self.kernel,
+            &mut self.terms,
+            waves,
+            self.mode,
+            self.budget,
+        );
         let Some(mut machine) = machine else {
             return (HostBounds::default(), Vec::new());
         };
@@ -177,7 +181,7 @@ impl<'s> Runs<'s> {
         }
         let stopped = machine.run();
         let report = std::mem::take(&mut machine.report);
-        self.assuming.skims = machine.assuming.skims;
+        self.assuming.skims = machine.limits.skims;
         self.budget = machine.limits.budget;
         self.counts_by_group = machine.noticed.counts_by_group;
         self.unordered = std::mem::take(&mut machine.noticed.unordered);
@@ -261,7 +265,7 @@ impl<'s> Runs<'s> {
         };
         let machine =
             self.assuming
-                .machine::<Detectors>(self.kernel, &mut self.terms, waves, mode, self.budget);
+                .new_machine::<Detectors>(self.kernel, &mut self.terms, waves, mode, self.budget);
         let Some(mut machine) = machine else { return };
         machine.observer.prober.await_again(&self.found.collectives);
         if !is_faulty && self.assuming.tiles.is_empty() {

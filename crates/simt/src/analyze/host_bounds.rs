@@ -100,7 +100,8 @@ fn run_with(
     terms.forget_assumptions();
     let instances = taken.assume(terms);
     let waves = Waves::new(kernel.group()?, WAVE_SIZES[0], LaneMap::Linear);
-    let mut machine = assuming.machine::<Detectors>(kernel, terms, waves, RunMode::Collectives, *budget)?;
+    let mut machine =
+        assuming.new_machine::<Detectors>(kernel, terms, waves, RunMode::Collectives, *budget)?;
     machine.limits.max_work = max_work;
     let stopped = machine.run();
     *budget = machine.limits.budget;
@@ -153,7 +154,7 @@ pub(super) fn races_in_passes(
         let max_work = terms.work().saturating_add(MAX_WORK / 8);
         let given = TakenBounds { bounds, number }.assume(terms);
         let mut machine =
-            assuming.machine::<Detectors>(kernel, terms, waves.clone(), RunMode::Plain, BUDGET / 16)?;
+            assuming.new_machine::<Detectors>(kernel, terms, waves.clone(), RunMode::Plain, BUDGET / 16)?;
         machine.limits.max_work = max_work;
         let stopped = machine.run();
         let mut races = std::mem::take(&mut machine.report.races);

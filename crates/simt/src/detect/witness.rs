@@ -131,7 +131,7 @@ pub(crate) fn borne_out(
         tried.push(inputs.clone());
         terms.take_inputs(inputs);
         let max_work = terms.work().saturating_add(MAX_WORK);
-        let machine = assuming.to_the_full().machine::<Detectors>(
+        let machine = assuming.to_the_full().new_machine::<Detectors>(
             kernel,
             terms,
             waves.clone(),

@@ -22,7 +22,7 @@ pub(crate) struct Assumptions<'s> {
     pub finds_anything: Option<&'s BTreeSet<Read>>,
     /// Barriers that the kernel does not have.
     pub supposed: Option<&'s Supposed>,
-    /// The run does not follow long loops to their end if the threads do nothing together in them.
+    /// The run skims from its start ([`Limits::skims`](crate::exec::Limits::skims)).
     pub skims: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'s> Assumptions<'s> {
     }
 
     /// The group of a kernel about to run under these assumptions, as [`Machine::new`] makes it.
-    pub fn machine<'m, O: Observer>(
+    pub fn new_machine<'m, O: Observer>(
         self,
         kernel: Kernel<'m>,
         terms: &'m mut Terms,
@@ -52,6 +52,7 @@ impl<'s> Assumptions<'s> {
         let mut machine = Machine::new(kernel, terms, waves, mode, budget)?;
         machine.open_tiles(self.tiles);
         machine.assuming = self;
+        machine.limits.skims = self.skims;
         Some(machine)
     }
 }

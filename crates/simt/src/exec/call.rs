@@ -62,7 +62,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
         }
         let is_aside = self.is_long_aside(id);
-        if self.assuming.skims && is_aside {
+        if self.limits.skims && is_aside {
             for (place, _, argument) in outs {
                 let count = self.parts(&argument.ty).min(MAX_COMPONENTS);
                 let value: Vec<Column> = (0..count).map(|_| self.unknown()).collect();

@@ -331,7 +331,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let (budget, work) = (self.limits.budget, self.terms.work());
         let share = if self.over_approximates() {
             LOOP_SHARE / 8
-        } else if self.assuming.skims && self.is_aside(l) {
+        } else if self.limits.skims && self.is_aside(l) {
             LOOP_SHARE / 16
         } else if self.meets(l) {
             MEETING_SHARE
@@ -388,7 +388,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             };
             innermost.number += 1;
             // With random inputs a count may be any number.
-            let is_cut_short = self.assuming.skims || self.mode.is_on_numbers();
+            let is_cut_short = self.limits.skims || self.mode.is_on_numbers();
             let takes_too_much = is_cut_short && self.terms.work() - work > WORK_SHARE;
             if takes_too_much || budget.saturating_sub(self.limits.budget) > share {
                 return Err(Halt::LeaveLoop);

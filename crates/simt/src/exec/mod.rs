@@ -309,10 +309,11 @@ pub(crate) struct Limits {
     pub budget: u64,
     /// How many atoms there may be, with their arguments, including those of earlier runs on the same terms.
     pub max_work: usize,
-    /// Where the steps or atoms do not suffice, the run goes on with more of them, but without what
-    /// [`Assumptions::skims`] leaves out. What it found before holds. A loop that it is in ends after the current
-    /// iteration, as any loop that takes long does.
+    /// Where the steps or atoms do not suffice, the run goes on with more of them, but skims. What it found before
+    /// holds. A loop that it is in ends after the current iteration, as any loop that takes long does.
     pub may_skim: bool,
+    /// The run does not follow long loops to their end if the threads do nothing together in them.
+    pub skims: bool,
     /// The steps and atoms spent on what the run may leave out.
     pub aside: (u64, usize),
 }
@@ -435,6 +436,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 budget,
                 max_work: MAX_WORK,
                 may_skim: false,
+                skims: false,
                 aside: (0, 0),
             },
             tiles: Vec::new(),
@@ -484,7 +486,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             if !std::mem::take(&mut self.limits.may_skim) {
                 return Err(Halt::Stop(Stop::ran_out(span)));
             }
-            self.assuming.skims = true;
+            self.limits.skims = true;
             self.limits.budget = self.limits.budget.max(BUDGET / 2);
             self.limits.max_work = MAX_WORK;
         }

@@ -619,7 +619,7 @@ impl<'a> Machine<'a, Detectors> {
             if self.statement(statement).is_err() {
                 break;
             }
-            if self.assuming.skims && self.terms.work() - work > MAX_WORK / 16 {
+            if self.limits.skims && self.terms.work() - work > MAX_WORK / 16 {
                 break;
             }
             events.push(self.state.events);

@@ -134,7 +134,7 @@ pub(crate) fn withdraw_unused(
     let machine =
         assuming
             .to_the_full()
-            .machine::<Detectors>(kernel, terms, waves, RunMode::Marking, *budget);
+            .new_machine::<Detectors>(kernel, terms, waves, RunMode::Marking, *budget);
     let Some(mut machine) = machine else { return };
     machine.observer.marking = marking;
     if given.is_some() {
