@@ -223,7 +223,7 @@ pub(crate) type Read = (GlobalId, Span, u32);
 /// An array and two accesses to it.
 type Places = (GlobalId, Span, Span);
 
-/// What a run noticed on its way.
+/// What a run noticed outside trials of candidates; each trial has a report of its own.
 #[derive(Default)]
 pub(crate) struct Report {
     pub races: Vec<Race>,
@@ -288,7 +288,7 @@ pub(crate) struct Machine<'a, O> {
     pub suspects: BTreeMap<u32, Suspect>,
 }
 
-/// What a run noticed, also in trials of candidates.
+/// What a run noticed, in trials of candidates too.
 #[derive(Default)]
 pub(crate) struct Noticed {
     /// An index into groupshared memory depended on the group's number.
