@@ -25,7 +25,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let Divergence { here, away, .. } = divergence;
     let given = given(divergence);
-    let pass = witness::pass(context, &divergence.around);
+    let iterations = witness::iterations(context, &divergence.around);
     // A first barrier needs no mention. One that only some inputs reach need not be passed for the named ones.
     let is_passed = |since: &Point| {
         let mut places = witness::calls(&since.around).chain([since.span]);
@@ -72,7 +72,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         ]
     };
     let mut notes = vec![
-        format!("thread {here} gets here{when}{pass}; thread {away} does not{given}"),
+        format!("thread {here} gets here{when}{iterations}; thread {away} does not{given}"),
         why.to_owned(),
         advice.to_owned(),
     ];

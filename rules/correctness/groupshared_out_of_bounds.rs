@@ -39,7 +39,7 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
             "a read outside an array gives an undefined value, and the kernel stores it in a resource",
         )
     };
-    let pass = witness::pass(context, &outside.access.around);
+    let iterations = witness::iterations(context, &outside.access.around);
     let when = witness::when(
         context,
         outside.since.as_ref(),
@@ -69,7 +69,7 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
             .into_iter()
             .collect(),
         notes: vec![
-            format!("thread {thread} {verb} {element}{when}{pass}"),
+            format!("thread {thread} {verb} {element}{when}{iterations}"),
             consequence.to_owned(),
         ],
         fix: None,

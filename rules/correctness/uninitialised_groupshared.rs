@@ -22,7 +22,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
     let element = witness::element(context, found.array, found.index);
     let thread = found.read.thread;
-    let pass = witness::pass(context, &found.read.around);
+    let iterations = witness::iterations(context, &found.read.around);
     let when = witness::when(
         context,
         found.since.as_ref(),
@@ -51,7 +51,7 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         },
         secondary,
         notes: vec![
-            format!("thread {thread} reads {element}{when}{pass}"),
+            format!("thread {thread} reads {element}{when}{iterations}"),
             "implementations may clear groupshared memory, but need not: write every element before you \
              read it"
                 .to_owned(),

@@ -84,11 +84,11 @@ fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String,
     let element = witness::element(context, access.array, access.index);
     let verb = if access.access.is_write { "writes" } else { "reads" };
     let around = &access.access.around;
-    let pass = witness::pass(context, around);
+    let iterations = witness::iterations(context, around);
     let when = witness::when(context, access.since.as_ref(), access.access.span, &[around]);
     let when = when.map_or(String::new(), |when| format!(", {when}"));
     let seen = format!(
-        "thread {} {verb} {element}, outside the array{when}{pass}",
+        "thread {} {verb} {element}, outside the array{when}{iterations}",
         access.access.thread
     );
     (

@@ -198,7 +198,7 @@ pub(crate) fn meeting(context: &Context<'_>, race: &Race) -> String {
         format!("{space}{inside}")
     };
     let at_other = match (own, of_other) {
-        ([Around::Pass { of: one, .. }], [Around::Pass { of, iteration }]) if one == of => {
+        ([Around::Loop { of: one, .. }], [Around::Loop { of, iteration }]) if one == of => {
             let number = u64::from(iteration.number) + 1;
             format!(" in iteration {number}{}", witness::value(iteration))
         }
@@ -206,7 +206,7 @@ pub(crate) fn meeting(context: &Context<'_>, race: &Race) -> String {
     };
     let around_both = &one.around[..common];
     let in_both = if own.is_empty() && of_other.is_empty() {
-        witness::pass(context, around_both)
+        witness::iterations(context, around_both)
     } else if around_both.is_empty() {
         String::new()
     } else {

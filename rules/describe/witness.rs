@@ -13,13 +13,13 @@ pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl Into<i
 }
 
 /// The iterations of loops in which something happens, to follow the words of [`when`].
-pub(crate) fn pass(context: &Context<'_>, around: &[Around]) -> String {
-    let passes = around.iter().rev().filter_map(|around| match around {
-        Around::Pass { of, iteration } => Some((*of, iteration)),
+pub(crate) fn iterations(context: &Context<'_>, around: &[Around]) -> String {
+    let iterations = around.iter().rev().filter_map(|around| match around {
+        Around::Loop { of, iteration } => Some((*of, iteration)),
         Around::Call(_) => None,
     });
-    let is_only = passes.clone().count() == 1;
-    let passes = passes.map(|(of, iteration)| {
+    let is_only = iterations.clone().count() == 1;
+    let iterations = iterations.map(|(of, iteration)| {
         let number = u64::from(iteration.number) + 1;
         let line = if is_only {
             String::new()
@@ -30,18 +30,18 @@ pub(crate) fn pass(context: &Context<'_>, around: &[Around]) -> String {
         let value = variable.map_or(String::new(), |value| format!(", {value}"));
         format!("iteration {number} of the loop{line}{value}")
     });
-    let passes: Vec<String> = passes.collect();
-    if passes.is_empty() {
+    let iterations: Vec<String> = iterations.collect();
+    if iterations.is_empty() {
         return String::new();
     }
-    format!(" ({})", passes.join(", in "))
+    format!(" ({})", iterations.join(", in "))
 }
 
 /// `in iteration 2 of the loop on line 24 (row = 1)`: iterations and calls that two places do not share, innermost first.
 pub(crate) fn inside(context: &Context<'_>, around: &[Around], place: Span) -> String {
     let around = around.iter().rev().map(|around| match around {
         Around::Call(call) => format!("in the call {}", on_lines(context, &[*call], place)),
-        Around::Pass { of, iteration } => {
+        Around::Loop { of, iteration } => {
             let line = on_lines(context, &[*of], place);
             let number = u64::from(iteration.number) + 1;
             format!("in iteration {number} of the loop {line}{}", value(iteration))
@@ -60,7 +60,7 @@ pub(crate) fn value(iteration: &Iteration) -> String {
 pub(crate) fn calls(around: &[Around]) -> impl DoubleEndedIterator<Item = Span> {
     around.iter().filter_map(|around| match around {
         Around::Call(call) => Some(*call),
-        Around::Pass { .. } => None,
+        Around::Loop { .. } => None,
     })
 }
 
@@ -107,11 +107,11 @@ pub(crate) fn when(
     let known = known.unwrap_or_default();
     let is_named = |of: &Span| {
         let mut loops = around.iter().filter_map(|around| around.get(known));
-        loops.any(|around| matches!(around, Around::Pass { of: named, .. } if named == of))
+        loops.any(|around| matches!(around, Around::Loop { of: named, .. } if named == of))
     };
     let own = match &of_barrier[known..] {
         [] => String::new(),
-        [Around::Pass { of, iteration }, rest @ ..] if is_named(of) => {
+        [Around::Loop { of, iteration }, rest @ ..] if is_named(of) => {
             let inside = inside(context, rest, place);
             let space = if inside.is_empty() { "" } else { " " };
             format!("{space}{inside} in iteration {}", u64::from(iteration.number) + 1)

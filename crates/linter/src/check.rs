@@ -128,7 +128,7 @@ fn check_analyses(
         let stops = [
             &analysis.stopped,
             &analysis.atomics_stopped,
-            &analysis.passes_stopped,
+            &analysis.assumed_bounds_stopped,
         ];
         let stop = stops.into_iter().flatten().next();
         report.stops.extend(stop.map(|stop| Problem {

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use crate::analyze::findings::{
     add_collectives, add_races, has_defects, is_same_collective, keep_common_defects, overlap,
 };
-use crate::analyze::host_bounds::{HostBounds, races_in_passes};
+use crate::analyze::host_bounds::{HostBounds, races_in_iterations};
 use crate::compare::wave_sensitivity;
 use crate::detect::Detectors;
 use crate::detect::collectives::partial_result_taint::withdraw_unused;
@@ -213,12 +213,12 @@ impl<'s> Runs<'s> {
             found.retain(|found| known.iter().all(|known| !overlap(known, found)));
             found.extend(known);
             self.found.collectives = found;
-            self.found.passes_stopped = stopped;
+            self.found.assumed_bounds_stopped = stopped;
         }
         self.terms.forget_assumptions();
         self.found.races = self.borne_out(WAVE_SIZES[0], races);
         if self.assuming.is_of_kernel_itself() {
-            let races = races_in_passes(self.kernel, &mut self.terms, &met, self.assuming);
+            let races = races_in_iterations(self.kernel, &mut self.terms, &met, self.assuming);
             add_races(&mut self.found.races, races);
         }
     }

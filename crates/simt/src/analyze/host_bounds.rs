@@ -134,7 +134,7 @@ fn run_with(
 /// nothing else. So the race must occur for two iterations, for three, and for as many as there are threads, if
 /// that run gets so far. If one iteration covers as many elements as there are threads, two elements make no
 /// second iteration. So the race may instead occur for two and three times the number of threads.
-pub(super) fn races_in_passes(
+pub(super) fn races_in_iterations(
     kernel: Kernel<'_>,
     terms: &mut Terms,
     bounds: &[Bound],

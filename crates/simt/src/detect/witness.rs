@@ -187,7 +187,7 @@ mod tests {
         };
         let later = |around: &mut Vec<Around>| {
             for around in around {
-                if let Around::Pass { iteration, .. } = around {
+                if let Around::Loop { iteration, .. } = around {
                     iteration.number += 1;
                 }
             }

@@ -170,10 +170,10 @@ impl<'a, O: Observer> Machine<'a, O> {
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
             guard: self.state.guard.clone(),
-            pass_guard: self.state.guard.clone(),
+            iteration_guard: self.state.guard.clone(),
             number: 0,
             variable,
-            is_any_pass: false,
+            is_any_iteration: false,
         });
         let begun = self
             .over_approximates()
@@ -182,7 +182,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let guard = self.state.guard.clone();
         let exits = self.state.frame.exits.len();
         let is_aside = self.is_aside(l);
-        let ran = self.count_aside(is_aside, |machine| machine.passes(l));
+        let ran = self.count_aside(is_aside, |machine| machine.run_iterations(l));
         // A halt may interrupt calls, but `call` restores its caller's frame on every path.
         debug_assert_eq!(self.state.frame.depth, function_depth);
         self.state.frame.loops.truncate(depth);
@@ -202,7 +202,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     self.state.statics = statics;
                 }
                 let untold = begun.map_or_else(Vec::new, |(so_far, begun)| {
-                    self.any_pass(statement, l, &begun, so_far)
+                    self.any_iteration(statement, l, &begun, so_far)
                 });
                 self.havoc(std::slice::from_ref(statement), statement.span)?;
                 self.leave_untold(&untold);
@@ -325,7 +325,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     /// Runs the iterations of the innermost loop. Returns the threads that are active after it.
-    fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
+    fn run_iterations(&mut self, l: &'a Loop) -> Run<Mask> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
         let (budget, work) = (self.limits.budget, self.terms.work());
@@ -344,7 +344,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let value = self.condition(condition)?;
                 let (yes, no, maybe) = self.split(&value);
                 if !maybe.is_empty() {
-                    self.look_into_first_pass(l, &value);
+                    self.look_into_first_iteration(l, &value);
                     if let Some(value) = value.uniform(self.state.active).cloned() {
                         self.note_bound(l, &value);
                     }
@@ -444,12 +444,12 @@ impl<'a, O: Observer> Machine<'a, O> {
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
             guard: guard.clone(),
-            pass_guard: outer
+            iteration_guard: outer
                 .as_ref()
-                .map_or_else(|| guard.clone(), |outer| outer.pass_guard.clone()),
+                .map_or_else(|| guard.clone(), |outer| outer.iteration_guard.clone()),
             number: outer.as_ref().map_or(0, |outer| outer.number),
             variable: outer.as_ref().and_then(|outer| outer.variable),
-            is_any_pass: false,
+            is_any_iteration: false,
         });
         let mut waiting = active;
         let mut default = None;

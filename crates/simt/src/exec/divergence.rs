@@ -114,7 +114,7 @@ impl<O: Observer> Machine<'_, O> {
 
     /// Reports the first barrier of a loop whose condition depends on the host, if some threads reach it in the first
     /// iteration and others have left before. The run does not follow later iterations.
-    pub fn look_into_first_pass(&mut self, l: &Loop, condition: &Column) {
+    pub fn look_into_first_iteration(&mut self, l: &Loop, condition: &Column) {
         let state = &self.state;
         let is_first = state
             .frame

@@ -74,7 +74,7 @@ struct Changes<'a, 'm, O> {
 
 impl<'a, O: Observer> Machine<'a, O> {
     /// What the variables that a loop writes hold in any of its iterations, given what they hold before the first.
-    pub fn in_any_pass(
+    pub fn in_any_iteration(
         &mut self,
         l: &'a Loop,
         effects: &Effects,

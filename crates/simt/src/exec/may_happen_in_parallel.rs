@@ -129,7 +129,7 @@ impl Terms {
             || (0..SAMPLES).any(|seed| {
                 let mut sample = Sample::new(self, seed);
                 // Sums over the iterations of a loop: often small, as in the first iterations.
-                sample.has_few_passes = seed.is_multiple_of(2);
+                sample.has_few_iterations = seed.is_multiple_of(2);
                 // A size is small compared with what is divided by it.
                 sample.has_all_magnitudes = seed % 4 > 1;
                 rest.iter()

@@ -200,11 +200,11 @@ pub(crate) struct LoopState {
     /// The guard at the entry: a jump out under another guard cannot be followed.
     pub guard: Column,
     /// The same for the loop that a `continue` goes on with: for a `switch`, the loop around it.
-    pub pass_guard: Column,
+    pub iteration_guard: Column,
     pub number: u32,
     pub variable: Option<LocalId>,
     /// This one iteration stands for any of many: a thread that leaves it takes no further part.
-    pub is_any_pass: bool,
+    pub is_any_iteration: bool,
 }
 
 /// Why a run does not go on.

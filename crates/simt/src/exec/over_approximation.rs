@@ -51,7 +51,7 @@ pub(crate) struct Whereabouts {
 impl<'a, O: Observer> Machine<'a, O> {
     /// Runs an arbitrary iteration of a loop, for its claims. Claims from the iterations so far no longer count: they
     /// held for those iterations only. Returns the variables that may tell the threads apart after the loop.
-    pub fn any_pass(
+    pub fn any_iteration(
         &mut self,
         statement: &'a Stmt,
         l: &'a Loop,
@@ -62,7 +62,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
-        let held = self.in_any_pass(l, &effects, begun);
+        let held = self.in_any_iteration(l, &effects, begun);
         let untold = held.iter().filter(|(_, held)| **held == Uniformity::Unknown);
         let untold = untold.map(|(local, _)| *local).collect();
         if !effects.atomic && !self.may_place_slots(&effects) {
@@ -92,7 +92,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
         }
         let guard = self.state.guard.clone();
-        self.state.frame.loops.push(LoopState::any_pass(guard));
+        self.state.frame.loops.push(LoopState::any_iteration(guard));
         // Claims met before a halt still count.
         self.stand_for_several(&effects, 1);
         let halted = self.pass(l).is_err();
@@ -255,7 +255,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             }
             self.state.active = yes.or(maybe);
             let guard = self.state.guard.clone();
-            self.state.frame.loops.push(LoopState::any_pass(guard));
+            self.state.frame.loops.push(LoopState::any_iteration(guard));
             let effects = self.effects.of_statements(self.shader, &case.body);
             self.stand_for_several(&effects, 1);
             let halted = self.block(&case.body).is_err();
@@ -343,16 +343,16 @@ impl<'a, O: Observer> Machine<'a, O> {
 }
 
 impl LoopState {
-    fn any_pass(guard: Column) -> LoopState {
+    fn any_iteration(guard: Column) -> LoopState {
         LoopState {
             span: None,
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
-            pass_guard: guard.clone(),
+            iteration_guard: guard.clone(),
             guard,
             number: 0,
             variable: None,
-            is_any_pass: true,
+            is_any_iteration: true,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::finding::{Around, Iteration, NamedValue, Point};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Position {
     /// Iterations of the loops of the current function, outermost first.
-    passes: Vec<Pass>,
+    iterations: Vec<LoopIteration>,
     caller: Option<Rc<Caller>>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Caller {
 
 /// An iteration of a loop, with its variable's value if that is known.
 #[derive(Clone, Copy, Debug)]
-struct Pass {
+struct LoopIteration {
     of: Span,
     number: u32,
     variable: Option<(FunctionId, LocalId, u32)>,
@@ -33,8 +33,8 @@ struct Pass {
 impl<O: Observer> Machine<'_, O> {
     pub fn position(&self) -> Position {
         let frame = &self.state.frame;
-        let passes = frame.loops.iter().filter_map(|around| {
-            Some(Pass {
+        let iterations = frame.loops.iter().filter_map(|around| {
+            Some(LoopIteration {
                 of: around.span?,
                 number: around.number,
                 variable: around.variable.and_then(|local| {
@@ -45,7 +45,7 @@ impl<O: Observer> Machine<'_, O> {
             })
         });
         Position {
-            passes: passes.collect(),
+            iterations: iterations.collect(),
             caller: frame.caller.clone(),
         }
     }
@@ -80,11 +80,11 @@ impl<O: Observer> Machine<'_, O> {
                 word: value,
             })
         };
-        around.extend(position.passes.iter().map(|pass| Around::Pass {
-            of: pass.of,
+        around.extend(position.iterations.iter().map(|within| Around::Loop {
+            of: within.of,
             iteration: Iteration {
-                number: pass.number,
-                variable: pass.variable.and_then(name),
+                number: within.number,
+                variable: within.variable.and_then(name),
             },
         }));
         around

@@ -110,7 +110,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 self.leave(&[], statement.span);
                 Ok(())
             }
-            StmtKind::Break | StmtKind::Continue => self.leave_pass(statement),
+            StmtKind::Break | StmtKind::Continue => self.leave_iteration(statement),
             StmtKind::Opaque => Self::stop("an unsupported statement", statement.span),
         }
     }
@@ -149,13 +149,13 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     /// `break` or `continue`.
-    fn leave_pass(&mut self, statement: &Stmt) -> Run<()> {
+    fn leave_iteration(&mut self, statement: &Stmt) -> Run<()> {
         let active = self.state.active;
         let guard = self.state.guard.clone();
         let Some(innermost) = self.state.frame.loops.last_mut() else {
             return Self::stop("a break or continue outside a loop", statement.span);
         };
-        if innermost.is_any_pass {
+        if innermost.is_any_iteration {
             self.state.active = Mask::EMPTY;
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let entered = if is_break {
             &innermost.guard
         } else {
-            &innermost.pass_guard
+            &innermost.iteration_guard
         };
         if !active
             .threads()

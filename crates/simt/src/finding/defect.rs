@@ -207,11 +207,8 @@ pub struct Point {
 pub enum Around {
     /// The call of a function.
     Call(Span),
-    Pass {
-        /// The loop.
-        of: Span,
-        iteration: Iteration,
-    },
+    /// An iteration of the loop at `of`.
+    Loop { of: Span, iteration: Iteration },
 }
 
 /// One iteration of a loop.

@@ -54,7 +54,7 @@ pub struct Analysis {
     /// Where and why the run for contended atomics stopped early.
     pub atomics_stopped: Option<Stop>,
     /// Where and why the runs with assumed loop bounds stopped early, if none of them found anything.
-    pub passes_stopped: Option<Stop>,
+    pub assumed_bounds_stopped: Option<Stop>,
 }
 
 impl Analysis {

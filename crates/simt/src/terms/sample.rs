@@ -50,7 +50,7 @@ pub(crate) struct Sample<'t> {
     /// small whole number.
     strict: bool,
     /// Unknown values, such as those of an arbitrary loop iteration, are less than 64.
-    pub has_few_passes: bool,
+    pub has_few_iterations: bool,
     /// Small inputs are as likely as large ones.
     pub has_all_magnitudes: bool,
     /// The words of the kernel's inputs, unless they are random.
@@ -187,7 +187,7 @@ impl<'t> Sample<'t> {
             error: 0.0,
             errors: FxHashMap::default(),
             strict: false,
-            has_few_passes: false,
+            has_few_iterations: false,
             has_all_magnitudes: false,
             given: None,
             group: [0; 3],
@@ -325,7 +325,7 @@ impl<'t> Sample<'t> {
             self.guessed |= self.is_computed();
             hash.0 ^= u64::from(atom) << 32;
             let word = (hash.next() >> 32) as u32;
-            return if self.has_few_passes { word % 64 } else { word };
+            return if self.has_few_iterations { word % 64 } else { word };
         };
         if let Op::GroupId(axis) = op {
             return self.group_word(*axis);

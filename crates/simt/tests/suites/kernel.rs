@@ -87,8 +87,8 @@ pub(crate) const TOPICS: &[Topic<Read>] = &[
         facts: |read| stop("claims ", read.analysis.atomics_stopped.as_ref()),
     },
     Topic {
-        starts: &["passes stopped:", "passes not stopped"],
-        facts: |read| stop("passes ", read.analysis.passes_stopped.as_ref()),
+        starts: &["assumed bounds stopped:", "assumed bounds not stopped"],
+        facts: |read| stop("assumed bounds ", read.analysis.assumed_bounds_stopped.as_ref()),
     },
     Topic {
         starts: &["problem:", "no problems"],
@@ -188,7 +188,7 @@ impl Read {
             )
         };
         let pass = race.second.around.iter().rev().find_map(|around| match around {
-            Around::Pass { iteration, .. } => Some(iteration.variable.as_ref()?.to_string()),
+            Around::Loop { iteration, .. } => Some(iteration.variable.as_ref()?.to_string()),
             Around::Call(_) => None,
         });
         let under = race.condition.map(|under| {
