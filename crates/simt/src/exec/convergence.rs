@@ -95,8 +95,8 @@ impl Convergence {
         self.is_uncertain = is_uncertain;
     }
 
-    /// All threads wait for each other.
-    pub fn pass_barrier(&mut self) {
+    /// All threads wait for each other, so all that are left are here.
+    pub fn reconverge(&mut self) {
         self.is_uncertain = self.may_be_vacuous;
     }
 }

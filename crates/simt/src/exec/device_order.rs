@@ -182,7 +182,7 @@ impl<O: Observer> Machine<'_, O> {
     ///
     /// The history determines what a load finds, and what finds a store. A barrier enters it only if device memory
     /// was accessed since the last barrier that orders as much: between two such barriers there is nothing to order.
-    pub fn pass_barrier(&mut self, orders_device: bool, guard: &Value) {
+    pub fn record_barrier(&mut self, orders_device: bool, guard: &Value) {
         let under = self.number_of(guard);
         let threads = self.state.active;
         let ordering = &mut self.state.ordering;
@@ -270,7 +270,7 @@ impl<O: Observer> Machine<'_, O> {
 
     /// Records statements of this text that are not followed: they may hold barriers at which the group waits, and
     /// barriers or fences that order device memory. The values given to the threads decide which of them they pass.
-    pub fn pass_unfollowed_barriers(&mut self, effects: &Effects, text: Symbol, given: &[Value]) {
+    pub fn record_unfollowed_barriers(&mut self, effects: &Effects, text: Symbol, given: &[Value]) {
         let (waits, orders_device) = (effects.barrier, effects.device_barrier);
         if !waits && !orders_device {
             return;

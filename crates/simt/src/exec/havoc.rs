@@ -99,7 +99,7 @@ impl<O: Observer> Machine<'_, O> {
                 self.leave_unknown(global, text, &given);
             }
         }
-        self.pass_unfollowed_barriers(&effects, text, &left.digests);
+        self.record_unfollowed_barriers(&effects, text, &left.digests);
         if effects.barrier {
             self.state.barriers.interval += 1;
             self.state.barriers.since = Some(Rc::new(self.point(span)));
@@ -115,7 +115,7 @@ impl<O: Observer> Machine<'_, O> {
             self.leave_shared(&left, &effects, *array, span);
         }
         self.leave_on_device(&left, &effects);
-        self.pass_unfollowed_barriers(&effects, text, &left.digests);
+        self.record_unfollowed_barriers(&effects, text, &left.digests);
         if effects.leaves {
             // Some threads may be gone now, with a result of their own. Anything proved from here on would be
             // under an unknown guard, and a later `return` adds to a result that is not known.

@@ -538,7 +538,7 @@ impl State {
 
     /// The threads of the group wait for each other.
     pub fn wait(&mut self) {
-        self.convergence.pass_barrier();
+        self.convergence.reconverge();
         self.barriers.waited = Mask::EMPTY;
     }
 

@@ -345,7 +345,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Self::stop("some threads may not reach a barrier", span);
         };
         self.report.passed_conditional_barrier |= guard != Value::TRUE;
-        self.pass_barrier(orders_device, &guard);
+        self.record_barrier(orders_device, &guard);
         if orders_shared {
             self.report_data_dependent_races();
         }
