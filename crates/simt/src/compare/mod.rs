@@ -5,6 +5,7 @@ pub(crate) mod equivalence;
 pub(crate) mod evaluate;
 pub(crate) mod outcome;
 mod pairing;
+pub(crate) mod refinement;
 pub(crate) mod stretch;
 mod trace;
 pub(crate) mod wave_sensitivity;

@@ -11,7 +11,7 @@ pub(crate) mod witness;
 use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, LocalId, Span, Stmt};
 
 use crate::detect::atomics::contention::{Contention, Sites};
-use crate::detect::atomics::refinement::Served;
+use crate::detect::atomics::served::Served;
 use crate::detect::collectives::candidate_search::{Prober, Trail};
 use crate::detect::collectives::partial_result_taint::Marking;
 use crate::detect::shuffles::ladders::Ladders;

@@ -7,7 +7,7 @@
 //! lanes. One atomic that adds the sum of their amounts has the same effect. The first thread gets the value
 //! that this atomic finds; each other thread gets that value plus the amounts of the lanes before it
 //! (`WavePrefixSum`; "active lanes with smaller index", learn.microsoft.com). The cell ends with the same
-//! value. [`crate::detect::atomics::refinement`] proves this for the exact text of the replacement.
+//! value. [`crate::compare::refinement`] proves this for the exact text of the replacement.
 //!
 //! The wave intrinsics determine at run time which lanes take part: the active ones, which in a branch are
 //! those that took it. The other conditions are checked here:

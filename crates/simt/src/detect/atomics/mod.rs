@@ -4,7 +4,7 @@ pub(crate) mod address_cardinality;
 pub(crate) mod aggregation;
 pub(crate) mod chunked_claims;
 pub(crate) mod contention;
-pub(crate) mod refinement;
+pub(crate) mod served;
 pub(crate) mod service_order;
 
 use crate::detect::Detectors;

@@ -24,49 +24,26 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{
-    Expr, Function, FunctionId, Global, GlobalId, Intrinsic, LocalId, Shader, Stmt, Storage, Type,
-};
+use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
 
 use crate::detect::Detectors;
 use crate::detect::atomics::aggregation::{block_of, statement_at};
-use crate::exec::atomic::Cell;
-use crate::exec::atomic::combining;
+use crate::detect::atomics::served::Served;
 use crate::exec::handle::from_heap;
-use crate::exec::transfer::resource_name;
-use crate::exec::{Halt, Machine, Run, State};
+use crate::exec::{Halt, Machine, State};
 use crate::facts::differing_statements::spelled;
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::facts::reachable_globals::Named;
 use crate::finding::{ContendedAtomic, Stop};
+use crate::terms::Terms;
 use crate::terms::column::Column;
-use crate::terms::operator::Operator;
 use crate::terms::sample::SplitMix;
 use crate::terms::value::Value;
-use crate::terms::{Symbol, Terms};
 use crate::waves::Waves;
 
 /// The maximum number of free variable components.
 const MAX_FREE: usize = 64;
-
-/// The effects of a run's atomics.
-#[derive(Default)]
-pub(crate) struct Served {
-    /// The content of the one cell.
-    cell: Option<Value>,
-    steps: Vec<Step>,
-}
-
-/// An atomic that all active lanes make.
-#[derive(Debug, PartialEq)]
-struct Step {
-    operator: Operator,
-    resource: Symbol,
-    component: u32,
-    /// The cell's address in the first lane.
-    address: Vec<Value>,
-}
 
 /// Proves that the statement in `fixed` in place of the claim's statement in `flagged` has the same effect, for
 /// every wave and every input.
@@ -345,45 +322,4 @@ fn compare(expected: &WaveEnd, got: &WaveEnd, variables: &BTreeSet<LocalId>) -> 
         return Err("the stored values may differ");
     }
     Ok(())
-}
-
-impl<'a> Machine<'a, Detectors> {
-    /// Serves an atomic lane by lane, and returns the old value for each lane.
-    pub fn serve(
-        &mut self,
-        intrinsic: Intrinsic,
-        on: &Cell<'_>,
-        operands: &'a [Expr],
-        amount: &[Column],
-        expr: &Expr,
-    ) -> Run<Vec<Column>> {
-        let cell_type = operands.first().and_then(|operand| operand.ty.scalar());
-        let operator = cell_type.and_then(|ty| combining(intrinsic, ty));
-        let (Some(operator), [amount], Some(served)) = (operator, amount, self.observer.served.as_mut())
-        else {
-            return Self::stop("an atomic that does not combine one amount", expr.span);
-        };
-        let Some(mut cell) = served.cell.take() else {
-            return Self::stop("an atomic within another", expr.span);
-        };
-        let Some(first) = self.state.active.threads().next() else {
-            return Self::stop("an atomic that no lane makes", expr.span);
-        };
-        served.steps.push(Step {
-            operator,
-            resource: self.terms.symbol(resource_name(self.shader, on.resource)),
-            component: on.component,
-            address: on.index.iter().map(|column| column.at(first).clone()).collect(),
-        });
-        let (active, lanes) = (self.state.active, self.lanes);
-        let mut found = vec![Value::Known(0); lanes];
-        for lane in active.threads() {
-            let after = self.terms.combine(operator, &cell, amount.at(lane));
-            found[lane] = std::mem::replace(&mut cell, after);
-        }
-        if let Some(served) = self.observer.served.as_mut() {
-            served.cell = Some(cell);
-        }
-        Ok(vec![Column::Lanes(found.into())])
-    }
 }
