@@ -22,7 +22,7 @@ pub use compare::outcome::{Outcome, WaveRun};
 pub use compare::refinement::serves_alike;
 pub use compare::stretch::{compare, compare_stretch};
 pub use detect::atomics::service_order::{Unordered, unordered};
-pub use exec::assumed_barriers::Supposed;
+pub use exec::assumed_barriers::AssumedBarriers;
 pub use facts::calls::Atomic;
 pub use facts::effects::{calls_unknown, is_pure, uses_shared_memory};
 pub use facts::evaluation_order::{hangs_on_order, hangs_on_version};

@@ -6,7 +6,7 @@
 
 use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Access, Around, Race, Supposed, look_for_defects};
+use shaderlint_simt::{Access, Around, AssumedBarriers, Race, look_for_defects};
 
 use crate::describe::witness::{calls, in_common, inside, lines_of, on_lines};
 use crate::fixes::barriers::defects::{Defects, are_settled};
@@ -177,12 +177,12 @@ impl Advice {
         }
         let into = |place: &Place| place.target;
         let before = |place: &Place| place.target.is_none().then_some(place.statement);
-        let supposed = Supposed {
+        let assumed = AssumedBarriers {
             before: self.places.iter().filter_map(before).collect(),
             within: self.places.iter().filter_map(into).collect(),
             wholes: self.places.iter().map(|place| place.whole).collect(),
         };
-        let analysis = look_for_defects(context.shader, context.entry, Some(&supposed));
+        let analysis = look_for_defects(context.shader, context.entry, Some(&assumed));
         if analysis.stopped.is_some() {
             return None;
         }

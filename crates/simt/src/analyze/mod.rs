@@ -19,7 +19,7 @@ use shaderlint_hlsl::{FunctionId, Shader};
 use crate::analyze::findings::{add_collectives, overlap};
 use crate::detect::atomics;
 use crate::detect::shuffles::ladders;
-use crate::exec::assumed_barriers::Supposed;
+use crate::exec::assumed_barriers::AssumedBarriers;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::buffer_tiles::TiledKernel;
 use crate::exec::{Read, RunMode};
@@ -71,14 +71,14 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
 
 /// The defects of a kernel and nothing else: as it is, or with barriers inserted.
 #[must_use]
-pub fn look_for_defects(shader: &Shader, entry: FunctionId, supposed: Option<&Supposed>) -> Analysis {
+pub fn look_for_defects(shader: &Shader, entry: FunctionId, assumed: Option<&AssumedBarriers>) -> Analysis {
     let kernel = Kernel::new(shader, entry);
     if kernel.group().is_none() {
         return of_no_group(kernel);
     }
     let effects = EffectsCache::default().of_function(shader, entry);
     let assuming = Assumptions {
-        supposed,
+        barriers: assumed,
         ..Assumptions::default()
     };
     group::run(kernel, &effects, RunMode::Plain, assuming).analysis

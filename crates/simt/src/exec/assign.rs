@@ -30,7 +30,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             if target.ty == Type::Unknown {
                 kept = self.as_unknown(kept, &value.ty);
             }
-            self.suppose_within(target.span);
+            self.wait_if_assumed_within(target.span);
             self.store(&place, &kept, target.span)?;
             return Ok(kept);
         };
@@ -45,7 +45,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let old = self.convert(&old, &target.ty, &value.ty);
         let new = self.binary(op, value.ty.scalar(), &old, &operand);
         let new = self.convert(&new, &value.ty, &target.ty);
-        self.suppose_within(target.span);
+        self.wait_if_assumed_within(target.span);
         self.store(&place, &new, target.span)?;
         // Where each thread has its own sum, there is no total.
         let is_of_all = |column: &Column| column.uniform(self.state.active).is_some();

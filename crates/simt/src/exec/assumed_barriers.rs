@@ -14,7 +14,7 @@ use crate::terms::value::Value;
 
 /// Places at which the whole group is assumed to wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Supposed {
+pub struct AssumedBarriers {
     /// Statements before which it waits.
     pub before: Vec<Span>,
     /// Targets of assignments: it waits between what the assignment reads and what it writes.
@@ -26,43 +26,43 @@ pub struct Supposed {
 
 impl<O: Observer> Machine<'_, O> {
     /// Called before each statement.
-    pub fn suppose_before(&mut self, statement: Span) -> Run<()> {
-        let Some(supposed) = self.assuming.supposed else {
+    pub fn wait_if_assumed_before(&mut self, statement: Span) -> Run<()> {
+        let Some(barriers) = self.assuming.barriers else {
             return Ok(());
         };
-        if supposed.wholes.contains(&statement) {
+        if barriers.wholes.contains(&statement) {
             let guard = self.state.guard.uniform(self.all);
             if self.state.active != self.all || guard != Some(&Value::TRUE) {
                 return Self::stop("an assumed barrier that some threads may not reach", statement);
             }
         }
-        if supposed.before.contains(&statement) {
-            self.wait_as_supposed(statement);
+        if barriers.before.contains(&statement) {
+            self.wait_as_assumed(statement);
         }
         Ok(())
     }
 
     /// Called between what an assignment reads and what it writes.
-    pub fn suppose_within(&mut self, target: Span) {
+    pub fn wait_if_assumed_within(&mut self, target: Span) {
         if self
             .assuming
-            .supposed
-            .is_some_and(|supposed| supposed.within.contains(&target))
+            .barriers
+            .is_some_and(|barriers| barriers.within.contains(&target))
         {
-            self.wait_as_supposed(target);
+            self.wait_as_assumed(target);
         }
     }
 
     /// Whether an assumed barrier may be among statements that are not followed: nothing checks for which inputs
     /// threads reach it there.
-    pub fn may_hold_supposed(&self, statements: &[Stmt], span: Span) -> bool {
-        self.assuming.supposed.is_some_and(|supposed| {
+    pub fn may_hold_assumed_barrier(&self, statements: &[Stmt], span: Span) -> bool {
+        self.assuming.barriers.is_some_and(|barriers| {
             let is_inside = |whole: &Span| span.start <= whole.start && whole.end <= span.end;
-            supposed.wholes.iter().any(is_inside) || calls(statements).next().is_some()
+            barriers.wholes.iter().any(is_inside) || calls(statements).next().is_some()
         })
     }
 
-    fn wait_as_supposed(&mut self, span: Span) {
+    fn wait_as_assumed(&mut self, span: Span) {
         self.report_data_dependent_races();
         let point = self.point(span);
         let state = &mut self.state;

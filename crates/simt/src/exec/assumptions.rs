@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::GlobalId;
 
 use crate::exec::Observer;
-use crate::exec::assumed_barriers::Supposed;
+use crate::exec::assumed_barriers::AssumedBarriers;
 use crate::exec::{Machine, Read, RunMode};
 use crate::facts::kernel::Kernel;
 use crate::terms::Terms;
@@ -21,7 +21,7 @@ pub(crate) struct Assumptions<'s> {
     /// Reads of groupshared memory that may return any value.
     pub finds_anything: Option<&'s BTreeSet<Read>>,
     /// Barriers that the kernel does not have.
-    pub supposed: Option<&'s Supposed>,
+    pub barriers: Option<&'s AssumedBarriers>,
     /// The run skims from its start ([`Limits::skims`](crate::exec::Limits::skims)).
     pub skims: bool,
 }

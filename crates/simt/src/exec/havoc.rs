@@ -72,7 +72,7 @@ impl<O: Observer> Machine<'_, O> {
         {
             return Self::stop("some threads may not reach a barrier", span);
         }
-        if effects.touches_shared() && self.may_hold_supposed(statements, span) {
+        if effects.touches_shared() && self.may_hold_assumed_barrier(statements, span) {
             return Self::stop("an assumed barrier in an unsupported loop", span);
         }
         let (text, meaning) = self.meaning(statements, span);

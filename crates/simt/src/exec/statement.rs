@@ -57,7 +57,7 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     pub fn statement(&mut self, statement: &'a Stmt) -> Run<()> {
         self.spend(statement.span)?;
-        self.suppose_before(statement.span)?;
+        self.wait_if_assumed_before(statement.span)?;
         if let StmtKind::Expr(expr) | StmtKind::Declare { init: Some(expr), .. } = &statement.kind
             && !self.over_approximates()
             && self.effects.hangs_on_order(self.shader, expr)
