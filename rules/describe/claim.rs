@@ -64,7 +64,7 @@ pub(crate) fn proof(context: &Context<'_>, claim: &ContendedAtomic) -> String {
     let rests_on_memory = !(claim.is_certain && claim.has_known_cell);
     let is_racy = rests_on_memory && !context.analysis.races.is_empty();
     let without_races = is_racy.then(|| "the kernel has no data race".to_owned());
-    let conditions: Vec<String> = supposed(claim).into_iter().chain(without_races).collect();
+    let conditions: Vec<String> = assumed_uniform(claim).into_iter().chain(without_races).collect();
     if conditions.is_empty() {
         format!("proved: {address}; {who}")
     } else {
@@ -73,8 +73,12 @@ pub(crate) fn proof(context: &Context<'_>, claim: &ContendedAtomic) -> String {
 }
 
 /// What the proof assumes of names that no file declares.
-fn supposed(claim: &ContendedAtomic) -> Option<String> {
-    let names: Vec<String> = claim.supposed.iter().map(|name| format!("`{name}`")).collect();
+fn assumed_uniform(claim: &ContendedAtomic) -> Option<String> {
+    let names: Vec<String> = claim
+        .assumed_uniform
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect();
     let all = lines::listed(&names);
     match names.len() {
         0 => None,

@@ -41,7 +41,7 @@ pub(crate) struct Texts {
 pub(crate) fn fix(context: &Context<'_>, claim: &ContendedAtomic) -> Result<Fix, NoFix> {
     let shader = context.shader;
     if let Some(name) = claim
-        .supposed
+        .assumed_uniform
         .first()
         .filter(|_| !claim.operation.is_of_hidden_counter())
     {

@@ -159,8 +159,8 @@ fn proof_by(
     }
     let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
     let assumes_convergence = runs.iter().any(|run| run.assumes_convergence);
-    let presumed = assumes_convergence.then_some(Assumption::AllReachBarriers);
-    let assumptions = presumed.into_iter().chain(assumptions(scope.needs));
+    let assumed = assumes_convergence.then_some(Assumption::AllReachBarriers);
+    let assumptions = assumed.into_iter().chain(assumptions(scope.needs));
     Ok(ProvedEqual {
         proof: Proof::new(statement(&runs, scope.maps), assumptions.collect()),
         is_exact,

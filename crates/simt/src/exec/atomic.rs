@@ -26,7 +26,7 @@ pub(crate) struct Cell<'c> {
     pub index: &'c [Column],
     pub component: u32,
     /// As in [`AtomicAccess`].
-    pub supposed: &'c BTreeSet<String>,
+    pub assumed_uniform: &'c BTreeSet<String>,
 }
 
 /// An atomic on a groupshared variable.
@@ -103,13 +103,13 @@ impl<'a, O: Observer> Machine<'a, O> {
         let Some((target, operands)) = arguments.split_first() else {
             return Self::stop("an atomic without a destination", expr.span);
         };
-        let (place, supposed) = self.cell(target)?;
+        let (place, assumed_uniform) = self.cell(target)?;
         if let Some((resource, index)) = place.on_device() {
             let cell = Cell {
                 resource,
                 index: &index,
                 component: place.components.first().unwrap_or(0),
-                supposed: &supposed,
+                assumed_uniform: &assumed_uniform,
             };
             return self.atomic_on_device(intrinsic, &cell, operands, target.span, expr);
         }
@@ -128,7 +128,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 resource: array,
                 index: std::slice::from_ref(&base),
                 component,
-                supposed: &supposed,
+                assumed_uniform: &assumed_uniform,
             };
             let old = O::serve(self, intrinsic, &cell, inputs, &amount, expr)?;
             return self.store_found(out, &old);
@@ -143,7 +143,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 amount: &amount,
                 quantity: quantity(inputs),
                 undoes: out.is_some_and(|out| is_in(out, array)),
-                supposed: &supposed,
+                assumed_uniform: &assumed_uniform,
                 cells: Some(self.elements(array, &target.ty)),
                 array: Some(array),
                 place: target.span,
@@ -303,7 +303,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             resource,
             index,
             component,
-            supposed,
+            assumed_uniform,
         } = cell;
         self.state.publishes = true;
         let (inputs, out) = split_operands(intrinsic, operands);
@@ -340,7 +340,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 amount: &amount,
                 quantity: quantity(inputs),
                 undoes: out.is_some_and(|out| is_in(out, resource)),
-                supposed,
+                assumed_uniform,
                 cells: None,
                 array: None,
                 place,
@@ -384,7 +384,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 amount: &[],
                 quantity: Quantity::Figures,
                 undoes: false,
-                supposed: cell.supposed,
+                assumed_uniform: cell.assumed_uniform,
                 cells: None,
                 array: None,
                 place,

@@ -90,7 +90,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                 prefix,
             } => self.step(target, *increment, *prefix),
             ExprKind::Cast(operand) => {
-                if let Some(value) = self.supposed(operand) {
+                if let Some(value) = self.assumed_uniform(operand) {
                     return Ok(value);
                 }
                 let value = self.eval(operand)?;

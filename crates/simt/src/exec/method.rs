@@ -74,8 +74,8 @@ impl<'a, O: Observer> Machine<'a, O> {
                 let Some((at, operands)) = arguments.split_first() else {
                     return self.opaque_of(Some((object, place)), arguments, expr);
                 };
-                let (at, supposed) =
-                    self.supposing(None, std::slice::from_ref(at), |machine| machine.eval(at))?;
+                let (at, assumed_uniform) =
+                    self.assuming_uniform(None, std::slice::from_ref(at), |machine| machine.eval(at))?;
                 if at.is_empty() {
                     return Self::stop("an unsupported address", expr.span);
                 }
@@ -84,7 +84,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     resource,
                     index: &index,
                     component: 0,
-                    supposed: &supposed,
+                    assumed_uniform: &assumed_uniform,
                 };
                 self.atomic_on_device(*intrinsic, &cell, operands, object.span, expr)
             }
@@ -96,7 +96,7 @@ impl<'a, O: Observer> Machine<'a, O> {
                     resource,
                     index: &index,
                     component: u32::MAX,
-                    supposed: &BTreeSet::new(),
+                    assumed_uniform: &BTreeSet::new(),
                 };
                 self.count_on_device(*counter, &cell, arguments, object.span, expr, count)
             }

@@ -26,7 +26,7 @@ pub(crate) struct AtomicAccess<'m> {
     /// The atomic's result is stored to its own cell, or to another cell of that variable.
     pub undoes: bool,
     /// The names in its address that are assumed to be the same for all threads.
-    pub supposed: &'m BTreeSet<String>,
+    pub assumed_uniform: &'m BTreeSet<String>,
     /// The number of elements of the groupshared array; `None` on the device.
     pub cells: Option<u32>,
     pub array: Option<GlobalId>,

@@ -62,7 +62,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// Evaluates an expression that is not understood to a term of its text and operands. It may also write to the
     /// operands.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
-        if let Some(value) = self.supposed(expr) {
+        if let Some(value) = self.assumed_uniform(expr) {
             return Ok(value);
         }
         if let Some(found) = self.undeclared_method(operands, expr)? {

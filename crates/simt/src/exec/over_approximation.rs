@@ -25,7 +25,7 @@ pub(crate) struct Approximation {
     /// In some iteration or call, the run left out statements with an atomic.
     pub misses: bool,
     /// While the run looks up an atomic's cell: the undeclared names in it ([`crate::exec::undeclared`]).
-    pub supposed: Option<BTreeSet<String>>,
+    pub assumed_uniform: Option<BTreeSet<String>>,
     /// Undeclared names to which something was stored.
     pub stored: BTreeSet<String>,
     /// The run looks up an argument of an undefined macro.

@@ -28,7 +28,7 @@ const MAX_CALL: usize = 1000;
 impl<'a, O: Observer> Machine<'a, O> {
     /// The place of an atomic, and the names that the run assumes to be the same for all threads.
     pub fn cell(&mut self, target: &'a Expr) -> Run<(Place, BTreeSet<String>)> {
-        self.supposing(Some(target), &[], |machine| {
+        self.assuming_uniform(Some(target), &[], |machine| {
             let mut index = Vec::new();
             if !machine.undeclared_cell(target, &mut index)? {
                 return machine.place(target);
@@ -113,7 +113,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         }
         let mut index = Vec::new();
         let names = BTreeSet::from([name.to_owned()]);
-        if !self.as_supposed(names, |machine| machine.undeclared_cell(target, &mut index))? {
+        if !self.with_assumed_uniform(names, |machine| machine.undeclared_cell(target, &mut index))? {
             return Ok(false);
         }
         self.approximation.stored.insert(name.to_owned());
@@ -125,32 +125,32 @@ impl<'a, O: Observer> Machine<'a, O> {
 
     /// Looks something up in a run for claims as if each undeclared name in a place, or in the `indices` that select
     /// a part of it, were the same thing for all threads. Returns these names, too.
-    pub fn supposing<T>(
+    pub fn assuming_uniform<T>(
         &mut self,
         place: Option<&Expr>,
         indices: &[Expr],
         look_up: impl FnOnce(&mut Self) -> Run<T>,
     ) -> Run<(T, BTreeSet<String>)> {
         let mut names = BTreeSet::new();
-        let may_suppose = self.over_approximates();
+        let may_assume = self.over_approximates();
         let exprs = place.into_iter().chain(indices).enumerate();
         let exprs = exprs.map(|(number, expr)| (expr, number == 0 && place.is_some()));
-        let mut exprs = exprs.take_while(|_| may_suppose);
+        let mut exprs = exprs.take_while(|_| may_assume);
         if !exprs.all(|(expr, is_place)| self.undeclared_in(expr, is_place, &mut names)) {
             names.clear();
         }
-        let found = self.as_supposed(names.clone(), look_up)?;
+        let found = self.with_assumed_uniform(names.clone(), look_up)?;
         Ok((found, names))
     }
 
-    fn as_supposed<T>(
+    fn with_assumed_uniform<T>(
         &mut self,
         names: BTreeSet<String>,
         look_up: impl FnOnce(&mut Self) -> Run<T>,
     ) -> Run<T> {
-        self.approximation.supposed = (!names.is_empty()).then_some(names);
+        self.approximation.assumed_uniform = (!names.is_empty()).then_some(names);
         let found = look_up(self);
-        self.approximation.supposed = None;
+        self.approximation.assumed_uniform = None;
         found
     }
 
@@ -175,7 +175,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         let Some((at, operands)) = arguments.split_at_checked(addresses) else {
             return Ok(None);
         };
-        let (cell, supposed) = self.supposing(Some(object), at, |machine| {
+        let (cell, assumed_uniform) = self.assuming_uniform(Some(object), at, |machine| {
             let mut index = Vec::new();
             if !machine.undeclared_cell(object, &mut index)? {
                 return Ok(None);
@@ -190,7 +190,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             resource: FROM_HEAP,
             index: &index,
             component: 0,
-            supposed: &supposed,
+            assumed_uniform: &assumed_uniform,
         };
         let given = match method {
             Method::Atomic(intrinsic) => {
@@ -218,10 +218,10 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 
     /// The value of an undeclared name that is assumed to have one value for all threads.
-    pub fn supposed(&mut self, name: &Expr) -> Option<Vec<Column>> {
-        let supposed = self.approximation.supposed.as_ref()?;
+    pub fn assumed_uniform(&mut self, name: &Expr) -> Option<Vec<Column>> {
+        let names = self.approximation.assumed_uniform.as_ref()?;
         let text = undeclared_name(self.shader, name)?;
-        supposed.contains(text).then(|| vec![self.named_once(name)])
+        names.contains(text).then(|| vec![self.named_once(name)])
     }
 
     /// Collects the undeclared names in an expression. `false` if one of them may be another thing for each thread,
@@ -245,7 +245,7 @@ impl<'a, O: Observer> Machine<'a, O> {
     /// Whether an expression denotes an undeclared object, or an element or part of one. Appends to `index` what
     /// identifies the part.
     fn undeclared_cell(&mut self, expr: &'a Expr, index: &mut Vec<Column>) -> Run<bool> {
-        if self.approximation.supposed.is_none() {
+        if self.approximation.assumed_uniform.is_none() {
             return Ok(false);
         }
         if undeclared_name(self.shader, expr).is_some() {

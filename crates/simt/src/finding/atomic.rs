@@ -37,7 +37,7 @@ pub struct ContendedAtomic {
     pub function: FunctionId,
     /// Undeclared names in the address. The address is the same for all threads only if each name has the same
     /// value in all of them.
-    pub supposed: BTreeSet<String>,
+    pub assumed_uniform: BTreeSet<String>,
     /// Its parts, if one thread of a wave can make it for all, in place; for one of few cells, if it is a
     /// statement of its own.
     pub parts: Result<Parts, NotCombined>,

@@ -405,7 +405,7 @@ fn claim(claim: &ContendedAtomic) -> String {
         Ok(_) => "combined".to_owned(),
         Err(why) => format!("not combined: {}", variant(why)),
     };
-    let supposed: Vec<&str> = claim.supposed.iter().map(String::as_str).collect();
+    let names: Vec<&str> = claim.assumed_uniform.iter().map(String::as_str).collect();
     joined([
         format!("claim: {found}{cells}"),
         match claim.operation {
@@ -427,9 +427,9 @@ fn claim(claim: &ContendedAtomic) -> String {
         }
         .to_owned(),
         parts,
-        match &supposed[..] {
-            [] => "supposing nothing".to_owned(),
-            names => format!("supposing {}", names.join(" ")),
+        match &names[..] {
+            [] => "assuming nothing".to_owned(),
+            names => format!("assuming {}", names.join(" ")),
         },
     ])
 }

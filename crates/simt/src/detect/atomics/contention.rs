@@ -77,7 +77,7 @@ impl Site {
             self.claim = Some(again);
             return;
         };
-        claim.supposed.extend(again.supposed);
+        claim.assumed_uniform.extend(again.assumed_uniform);
         claim.is_certain &= again.is_certain;
         claim.has_known_cell &= again.has_known_cell;
         if again.meanwhile == Meanwhile::Unknown {
@@ -168,7 +168,7 @@ impl Contention {
                     (Some(place), None) => Meanwhile::Plain(*place),
                     (None, None) => Meanwhile::Atomics,
                 };
-                let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
+                let is_whole = claim.assumed_uniform.is_empty() && is_all && !site.varies;
                 if is_whole || matches!(claim.cells, Cells::Few(_)) {
                     claim.parts = aggregation::parts(kernel, &claim);
                 }
@@ -279,7 +279,7 @@ impl Machine<'_, Detectors> {
             place: met.place,
             span: met.span,
             function: key.0,
-            supposed: met.supposed.clone(),
+            assumed_uniform: met.assumed_uniform.clone(),
             parts: Err(NotCombined::Unfollowed),
         });
         source
