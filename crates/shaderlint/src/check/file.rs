@@ -4,20 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use shaderlint_hlsl::{FileId, FileSpan, Sources, Text, decode};
-use shaderlint_linter::{Diagnostic, Report, settle};
+use shaderlint_hlsl::{Text, decode};
+use shaderlint_linter::settle;
 
 use crate::check::baseline::Baselines;
-use crate::check::file_report::{Counted, FileReport, Included};
-use crate::check::includers::{Includers, callers};
-use crate::check::notes::{note_includer, note_kernels};
+use crate::check::file_report::FileReport;
+use crate::check::includers::Includers;
 use crate::check::options::{FixMode, Options, Target};
 use crate::check::readings::{Role, Root, UnitReadings};
-use crate::check::union::{Union, union};
-use crate::check::{comments, guesses};
+use crate::check::union::union;
+use crate::check::{callers, comments, findings};
 use crate::support::encoding::encoded_like;
 use crate::support::{atomic_write, panics};
-use crate::workspace::includes::Lookups;
 use crate::workspace::prefilter;
 use crate::workspace::project_file::read_file;
 use crate::workspace::walk::InputOrigin;
@@ -102,16 +100,14 @@ impl Check<'_> {
 
     /// The way of a text to its report: the stages of [`crate::check`].
     fn report_on(&self, text: &Text) -> FileReport {
-        let (path, options) = (Path::new(self.name), self.options);
+        let (target, options) = (self.target, self.options);
         let root = Root {
             name: self.name,
             text,
-            project: &self.target.project,
+            project: &target.project,
             role: self.role,
         };
-        let mut checked = FileReport::new(self.target, options);
-        let mut includers = Includers::of(path, text, options);
-        let (mut alone, mut guesses) = (Vec::new(), Vec::new());
+        let mut checked = FileReport::new(target, options);
         let may_find = prefilter::needs_parse(root.name, text, &options.search(root.project));
         // Without findings, only its comments are checked, and they are the same in every file that includes it.
         checked.is_unit = self.role == Role::Unit || !may_find;
@@ -119,66 +115,24 @@ impl Check<'_> {
             let UnitReadings {
                 readings, lookups, ..
             } = Arc::unwrap_or_clone(options.reader().read_own(root));
-            let mut union = union(readings);
-            let problems = union.problems.iter().chain(&union.elsewhere);
-            guesses = guesses::of(path, &lookups, problems);
-            alone = std::mem::take(&mut union.alone);
-            self.add_findings(&mut checked, union, &lookups);
+            findings::add(
+                &mut checked,
+                union(readings),
+                &lookups,
+                target.input.origin,
+                self.role,
+            );
         }
         comments::check(&mut checked, root, options);
-        callers::leave_out_called(&mut checked, &alone, text, options);
+        callers::leave_out_called(&mut checked, text, options);
+        let mut includers = Includers::of(Path::new(self.name), text, options);
         if self.role == Role::Included {
-            // What it lacks alone, its includers provide.
+            // What it lacks by itself, its includers provide.
             checked.leave_to_includers();
-            guesses.clear();
             includers.add_fixable(&mut checked, text);
         }
-        includers.judge(&mut checked, guesses);
+        includers.judge(&mut checked);
         checked.keep_needed_sources(text);
         checked
     }
-
-    /// Adds what the readings found, with notes on the kernels.
-    fn add_findings(&self, checked: &mut FileReport, union: Union, lookups: &Lookups) {
-        let text = union.sources.files.first().map(|file| &*file.text);
-        checked.lacks_entry = !union.has_entry && text.is_some_and(prefilter::names_entry);
-        // Who names a header wants to know if no kernel shows its code; a header found in a folder just counts as
-        // checked.
-        let is_named = self.target.input.origin == InputOrigin::Named;
-        if is_named && self.role == Role::StrayHeader && !union.has_entry {
-            checked.counted = Counted::Unseen;
-        }
-        checked.is_partial = !(union.problems.is_empty() && union.report.stops.is_empty()) || union.is_cut;
-        checked.uncalled = union.uncalled;
-        checked.included = included(&union.sources, &union.report.used);
-        checked.report = union.report;
-        for finding in &mut checked.report.findings {
-            note_kernels(finding);
-            if finding.primary.place.file != FileId(0) {
-                note_includer(finding, self.name);
-            }
-        }
-        let Report { findings, stops, .. } = &mut checked.report;
-        // A barrier that has a finding was understood.
-        stops.retain(|stop| {
-            let is_found = |finding: &Diagnostic| Some(finding.primary.place) == stop.place;
-            !findings.iter().any(is_found)
-        });
-        checked.problems = union.problems;
-        checked.problems.extend(lookups.choices(&union.sources));
-        checked.elsewhere = union.elsewhere;
-        lookups.explain(&union.sources, &mut checked.problems);
-        lookups.explain(&union.sources, &mut checked.elsewhere);
-        checked.sources = union.sources;
-    }
-}
-
-/// The included files, and which of their comments suppress a finding.
-fn included(sources: &Sources, used: &[FileSpan]) -> Vec<Included> {
-    let files = (0..).map(FileId).zip(&sources.files).skip(1);
-    let included = files.map(|(id, file)| Included {
-        path: file.path.clone(),
-        used: used.iter().filter(|place| place.file == id).copied().collect(),
-    });
-    included.collect()
 }

@@ -29,6 +29,10 @@ pub(crate) struct FileReport {
     pub included: Vec<Included>,
     /// The functions that no kernel of the file calls; `None` if the file has no kernel.
     pub uncalled: Option<Vec<String>>,
+    /// The functions that were run by themselves.
+    pub run_by_themselves: Vec<String>,
+    /// Notes on the guesses that fixes rest on. The stage [`includers`](crate::check::includers) takes them.
+    pub guesses: Vec<String>,
     /// The including files that were consulted about its fixes or about functions that nothing calls here.
     pub includers: Vec<String>,
     /// Something could not be read, or not be run to its end: there may be more findings.
@@ -53,7 +57,7 @@ impl FileReport {
     pub fn leave_to_includers(&mut self) {
         self.is_partial = false;
         self.report.stops.clear();
-        (self.problems, self.elsewhere) = Default::default();
+        (self.problems, self.elsewhere, self.guesses) = Default::default();
     }
 
     /// Keeps the texts only if there is something to show in them: most files have nothing. `text` is the file's own.

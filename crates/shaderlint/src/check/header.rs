@@ -36,7 +36,7 @@ pub(crate) fn check_header(
         checked.report.findings = comments.unused(&checked.path, &used, &target.project, options);
         // A run may not contain all files that include it.
         let path = PathBuf::from(&checked.path);
-        Includers::of(&path, &text, options).judge(&mut checked, Vec::new());
+        Includers::of(&path, &text, options).judge(&mut checked);
     }
     for finding in &mut checked.report.findings {
         // To remove the comment, every including file would have to be checked again.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use shaderlint_hlsl::SourceFile;
 
-use crate::check::includers;
+use crate::check::candidates;
 use crate::check::options::{Options, Target};
 use crate::cli::{CheckArgs, FileArgs};
 use crate::support::failure::Failure;
@@ -111,7 +111,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
         .collect();
     let mut known: HashSet<PathBuf> = inputs.iter().map(|target| here(&target.input.path)).collect();
     for header in headers {
-        for path in includers::mentioning(&header, options).into_keys() {
+        for path in candidates::mentioning(&header, options).into_keys() {
             if known.contains(&here(&path)) || !options.files.may_have_entry(&path) {
                 continue;
             }

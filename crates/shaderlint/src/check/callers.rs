@@ -11,32 +11,36 @@ use anyhow::Result;
 use shaderlint_hlsl::{SourceFile, Text};
 use shaderlint_linter::Diagnostic;
 
-use super::WorkspaceFile;
+use crate::check::candidates::{WorkspaceFile, mentioning};
 use crate::check::file_report::FileReport;
 use crate::check::options::Options;
 use crate::support::definition::Definition;
 use crate::support::paths::{is_same, name_of, shown};
 use crate::workspace::prefilter::{self, Sought};
 
-/// Drops the findings in functions that were run by themselves (`alone`), except in those that no file at hand calls.
-pub(crate) fn leave_out_called(checked: &mut FileReport, alone: &[String], text: &Text, options: &Options) {
+/// Drops the findings in functions that were run by themselves, except in those that no file at hand calls.
+pub(super) fn leave_out_called(checked: &mut FileReport, text: &Text, options: &Options) {
     let FileReport {
         path,
         report,
         includers,
+        run_by_themselves,
         ..
     } = checked;
     let allowed = report.allowed.iter().map(|one| &one.finding);
     let findings = report.findings.iter().chain(allowed);
     let kernels = findings.flat_map(|finding| &finding.kernels);
-    let mut uncalled: BTreeSet<String> = kernels.filter(|name| alone.contains(name)).cloned().collect();
+    let mut uncalled: BTreeSet<String> = kernels
+        .filter(|name| run_by_themselves.contains(name))
+        .cloned()
+        .collect();
     if uncalled.is_empty() {
         return;
     }
     includers.extend(keep_uncalled(&mut uncalled, Path::new(path), text, options));
     let is_told = |finding: &Diagnostic| {
         let mut kernels = finding.kernels.iter();
-        kernels.all(|name| !alone.contains(name) || uncalled.contains(name))
+        kernels.all(|name| !run_by_themselves.contains(name) || uncalled.contains(name))
     };
     report.findings.retain(is_told);
     report.allowed.retain(|one| is_told(&one.finding));
@@ -60,7 +64,7 @@ fn keep_uncalled(
     if functions.is_empty() {
         return searched;
     }
-    let includers = super::mentioning(path, options);
+    let includers = mentioning(path, options);
     let others = includers.into_keys().filter(|includer| !is_same(includer, path));
     for includer in others {
         if options.stop.is_set() || functions.is_empty() {
