@@ -1,4 +1,7 @@
 //! Fixable findings in a header: its includers find and prove them.
+//!
+//! This repeats the stage [`union`](crate::check::union) for each includer, on its cached readings. The includer's own
+//! check made another union: without the fixes in any file but its own. Only headers that fixes may change come here.
 
 use shaderlint_hlsl::{FileId, SourceFile, Text};
 use shaderlint_linter::Diagnostic;

@@ -126,6 +126,7 @@ fn inclusion(
             Role::StrayHeader
         },
     };
+    // While a file is fixed, its text is not the stored one. Each such text is asked about once, so no cache keeps it.
     let is_as_read = options.files.read(path).is_some_and(|file| *file.text == **text);
     let seen = if is_as_read {
         options.reader().read(root)
