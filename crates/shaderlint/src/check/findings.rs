@@ -28,7 +28,7 @@ pub(super) fn add(
     checked.lacks_entry = !union.has_entry && text.is_some_and(prefilter::names_entry);
     // Who names a header wants to know if no kernel shows its code; a header found in a folder just counts as
     // checked.
-    if origin == InputOrigin::Named && role == Role::StrayHeader && !union.has_entry {
+    if origin == InputOrigin::Named && role == Role::HeaderAsUnit && !union.has_entry {
         checked.counted = Counted::Unseen;
     }
     checked.is_partial = !(union.problems.is_empty() && union.report.stops.is_empty()) || union.is_cut;

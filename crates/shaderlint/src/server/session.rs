@@ -439,7 +439,7 @@ impl Session {
                 let document = self.documents.get(&header).filter(|_| !stop.is_set());
                 if document.is_some_and(|document| !prefilter::names_entry(document.text.as_bytes())) {
                     let own = if found.is_empty() {
-                        Role::StrayHeader
+                        Role::HeaderAsUnit
                     } else {
                         Role::Included
                     };

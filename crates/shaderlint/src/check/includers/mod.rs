@@ -123,7 +123,7 @@ fn inclusion(
         role: if prefilter::names_entry(&unit.text) {
             Role::Unit
         } else {
-            Role::StrayHeader
+            Role::HeaderAsUnit
         },
     };
     // While a file is fixed, its text is not the stored one. Each such text is asked about once, so no cache keeps it.

@@ -43,15 +43,17 @@ use tree::Tree;
 /// explored: about that of one kernel which is too long to be run to its end, a second or two.
 const ENOUGH_WORK: u64 = 10_000_000;
 
-/// The part that a file plays in a run.
+/// What is run in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
-    /// It may have entry points.
+    /// Its entry points.
     #[default]
     Unit,
-    /// It has none, and no file of the run includes it.
-    StrayHeader,
-    /// It has none. The files that include it show all of it except the functions that none of them calls.
+    /// It has none. Unless a file that it includes has some, its functions with a thread's input run like kernels, and
+    /// others by themselves if nothing calls them ([`stray_functions`]).
+    HeaderAsUnit,
+    /// It has none. Functions that nothing calls run by themselves; the files that include it show the others. Only
+    /// the default configuration is read.
     Included,
 }
 

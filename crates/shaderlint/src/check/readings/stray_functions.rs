@@ -3,8 +3,8 @@
 //! shaderlint runs them in a group with one thread per element of the groupshared arrays that they access. A proof
 //! about such a function holds in a group of that size, and each finding says so.
 //!
-//! Most of these functions distinguish their threads by an input of a kernel. If no file includes the header,
-//! shaderlint treats each function with such an input as a kernel. It runs the others if nothing calls them and they
+//! Most of these functions distinguish their threads by an input of a kernel. In a header that is read
+//! as a unit, shaderlint treats each function with such an input as a kernel. It runs the others if nothing calls them and they
 //! have a group barrier, even if the thread index is a plain parameter: if only one parameter can be the thread
 //! index, it counts as [`GROUP_INDEX`], and findings say so. Other arguments and earlier values of elements are
 //! unknown. If the function returns something, shaderlint assumes that callers use nothing else: if an element or a
@@ -96,7 +96,7 @@ fn stray(
         THREAD_INPUTS.contains(&semantic.as_str())
     });
     let reached = reached(shader, id);
-    let is_alone_in = if role == Role::StrayHeader && is_like_a_kernel {
+    let is_alone_in = if role == Role::HeaderAsUnit && is_like_a_kernel {
         None
     } else {
         let waits = |function: &Function| prefilter::names_group_barrier(function.span.slice(&shader.text));

@@ -105,7 +105,7 @@ pub(super) fn check_and_fix_all(
                 let role = if one.is_unit {
                     Role::Unit
                 } else {
-                    Role::StrayHeader
+                    Role::HeaderAsUnit
                 };
                 let fixed = std::mem::take(&mut one.fixed);
                 *result = check_file(target, &options.with(None, &options.stop), role)
@@ -149,7 +149,7 @@ fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<R
                 }
                 let path = target.input.path.canonicalize();
                 let Some(seen) = path.ok().and_then(|path| included.get(&path)) else {
-                    return check_file(target, options, Role::StrayHeader);
+                    return check_file(target, options, Role::HeaderAsUnit);
                 };
                 let alone = seen.has_fix || seen.leaves_some_uncalled(target, options);
                 let alone = alone.then(|| check_file(target, options, Role::Included));
