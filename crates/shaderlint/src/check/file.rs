@@ -114,7 +114,7 @@ impl Check<'_> {
         if may_find {
             let UnitReadings {
                 readings, lookups, ..
-            } = Arc::unwrap_or_clone(options.reader().read_own(root));
+            } = Arc::unwrap_or_clone(options.reading_store().take(root));
             findings::add(
                 &mut checked,
                 union(readings),

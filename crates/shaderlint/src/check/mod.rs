@@ -13,7 +13,7 @@
 //!
 //! The first three are left out if the text cannot hold a finding
 //! ([`needs_parse`](crate::workspace::prefilter::needs_parse)). [`callers`] reads only the text of other files.
-//! [`includers`] needs the readings of other units. It asks [`readings::Reader::read`], which caches them: the readings
+//! [`includers`] needs the readings of other units. It asks [`readings::ReadingStore::get`], which caches them: the readings
 //! of a unit never depend on those of another one. To fix a file, [`file`] repeats all stages after each fix.
 //!
 //! [`header`] makes the report on a header whose code the run checked in the files that include it. It takes only the

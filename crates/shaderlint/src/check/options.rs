@@ -7,7 +7,7 @@ use anyhow::Result;
 use shaderlint_hlsl::Text;
 use shaderlint_linter::{Category, GivenLevel, Level, Rule, ShaderModel};
 
-use crate::check::readings::{DiskCache, Reader, ReadingCache};
+use crate::check::readings::{DiskCache, ReadingCache, ReadingStore};
 use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
 use crate::workspace::config::Project;
@@ -97,9 +97,9 @@ impl Options {
         }
     }
 
-    /// A reader with these options.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader {
+    /// The readings of units, with these options.
+    pub fn reading_store(&self) -> ReadingStore<'_> {
+        ReadingStore {
             files: &self.files,
             known: &self.readings,
             disk: &self.disk,

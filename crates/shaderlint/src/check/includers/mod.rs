@@ -129,9 +129,9 @@ fn inclusion(
     // While a file is fixed, its text is not the stored one. Each such text is asked about once, so no cache keeps it.
     let is_as_read = options.files.read(path).is_some_and(|file| *file.text == **text);
     let seen = if is_as_read {
-        options.reader().read(root)
+        options.reading_store().get(root)
     } else {
-        Arc::new(options.reader().read_with(root, path, text))
+        Arc::new(options.reading_store().make_with(root, path, text))
     };
     let readings = &seen.readings;
     let includes = readings.iter().any(|reading| !reading.ids_of(&is_it).is_empty());

@@ -2,9 +2,9 @@
 //!
 //! The program, the unit's name, role, configuration and text, and the files that it includes, directly or not,
 //! determine its readings. All of these except the texts name an entry (`entry_name`), so the entry of an edited file
-//! replaces its old one. The reader reaches other files only by [`Includes::resolve`], and an entry records each of
-//! its questions and the answer. If each question still has the same answer, by path and text, the reader would take
-//! the same steps to the same readings: it would ask a new question only after another answer or another text.
+//! replaces its old one. A unit reaches other files only by [`Includes::resolve`], and an entry records each
+//! question and the answer. If each question still has the same answer, by path and text, a run would take the same
+//! steps to the same readings: it would ask a new question only after another answer or another text.
 
 use std::fs;
 use std::io;

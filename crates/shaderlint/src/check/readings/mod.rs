@@ -1,6 +1,6 @@
 //! The readings of a unit: what the rules find in each of its configurations ([`Configurations`]).
 //!
-//! | stage | reads | because |
+//! | stage | runs | because |
 //! |---|---|---|
 //! | default | the configuration of the project | it decides which other ones matter |
 //! | declared | variants, definitions of kernels, keywords | builds make them |
@@ -15,9 +15,9 @@
 mod disk_cache;
 mod fix_dependencies;
 mod group_sizes;
-mod reader;
 mod reading;
 mod stand_ins;
+mod store;
 mod stray_functions;
 mod tree;
 mod unreached;
@@ -34,9 +34,9 @@ use crate::workspace::config::Project;
 use crate::workspace::files::Files;
 pub(crate) use disk_cache::DiskCache;
 use fix_dependencies::FixDependencies;
-pub(crate) use reader::{Reader, ReadingCache, UnitReadings};
 pub(crate) use reading::Reading;
 use stand_ins::StandIns;
+pub(crate) use store::{ReadingCache, ReadingStore, UnitReadings};
 use tree::Tree;
 
 /// The work (see [`Report::work`](shaderlint_linter::Report::work)) after which no more readings of a file are
@@ -80,33 +80,33 @@ pub(crate) struct Root<'a> {
 
 /// The readings of a unit, the default one first: the stages of this module. There are fewer if the settings say that
 /// the work is stopped.
-fn read(root: Root<'_>, includes: &dyn Includes, settings: &Settings) -> Vec<Reading> {
+fn run_configurations(root: Root<'_>, includes: &dyn Includes, settings: &Settings) -> Vec<Reading> {
     let (configurations, default) = Configurations::of(root.name, root.text, root.project, includes);
     let outline = outline(&default);
     let (base, default_text) = (default.defines.clone(), default.unit.text.clone());
-    let mut unit = UnitReader {
+    let mut run = UnitRun {
         configurations: &configurations,
         settings,
         role: root.role,
         readings: Vec::new(),
     };
-    let Some(interest) = unit.read_default(default) else {
+    let Some(interest) = run.run_default(default) else {
         return Vec::new();
     };
     // Its includers decide under which other definitions it is read.
     if root.role == Role::Included {
-        return unit.readings;
+        return run.readings;
     }
     let is_wanted = |path: &str, place: FileSpan, text: &[u8]| interest.is_in(path, place, text);
     let is_build = |defines: &[Definition]| configurations.is_build(defines);
     let mut exploration = Exploration::new(&is_wanted, &is_build);
     exploration.note(&outline, &base);
-    unit.read_declared(&default_text, &mut exploration);
-    if unit.readings.len() <= MAX_CONFIGURATIONS {
-        unit.read_sizes(&base);
-        unit.explore(&mut exploration);
+    run.run_declared(&default_text, &mut exploration);
+    if run.readings.len() <= MAX_CONFIGURATIONS {
+        run.run_sizes(&base);
+        run.explore(&mut exploration);
     }
-    unit.readings
+    run.readings
 }
 
 /// What an exploration asks of a configuration.
@@ -133,17 +133,17 @@ impl Interest {
     }
 }
 
-/// A unit that is being read.
-struct UnitReader<'a> {
+/// The run of a unit's configurations.
+struct UnitRun<'a> {
     configurations: &'a Configurations<'a>,
     settings: &'a Settings<'a>,
     role: Role,
     readings: Vec<Reading>,
 }
 
-impl UnitReader<'_> {
-    /// Reads the default configuration.
-    fn read_default(&mut self, configuration: Configuration) -> Option<Interest> {
+impl UnitRun<'_> {
+    /// Runs the default configuration.
+    fn run_default(&mut self, configuration: Configuration) -> Option<Interest> {
         let tree = self.tree(configuration, &StandIns::default())?;
         let fixes = tree.fix_dependencies();
         let mut reading = tree.into_reading(self.configurations);
@@ -154,8 +154,8 @@ impl UnitReader<'_> {
         Some(Interest { uncalled, fixes })
     }
 
-    /// Reads the declared configurations, even those whose text is known: they may be for other kernels.
-    fn read_declared(&mut self, default: &[u8], exploration: &mut Exploration<'_>) {
+    /// Runs the declared configurations, even those whose text is known: they may be for other kernels.
+    fn run_declared(&mut self, default: &[u8], exploration: &mut Exploration<'_>) {
         for configuration in self.configurations.declared(default) {
             if self.is_stopped() {
                 return;
@@ -166,8 +166,8 @@ impl UnitReader<'_> {
         }
     }
 
-    /// Reads the default configuration under assumed sizes, if the kernels have unknown ones.
-    fn read_sizes(&mut self, base: &[Definition]) {
+    /// Runs the default configuration under assumed sizes, if the kernels have unknown ones.
+    fn run_sizes(&mut self, base: &[Definition]) {
         let reading = self.under_sizes(base, self.sizes());
         self.readings.extend(reading);
     }

@@ -1,7 +1,7 @@
-//! Reads each unit once.
+//! Keeps the readings of units.
 //!
 //! A run needs a unit's readings for the unit's own findings, and again for the fixes in each file that the unit
-//! includes: these fixes have to hold in the unit, too.
+//! includes: these fixes have to hold in the unit, too. Besides, a later run may find them on disk.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use shaderlint_hlsl::Text;
 use shaderlint_linter::{Rule, Settings};
 
-use super::{DiskCache, Reading, Role, Root, read};
+use super::{DiskCache, Reading, Role, Root, run_configurations};
 use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
 use crate::workspace::files::{Files, lock};
@@ -21,7 +21,7 @@ use crate::workspace::includes::{Lookups, Search};
 pub(crate) struct UnitReadings {
     pub readings: Vec<Reading>,
     pub lookups: Lookups,
-    /// The reader was told to stop: readings may be missing.
+    /// The run was told to stop: readings may be missing.
     is_stopped: bool,
 }
 
@@ -31,21 +31,21 @@ pub(crate) struct ReadingCache(Mutex<Entries>);
 
 #[derive(Default)]
 struct Entries {
-    /// [`Files::generation`](crate::workspace::files::Files::generation) when they were read.
+    /// [`Files::generation`](crate::workspace::files::Files::generation) when they were made.
     generation: u64,
     by_root: HashMap<(String, Role), Arc<Entry>>,
 }
 
-/// A unit that is being read, or that was read.
+/// A unit whose readings are being made, or were made.
 struct Entry {
     text: Text,
     project: String,
     readings: OnceLock<Arc<UnitReadings>>,
 }
 
-/// Reads units.
+/// Gives the readings of units: cached ones, those on disk, or new ones.
 #[derive(Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct ReadingStore<'a> {
     pub files: &'a Files,
     pub known: &'a ReadingCache,
     pub disk: &'a DiskCache,
@@ -54,37 +54,37 @@ pub(crate) struct Reader<'a> {
     pub stop: &'a Cancellation,
 }
 
-impl Reader<'_> {
-    /// Reads a unit for findings of its own. The cache keeps it if a fix in an included file may need it.
-    pub fn read_own(self, root: Root<'_>) -> Arc<UnitReadings> {
-        let read = self.read(root);
+impl ReadingStore<'_> {
+    /// The readings of a unit for findings of its own. The cache keeps them if a fix in an included file may need them.
+    pub fn take(self, root: Root<'_>) -> Arc<UnitReadings> {
+        let seen = self.get(root);
         let takes_in = |reading: &Reading| !reading.extracts.is_empty();
-        if !read.readings.iter().any(takes_in) {
+        if !seen.readings.iter().any(takes_in) {
             self.known.forget(root);
         }
-        read
+        seen
     }
 
-    /// Reads a unit whose readings may be needed again. A concurrent caller waits for the first one; this cannot
-    /// deadlock, for reading a unit needs no other unit's readings.
-    pub fn read(self, root: Root<'_>) -> Arc<UnitReadings> {
+    /// The readings of a unit, which the cache keeps. A concurrent caller waits for the first one; this cannot
+    /// deadlock, for the readings of a unit need no other unit's.
+    pub fn get(self, root: Root<'_>) -> Arc<UnitReadings> {
         let entry = self.known.entry(root, self.files.generation());
-        let read = entry.readings.get_or_init(|| Arc::new(self.read_anew(root)));
-        if !read.is_stopped {
-            return Arc::clone(read);
+        let seen = entry.readings.get_or_init(|| Arc::new(self.load_or_make(root)));
+        if !seen.is_stopped {
+            return Arc::clone(seen);
         }
         self.known.forget(root);
         // The stop may not concern this caller.
-        Arc::new(self.read_anew(root))
+        Arc::new(self.load_or_make(root))
     }
 
-    /// Reads a unit with `text` in place of the text of the file at `path`.
-    pub fn read_with(self, root: Root<'_>, path: &Path, text: &Text) -> UnitReadings {
+    /// The readings of a unit with `text` in place of the text of the file at `path`. No cache keeps them.
+    pub fn make_with(self, root: Root<'_>, path: &Path, text: &Text) -> UnitReadings {
         let search = Search::new(self.files, root.project).with(path, text);
-        self.read_by(root, search)
+        self.make(root, search)
     }
 
-    fn read_anew(self, root: Root<'_>) -> UnitReadings {
+    fn load_or_make(self, root: Root<'_>) -> UnitReadings {
         let search = || Search::new(self.files, root.project);
         let known = search();
         if let Some(readings) = self.disk.get(root, &known, self.rules) {
@@ -94,10 +94,10 @@ impl Reader<'_> {
                 is_stopped: false,
             };
         }
-        self.read_by(root, search().recorded())
+        self.make(root, search().recorded())
     }
 
-    fn read_by(self, root: Root<'_>, search: Search<'_>) -> UnitReadings {
+    fn make(self, root: Root<'_>, search: Search<'_>) -> UnitReadings {
         let level = |rule: &Rule, path: &str| root.project.level(self.rules, rule, path);
         let settings = Settings {
             shader_model: root.project.profile,
@@ -105,7 +105,7 @@ impl Reader<'_> {
             form: root.project.form,
             is_stopped: &|| self.stop.is_set(),
         };
-        let readings = read(root, &search, &settings);
+        let readings = run_configurations(root, &search, &settings);
         let is_stopped = self.stop.is_set();
         if let Some(answers) = search.answers().filter(|_| !is_stopped) {
             self.disk.put(root, &answers, &readings, self.rules);
