@@ -9,7 +9,7 @@ use super::unaffected::is_unconcerned;
 use super::{Includer, Inclusion, MAX_INCLUDERS};
 use crate::check::guesses;
 use crate::check::readings::Reading;
-use crate::check::union::{Objection, is_open};
+use crate::check::union::{Opinion, cannot_tell};
 use crate::support::paths::is_same;
 
 /// The note on a fix if other files include its file and compile nothing that the fix changes. There is no proof of
@@ -66,7 +66,7 @@ pub(super) fn judge(
     asked
 }
 
-/// Whether an includer lets a finding stand. Applies its objections to the fix.
+/// Whether an includer lets a finding stand. Applies its opinions to the fix.
 fn survives(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) -> bool) -> bool {
     let name = &*includer.name;
     let is_comment = finding.verdict == Verdict::Unused;
@@ -83,8 +83,8 @@ fn survives(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) 
         }
         Inclusion::Readings(seen) => {
             for reading in &seen.readings {
-                if let Some(raised) = objection(reading, finding, name, is_it) {
-                    raised.applies_to(finding);
+                if let Some(opinion) = opinion_on(finding, reading, name, is_it) {
+                    opinion.applies_to(finding);
                 }
             }
             true
@@ -92,15 +92,15 @@ fn survives(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) 
     }
 }
 
-/// The objection of a reading of the file `name` to a fix in an included file. If the reading has the same fix, the
-/// result holds its notes. A reading that takes none of the lines from the first edit to the last has no objection. A
-/// reading of lines that `name` includes twice always objects: the second copy may mean something else.
-fn objection(
-    reading: &Reading,
+/// The opinion of a reading of the file `name` on a fix in an included file. `None` if the reading takes none of the lines
+/// from the first edit to the last. A reading of lines that `name` includes twice always refuses the fix: the second copy may
+/// mean something else.
+fn opinion_on(
     finding: &Diagnostic,
+    reading: &Reading,
     name: &str,
     is_it: &dyn Fn(&str) -> bool,
-) -> Option<Objection> {
+) -> Option<Opinion> {
     let fix = finding.fix.as_ref()?;
     let places = fix.edits.iter().map(|edit| edit.place);
     let places = places.chain(
@@ -127,7 +127,7 @@ fn objection(
                 && other.text == edit.text
         };
         let is_same = other.edits.len() == fix.edits.len() && other.edits.iter().zip(&fix.edits).all(is_one);
-        is_same.then(|| Objection::same(fix, other, &format!("where {name} includes this file")))
+        is_same.then(|| Opinion::agreement(fix, other, &format!("where {name} includes this file")))
     };
     let is_here = |other: &&Diagnostic| {
         let (place, own) = (other.primary.place, finding.primary.place);
@@ -139,15 +139,15 @@ fn objection(
         (Some(0), _) => return None,
         (Some(1), Some(same)) => return Some(same),
         (Some(1), None) if own.is_none() && is_unconcerned(reading, finding, &ids) => {
-            return Some(Objection::Doubt(OF_SOME.into()));
+            return Some(Opinion::Doubt(OF_SOME.into()));
         }
-        (Some(1), None) if is_open(reading, finding, own) => {
+        (Some(1), None) if cannot_tell(reading, finding, own) => {
             let label = reading.name.label().unwrap_or_default();
             let note = format!(
                 "the fix is not proved where {name} includes this file {label}, because shaderlint cannot \
                  follow the kernel to its end"
             );
-            return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
+            return Some(Opinion::Doubt(Caveat::Unfollowed.note(note)));
         }
         (Some(2..), _) => format!("{name} includes these lines more than once"),
         // Beside a fix, `no_fix` only names the file that has the fix.
@@ -159,7 +159,7 @@ fn objection(
             None => format!("the same fix is not proved where {name} includes this file"),
         },
     };
-    Some(Objection::Refusal(
+    Some(Opinion::Refusal(
         NoFix::new(Reason::OtherIncluder, text).named(name),
     ))
 }

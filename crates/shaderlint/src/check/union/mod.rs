@@ -1,7 +1,7 @@
 //! The union of a unit's readings: one finding for each place, and the fixes that all readings agree on.
 
 mod fallbacks;
-mod objection;
+mod opinion;
 mod relocate;
 
 use std::path::Path;
@@ -12,8 +12,8 @@ use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Reason, 
 use crate::check::readings::Reading;
 use crate::support::paths::is_same;
 use fallbacks::fallbacks;
-use objection::settle_objections;
-pub(crate) use objection::{Objection, is_open};
+use opinion::settle_opinions;
+pub(crate) use opinion::{Opinion, cannot_tell};
 use relocate::relocated;
 
 /// The union of a file's readings, with the files of all.
@@ -72,7 +72,7 @@ fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
             ..Problem::new(text.to_owned(), None)
         });
     }
-    settle_objections(&mut readings);
+    settle_opinions(&mut readings);
     for reading in readings {
         union.add(reading);
     }

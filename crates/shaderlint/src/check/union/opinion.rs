@@ -1,4 +1,4 @@
-//! Objections to fixes: a fix changes the text for everything that compiles it, but its proof is from one reading.
+//! Opinions on fixes: a fix changes the text for everything that compiles it, but its proof is from one reading.
 
 use shaderlint_hlsl::FileSpan;
 use shaderlint_linter::{Category, Caveat, Diagnostic, FileEdit, Fix, FixNote, NoFix, Proof, Reason, Safety};
@@ -7,30 +7,30 @@ use super::is_one;
 use crate::check::guesses::{add_notes, rest_on};
 use crate::check::readings::Reading;
 
-/// The objection of a reading to a fix that another reading proved.
-pub(crate) enum Objection {
+/// The opinion of a reading on a fix that another reading proved.
+pub(crate) enum Opinion {
     /// The engine followed its kernels, and the fix was not found.
     Refusal(NoFix<FileSpan>),
     /// The engine did not follow its kernels as far as the fix.
     Doubt(FixNote),
     /// It has the same edits, with other notes or another proof.
-    Same(Box<Fix<FileEdit>>),
+    Agreement(Box<Fix<FileEdit>>),
 }
 
-impl Objection {
+impl Opinion {
     /// `there` is the fix as found in `where_else`, such as "in kernel Main".
-    pub fn same(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Objection {
+    pub fn agreement(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Opinion {
         let mut there = there.clone();
         there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
         there.proof = there.proof.map(|proof| proof.found(where_else));
-        Objection::Same(Box::new(there))
+        Opinion::Agreement(Box::new(there))
     }
 
     pub fn applies_to(self, finding: &mut Diagnostic) {
         match self {
-            Objection::Refusal(why) => finding.withdraw(why),
-            Objection::Doubt(note) => rest_on(finding, vec![note]),
-            Objection::Same(there) => rest_on_both(finding, *there),
+            Opinion::Refusal(why) => finding.withdraw(why),
+            Opinion::Doubt(note) => rest_on(finding, vec![note]),
+            Opinion::Agreement(there) => rest_on_both(finding, *there),
         }
     }
 }
@@ -54,27 +54,28 @@ fn rest_on_both(finding: &mut Diagnostic, there: Fix<FileEdit>) {
 /// A fix changes the text for every reading that compiles it, but its proof is from one reading. The fix stays only
 /// if every such reading either has the same fix or, for a fix of a defect, was not followed far enough to decide. In
 /// the second case the fix is unsafe, and its notes name the reading.
-pub(super) fn settle_objections(readings: &mut [Reading]) {
-    let mut objections = Vec::new();
+pub(super) fn settle_opinions(readings: &mut [Reading]) {
+    let mut opinions = Vec::new();
     for (number, reading) in readings.iter().enumerate() {
         for (index, finding) in reading.report.findings.iter().enumerate() {
             let others = readings.iter().enumerate().filter(|(other, _)| *other != number);
-            let raised = others.filter_map(|(_, other)| objection(other, finding));
-            objections.extend(raised.map(|raised| (number, index, raised)));
+            let held = others.filter_map(|(_, other)| opinion_on(finding, other));
+            opinions.extend(held.map(|opinion| (number, index, opinion)));
         }
     }
-    for (number, index, raised) in objections {
+    for (number, index, opinion) in opinions {
         let finding = readings
             .get_mut(number)
             .and_then(|reading| reading.report.findings.get_mut(index));
         if let Some(finding) = finding {
-            raised.applies_to(finding);
+            opinion.applies_to(finding);
         }
     }
 }
 
-/// The objection of a reading to a fix: the reading compiles text that the fix changes, but does not have the fix.
-fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
+/// The opinion of a reading on a fix of another one. `None` if it compiles no text that the fix changes in any build, or has
+/// the very same fix.
+fn opinion_on(finding: &Diagnostic, reading: &Reading) -> Option<Opinion> {
     let fix = finding.fix.as_ref()?;
     // An insertion leaves the code beside it as it is.
     let places = fix.edits.iter().map(|edit| edit.place);
@@ -92,21 +93,21 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
     let which = label.as_deref().unwrap_or("for the file as it stands");
     let makes_it = |there: &&Fix<FileEdit>| there.edits == fix.edits;
     if let Some(there) = own.and_then(|own| own.fix.as_ref()).filter(makes_it) {
-        return (there != fix).then(|| Objection::same(fix, there, which));
+        return (there != fix).then(|| Opinion::agreement(fix, there, which));
     }
     let reason = own.and_then(|own| own.no_fix.as_ref());
-    if is_open(reading, finding, own) {
+    if cannot_tell(reading, finding, own) {
         let note = format!(
             "the fix is not proved {which}, where shaderlint cannot follow the kernel to its \
              end"
         );
-        return Some(Objection::Doubt(Caveat::Unfollowed.note(note)));
+        return Some(Opinion::Doubt(Caveat::Unfollowed.note(note)));
     }
     let text = match reason {
         Some(why) => format!("{which}, {}", why.text()),
         None => format!("the same fix is not proved {which}"),
     };
-    Some(Objection::Refusal(
+    Some(Opinion::Refusal(
         NoFix::new(Reason::OtherVariant, text).named(which),
     ))
 }
@@ -118,7 +119,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<Objection> {
 /// This is for fixes of defects alone: they add barriers, and no variable gets another value. A wave form does not restore
 /// what nothing reads where it is proved, such as the ladder's array. Another reading may read that, through a function, a
 /// macro or an included file, and only its run could tell.
-pub(crate) fn is_open(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
+pub(crate) fn cannot_tell(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
     if reading.is_default() || finding.category != Category::Correctness {
         return false;
     }
