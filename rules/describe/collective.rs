@@ -262,7 +262,7 @@ fn is_written_within(context: &Context<'_>, race: &Race, found: &Collective) -> 
 }
 
 /// What the proof assumes of other groups, where elements are in resources.
-pub(crate) fn alone(context: &Context<'_>, found: &Collective) -> Option<String> {
+pub(crate) fn assumed_of_other_groups(context: &Context<'_>, found: &Collective) -> Option<String> {
     let names = found
         .tiles
         .iter()

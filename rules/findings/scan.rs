@@ -66,7 +66,7 @@ fn finding(context: &Context<'_>, shape: &str, scan: &Collective) -> Finding {
         );
     }
     notes.extend(collective::beside(context, scan));
-    notes.extend(collective::alone(context, scan));
+    notes.extend(collective::assumed_of_other_groups(context, scan));
     notes.extend(collective::of_macro(context, scan));
     notes.extend(wording::of_floats(scan));
     let no_fix = why_not.map(|why_not| match why_not {

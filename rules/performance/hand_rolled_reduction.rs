@@ -54,7 +54,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     let fix = proved.map(|proved| proved.fix);
     let mut notes = vec![collective::proof(context, reduction), form];
     notes.extend(collective::beside(context, reduction));
-    notes.extend(collective::alone(context, reduction));
+    notes.extend(collective::assumed_of_other_groups(context, reduction));
     notes.extend(collective::of_macro(context, reduction));
     notes.extend(wording::of_floats(reduction));
     let lacks_atomic = reduction::atomic(reduction).is_none() && context.has_rows();

@@ -33,7 +33,7 @@ pub(super) fn add(
     }
     checked.is_partial = !(union.problems.is_empty() && union.report.stops.is_empty()) || union.is_cut;
     checked.uncalled = union.uncalled;
-    checked.run_by_themselves = union.alone;
+    checked.run_by_themselves = union.run_by_themselves;
     checked.included = included(&union.sources, &union.report.used);
     checked.report = union.report;
     for finding in &mut checked.report.findings {

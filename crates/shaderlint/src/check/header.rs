@@ -10,13 +10,13 @@ use crate::check::includers::Includers;
 use crate::check::options::{Options, Target};
 
 /// Checks the comments of a header. `used` are the places where its comments name rules that have a finding in one of
-/// the files that include it; `None` if not all of them could be checked completely. `alone` is the header's own
+/// the files that include it; `None` if not all of them could be checked completely. `own_report` is the header's own
 /// report, if it was checked by itself.
 pub(crate) fn check_header(
     target: &Target,
     options: &Options,
     used: Option<&[FileSpan]>,
-    alone: Option<FileReport>,
+    own_report: Option<FileReport>,
 ) -> FileReport {
     let mut checked = FileReport::new(target, options);
     let FileReport {
@@ -24,7 +24,7 @@ pub(crate) fn check_header(
         sources,
         includers,
         ..
-    } = alone.unwrap_or_default();
+    } = own_report.unwrap_or_default();
     checked.includers = includers;
     // The header was read when an including file was checked.
     let Some(text) = options.files.read(&target.input.path).map(|file| file.text) else {

@@ -41,7 +41,7 @@ pub(crate) struct Reading {
     /// The functions that matter to the rules and that nothing calls.
     pub uncalled: Vec<String>,
     /// Those of `uncalled` that were run by themselves.
-    pub alone: Vec<String>,
+    pub run_by_themselves: Vec<String>,
     /// The lines that the unit takes from included files that fixes may change.
     pub extracts: Vec<(FileId, Extracts)>,
 }

@@ -29,7 +29,7 @@ pub(super) struct Stray {
     pub name: String,
     assumption: String,
     /// It runs only because nothing calls it: its callers are responsible for code outside of this place.
-    is_alone_in: Option<FileSpan>,
+    runs_by_itself_in: Option<FileSpan>,
     threads: u32,
     /// The parameter that holds the thread index, if none has a semantic that says so.
     thread_index: Option<usize>,
@@ -38,8 +38,8 @@ pub(super) struct Stray {
 
 impl Stray {
     /// Whether it runs because nothing in its file calls it.
-    pub fn is_alone(&self) -> bool {
-        self.is_alone_in.is_some()
+    pub fn runs_by_itself(&self) -> bool {
+        self.runs_by_itself_in.is_some()
     }
 
     /// Makes the function an entry point.
@@ -51,7 +51,7 @@ impl Stray {
         {
             parameter.semantic = Some(GROUP_INDEX.to_owned());
         }
-        function.is_called_elsewhere = self.is_alone();
+        function.is_called_elsewhere = self.runs_by_itself();
     }
 }
 
@@ -96,7 +96,7 @@ fn stray(
         THREAD_INPUTS.contains(&semantic.as_str())
     });
     let reached = reached(shader, id);
-    let is_alone_in = if role == Role::HeaderAsUnit && is_like_a_kernel {
+    let runs_by_itself_in = if role == Role::HeaderAsUnit && is_like_a_kernel {
         None
     } else {
         let waits = |function: &Function| prefilter::names_group_barrier(function.span.slice(&shader.text));
@@ -121,7 +121,7 @@ fn stray(
     Some(Stray {
         name: function.name.clone(),
         assumption: format!("in a group of {threads} threads, the length of {array}{of_number}"),
-        is_alone_in,
+        runs_by_itself_in,
         threads,
         thread_index: number,
         hands_out: hands_out(function),
@@ -228,7 +228,7 @@ pub(super) fn note_assumptions(report: &mut Report, strays: &[Stray]) {
         let Some(stray) = stray.filter(|_| finding.category == Category::Perf) else {
             return false;
         };
-        if let Some(own) = stray.is_alone_in {
+        if let Some(own) = stray.runs_by_itself_in {
             let place = finding.primary.place;
             let is_own = own.file == place.file && own.start <= place.start && place.end <= own.end;
             let is_proved = matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates);

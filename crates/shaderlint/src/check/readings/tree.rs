@@ -80,7 +80,7 @@ impl Tree {
             Some(file) if is_unread || !has_entry => vec![whole(&file.text)],
             _ => unreached::places(&shader),
         };
-        let alone = strays.iter().filter(|stray| stray.is_alone());
+        let run_by_themselves = strays.iter().filter(|stray| stray.runs_by_itself());
         let reading = Reading {
             name,
             likeness,
@@ -92,7 +92,7 @@ impl Tree {
             unreached,
             sizes,
             uncalled,
-            alone: alone.map(|stray| stray.name.clone()).collect(),
+            run_by_themselves: run_by_themselves.map(|stray| stray.name.clone()).collect(),
             extracts,
             ..Reading::default()
         };

@@ -30,7 +30,7 @@ pub(crate) struct Union {
     /// The functions that the default reading does not call; `None` if it has no kernel.
     pub uncalled: Option<Vec<String>>,
     /// As in [`Reading`].
-    pub alone: Vec<String>,
+    pub run_by_themselves: Vec<String>,
 }
 
 /// Unites readings. A finding of the first reading stays as it is, any other finding gets the label of its reading,
@@ -95,7 +95,7 @@ impl Union {
     fn add(&mut self, mut reading: Reading) {
         reading.leave_out_unbuilt();
         self.has_entry |= reading.has_entry;
-        self.alone.append(&mut reading.alone);
+        self.run_by_themselves.append(&mut reading.run_by_themselves);
         self.report.used.append(&mut reading.report.used);
         for allowed in std::mem::take(&mut reading.report.allowed) {
             let is_it = |known: &Allowed| is_one(&known.finding, &allowed.finding);

@@ -48,7 +48,7 @@ pub(super) fn check_and_fix_all(
     let included = results.iter().flatten().filter(|one| !one.includers.is_empty());
     let included: HashSet<PathBuf> = included.map(|one| PathBuf::from(&one.path)).collect();
     let is_fixable = |file: &Included| fixable.contains(&here(Path::new(&file.path)));
-    let is_alone = |one: &FileReport| one.includers.is_empty() && !one.included.iter().any(is_fixable);
+    let is_independent = |one: &FileReport| one.includers.is_empty() && !one.included.iter().any(is_fixable);
     let fix = |(target, result): (&Target, &mut Result<FileReport>),
                is_turn: &(dyn Fn(&FileReport) -> bool + Sync)| {
         let is_asked_for = target.input.origin != InputOrigin::Includer;
@@ -69,14 +69,14 @@ pub(super) fn check_and_fix_all(
     inputs
         .par_iter()
         .zip(results.par_iter_mut())
-        .for_each(|pair| fix(pair, &is_alone));
+        .for_each(|pair| fix(pair, &is_independent));
     // Included files come first: their includers may call the helper that a fix declares there. An includer of a file
     // includes all files that this file includes, so it has a longer list.
     let mut in_order: Vec<_> = inputs.iter().zip(&mut results).collect();
     in_order.sort_by_key(|(_, result)| result.as_ref().map_or(0, |one| one.included.len()));
     for (target, result) in in_order {
         fix((target, result), &|one| {
-            one.fixed.rules.is_empty() && !is_alone(one)
+            one.fixed.rules.is_empty() && !is_independent(one)
         });
         // Including files are checked with these fixes.
         if let Ok(one) = &*result
@@ -151,10 +151,10 @@ fn check_all(inputs: &[Target], options: &Options, progress: &Progress) -> Vec<R
                 let Some(seen) = path.ok().and_then(|path| included.get(&path)) else {
                     return check_file(target, options, Role::HeaderAsUnit);
                 };
-                let alone = seen.has_fix || seen.leaves_some_uncalled(target, options);
-                let alone = alone.then(|| check_file(target, options, Role::Included));
-                let (used, alone) = (seen.used.as_deref(), alone.transpose()?);
-                Ok(check_header(target, options, used, alone))
+                let needs_own_report = seen.has_fix || seen.leaves_some_uncalled(target, options);
+                let own_report = needs_own_report.then(|| check_file(target, options, Role::Included));
+                let (used, own_report) = (seen.used.as_deref(), own_report.transpose()?);
+                Ok(check_header(target, options, used, own_report))
             });
             if !is_done {
                 progress.done();
