@@ -1,10 +1,11 @@
-//! What is proved of a fix.
+//! The statements of what is proved of a fix.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is proved of a fix: a statement, and one more for each reading that proves another.
+/// The text of a proof, not its steps: a statement of what is proved of a fix, and one more for each reading that proves
+/// another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof(Vec<Statement>);
 
@@ -27,7 +28,7 @@ pub enum Assumption {
 }
 
 impl Assumption {
-    /// Assumptions, to follow a sentence.
+    /// Assumptions, to follow a sentence about a kernel: "its barriers" are those of the kernel.
     #[must_use]
     pub fn all_in_words(assumptions: &[Assumption]) -> String {
         let conditions = assumptions.iter().filter_map(|assumption| match assumption {
@@ -55,9 +56,9 @@ impl Proof {
         }])
     }
 
-    /// The same, found in a reading, such as "with -D WAVES".
+    /// The same behind the name of a reading, such as "with -D WAVES".
     #[must_use]
-    pub fn found(mut self, reading: &str) -> Proof {
+    pub fn prefixed_with(mut self, reading: &str) -> Proof {
         if let Some(first) = self.0.first_mut() {
             first.text = format!("{reading}, {}", first.text);
         }

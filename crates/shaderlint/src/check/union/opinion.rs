@@ -22,7 +22,7 @@ impl Opinion {
     pub fn agreement(fix: &Fix<FileEdit>, there: &Fix<FileEdit>, where_else: &str) -> Opinion {
         let mut there = there.clone();
         there.proof.take_if(|proof| fix.proof.as_ref() == Some(proof));
-        there.proof = there.proof.map(|proof| proof.found(where_else));
+        there.proof = there.proof.map(|proof| proof.prefixed_with(where_else));
         Opinion::Agreement(Box::new(there))
     }
 
