@@ -168,7 +168,7 @@ fn check_analyses(
             .iter_mut()
             .find(|other| other.rule == diagnostic.rule && other.primary.place == diagnostic.primary.place);
         match known {
-            Some(known) => known.is_also_in(diagnostic),
+            Some(known) => known.merge(diagnostic),
             None => report.findings.push(diagnostic),
         }
     }

@@ -90,7 +90,7 @@ impl Diagnostic {
     }
 
     /// Adds the kernels of `other`, which is the same finding in their runs, and notes whether its text differs.
-    pub fn is_also_in(&mut self, other: Diagnostic) {
+    pub fn merge(&mut self, other: Diagnostic) {
         self.is_of_first |= other.is_of_first
             || self.message != other.message
             || self.notes != other.notes

@@ -112,7 +112,7 @@ impl Union {
         for mut finding in std::mem::take(&mut reading.report.findings) {
             let mut known = self.report.findings.iter_mut();
             if let Some(known) = known.find(|known| is_one(known, &finding)) {
-                known.is_also_in(finding);
+                known.merge(finding);
                 continue;
             }
             let place = finding.primary.place;
