@@ -13,6 +13,7 @@ mod diagnose;
 mod edits;
 mod finding;
 mod fix;
+mod fixed;
 mod habits;
 mod layout;
 mod level;
@@ -30,7 +31,8 @@ pub use check::{Allowed, Report, check_shader};
 pub use finding::{
     At, Caveat, Diagnostic, Edit, FileEdit, Finding, Fix, FixForm, FixNote, Label, OtherForm, Safety, Verdict,
 };
-pub use fix::{Applied, MAX_PASSES, Settled, apply, fixed_shader, settle, whole_shaders};
+pub use fix::{Applied, MAX_PASSES, Settled, apply, settle};
+pub use fixed::{fixed_shader, whole_shaders};
 pub use level::{Category, GivenLevel, Level};
 pub use no_fix::{NoFix, Reason};
 pub use proof::{Assumption, Proof};
