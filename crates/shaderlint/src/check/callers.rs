@@ -16,7 +16,8 @@ use crate::check::file_report::FileReport;
 use crate::check::options::Options;
 use crate::support::definition::Definition;
 use crate::support::paths::{is_same, name_of, shown};
-use crate::workspace::prefilter::{self, Sought};
+use crate::support::words;
+use crate::workspace::include_search::{self, Sought};
 
 /// Drops the findings in functions that were run by themselves, except in those that no file at hand calls.
 pub(super) fn leave_out_called(checked: &mut FileReport, text: &Text, options: &Options) {
@@ -51,7 +52,7 @@ pub(super) fn leave_out_called(checked: &mut FileReport, text: &Text, options: &
 ///
 /// This holds in every configuration of each file. A macro's expansion consists of words from its definition, from
 /// its arguments or from definitions that the build makes, or pastes such words together
-/// ([`prefilter::times_named`]). This searches all of them, even under an `#if`.
+/// ([`words::times_named`]). This searches all of them, even under an `#if`.
 fn keep_uncalled(
     functions: &mut BTreeSet<String>,
     path: &Path,
@@ -59,7 +60,7 @@ fn keep_uncalled(
     options: &Options,
 ) -> Vec<String> {
     // The definition names it once.
-    functions.retain(|name| prefilter::times_named(text, name) < 2);
+    functions.retain(|name| words::times_named(text, name) < 2);
     let mut searched = Vec::new();
     if functions.is_empty() {
         return searched;
@@ -99,7 +100,7 @@ fn named_in(
     let includes_one = |sought: Sought<'_>| search.includes_one(name, &unit.text, sought);
     // If an `#include` names the file by a macro, the macro's definition holds the name.
     let file_name = name_of(path).unwrap_or_default();
-    let says = |text: &Text| prefilter::mentioned(text).names.contains(&file_name);
+    let says = |text: &Text| include_search::mentioned(text).names.contains(&file_name);
     let says_so = |file: &SourceFile| says(&file.text);
     let defined: Vec<&Definition> = unit.project.all_definitions().collect();
     let defines_it = || {
@@ -113,7 +114,7 @@ fn named_in(
         return Ok(None);
     }
     let is_named = |wanted: &String| {
-        let names_it = |text: &[u8]| prefilter::times_named(text, wanted) > 0;
+        let names_it = |text: &[u8]| words::times_named(text, wanted) > 0;
         let is_one = |file: &SourceFile| !is_it(file) && names_it(&file.text);
         defined.iter().any(|(_, value)| names_it(value.as_bytes()))
             || names_it(&unit.text)

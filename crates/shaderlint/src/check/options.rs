@@ -12,8 +12,8 @@ use crate::cli::RuleArgs;
 use crate::support::cancellation::Cancellation;
 use crate::workspace::config::Project;
 use crate::workspace::files::Files;
+use crate::workspace::include_search::Sought;
 use crate::workspace::includes::Search;
-use crate::workspace::prefilter::Sought;
 use crate::workspace::project_file::text_of;
 use crate::workspace::walk::{Input, InputOrigin};
 

@@ -9,7 +9,7 @@ use shaderlint_hlsl::SourceFile;
 use crate::check::file_report::FileReport;
 use crate::check::options::{Options, Target};
 use crate::support::paths::{here, name_of};
-use crate::workspace::prefilter::Sought;
+use crate::workspace::include_search::Sought;
 
 /// The files that are read with a file, as far as its includes name them, under an `#if` or not.
 #[derive(Default)]

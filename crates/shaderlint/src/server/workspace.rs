@@ -17,7 +17,8 @@ use crate::support::config_error::ConfigError;
 use crate::support::paths::here;
 use crate::workspace::config::{Project, Projects};
 use crate::workspace::files::Files;
-use crate::workspace::prefilter::{self, Sought};
+use crate::workspace::include_search::{self, Sought};
+use crate::workspace::prefilter;
 use crate::workspace::walk::{self, Input, InputOrigin};
 
 /// The maximal number of files that are checked because they include an open header.
@@ -118,7 +119,7 @@ pub(super) fn includers(
         let is_header = |file: &SourceFile| here(Path::new(&file.path)) == header;
         let name = path.display().to_string();
         prefilter::names_entry(&bytes)
-            && prefilter::reaches(&name, &bytes.into(), &search, Sought::file(&is_header))
+            && include_search::reaches(&name, &bytes.into(), &search, Sought::file(&is_header))
     });
     includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
 }

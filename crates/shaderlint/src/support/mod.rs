@@ -18,3 +18,4 @@ pub(crate) mod terminal;
 pub(crate) mod uri;
 #[cfg(all(feature = "gpu", target_os = "linux"))]
 pub(crate) mod vulkan_layers;
+pub(crate) mod words;

@@ -4,8 +4,8 @@ use shaderlint_hlsl::{KernelVariant, KeywordSet, Preprocessed, directives, keywo
 
 use super::{ConfigurationName, MAX_CONFIGURATIONS, spaced};
 use crate::support::definition::{Definition, overlaid};
+use crate::support::words;
 use crate::workspace::config::Project;
-use crate::workspace::prefilter;
 
 /// The maximum of sets of definitions from `#pragma kernel` lines that are read. In each, only the kernels of its
 /// lines run.
@@ -132,14 +132,12 @@ pub(super) fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (V
             .into_iter()
             .filter(|line| line.keyword == b"pragma");
         pragmas
-            .map(|line| prefilter::times_named(&line.argument, keyword))
+            .map(|line| words::times_named(&line.argument, keyword))
             .sum()
     };
     let is_named = |keyword: &String| {
         let files = unit.sources.files.iter();
-        let times: usize = files
-            .map(|file| prefilter::times_named(&file.text, keyword))
-            .sum();
+        let times: usize = files.map(|file| words::times_named(&file.text, keyword)).sum();
         times > in_pragmas(keyword)
     };
     sets.retain(|KeywordSet(choices)| may_include || choices.iter().flatten().any(is_named));

@@ -19,11 +19,14 @@ use shaderlint_hlsl::{
 };
 
 use crate::support::definition::{Definition, overlaid};
+use crate::support::words::{contains, words};
 use crate::workspace::config::Project;
-use crate::workspace::prefilter::{contains, words};
 use declared::{Declared, choices, declared};
 
-/// Words that make a region matter to the rules.
+/// Words that make a region matter to the rules, or a function. The words that make a file matter are others
+/// ([`WORDS`](crate::workspace::prefilter::WORDS)): a file is only parsed for them, but a region costs a reading. So a
+/// region that only has wave or quad intrinsics gets none, and appends count by their calls, which may be far from the
+/// declaration of the buffer.
 pub(crate) const TELLING: [&[u8]; 6] = [
     b"Barrier",
     b"Interlocked",

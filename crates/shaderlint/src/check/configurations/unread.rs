@@ -13,7 +13,7 @@ use shaderlint_hlsl::{
 };
 
 use super::Configuration;
-use crate::workspace::prefilter::{times_named, words};
+use crate::support::words::{times_named, words};
 
 /// Stands for names that occur in no text.
 const PASTED: &str = "macros that ## puts together";

@@ -17,7 +17,8 @@ use crate::check::options::Options;
 use crate::check::readings::{Role, Root, UnitReadings};
 use crate::support::definition::Definition;
 use crate::support::paths::{here, is_same, name_of, shown};
-use crate::workspace::prefilter::{self, MayBeFixed, Sought};
+use crate::workspace::include_search::Sought;
+use crate::workspace::prefilter::{self, MayBeFixed};
 use crate::workspace::walk;
 
 /// A file with more includers than this gets no fixes.

@@ -11,7 +11,8 @@ use shaderlint_hlsl::{
 use shaderlint_linter::{Diagnostic, FileEdit, Fix, apply};
 
 use crate::check::readings::Reading;
-use crate::workspace::prefilter::{contains, has_word, names_entry, names_group_barrier, words};
+use crate::support::words::{contains, has_word, words};
+use crate::workspace::prefilter::{names_entry, names_group_barrier};
 
 /// A text without its comments. It is derived once and searched for several names, for several including files.
 struct Code(Vec<u8>);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use shaderlint_hlsl::{FileSpan, Function, Shader, declared_words, directives, is_type_name};
 use shaderlint_linter::Report;
 
-use crate::workspace::prefilter::{contains, words};
+use crate::support::words::{contains, words};
 
 /// The functions that a fix changes, and all their callers.
 ///

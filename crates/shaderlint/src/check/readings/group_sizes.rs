@@ -11,7 +11,7 @@ use shaderlint_linter::{Category, Diagnostic, NoFix, Reason};
 use super::reading::Reading;
 use crate::check::configurations::ConfigurationName;
 use crate::support::definition::Definition;
-use crate::workspace::prefilter::contains;
+use crate::support::words::contains;
 
 /// The thread counts along an axis to try if one axis has an unknown size, and if several have.
 const ALONG_ONE: [u32; 3] = [64, 128, 256];

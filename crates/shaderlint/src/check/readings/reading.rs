@@ -11,7 +11,8 @@ use shaderlint_linter::{Diagnostic, Report};
 
 use crate::check::configurations::{ConfigurationName, Configurations};
 use crate::support::definition::Definition;
-use crate::workspace::prefilter::{self, has_word};
+use crate::support::words::has_word;
+use crate::workspace::include_search;
 
 /// What the rules find in a unit in one configuration. It does not keep the tree, which is much larger.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -118,7 +119,7 @@ impl Reading {
     pub fn may_include(&self, file_name: &str, given: &[Definition]) -> bool {
         let definitions = LazyCell::new(|| Definitions::of(&self.sources, given));
         let may_include = |line: &Directive| {
-            prefilter::includes_by_macro(line) && definitions.reach(&line.argument).may_spell(file_name)
+            include_search::includes_by_macro(line) && definitions.reach(&line.argument).may_spell(file_name)
         };
         let mut files = self.sources.files.iter();
         files.any(|file| file.text.derived::<Directives>().iter().any(may_include))

@@ -7,7 +7,7 @@ use shaderlint_linter::Safety;
 
 use super::reading::Reading;
 use crate::support::definition::Definition;
-use crate::workspace::prefilter::words;
+use crate::support::words::words;
 
 /// Readings that stand for all others of their likeness, with the words of their fixes.
 ///

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{FileSpan, Function, Shader, Span};
 
 use crate::check::configurations::TELLING;
-use crate::workspace::prefilter::{contains, is_part};
+use crate::support::words::{contains, is_part};
 
 /// The functions that no entry point reaches, as places in files. An entry point reaches every function that it
 /// names, or that a reached function or code outside of functions names.

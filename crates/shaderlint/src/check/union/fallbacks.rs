@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{FileSpan, Inactive, Sources};
 
-use crate::workspace::prefilter::contains;
+use crate::support::words::contains;
 
 /// Prefixes of the names of wave intrinsics.
 const WAVE_INTRINSICS: [&[u8]; 9] = [

@@ -19,6 +19,7 @@ use crate::check::readings::Role;
 use crate::support::failure::Failure;
 use crate::support::paths::here;
 use crate::support::progress::Progress;
+use crate::support::words;
 use crate::workspace::prefilter;
 use crate::workspace::walk::InputOrigin;
 
@@ -213,7 +214,7 @@ impl Use {
         let file = options.files.read(&target.input.path);
         let text = file.filter(|file| prefilter::names_group_barrier(&file.text));
         text.is_some_and(|file| {
-            let is_named = |name: &String| prefilter::times_named(&file.text, name) > 0;
+            let is_named = |name: &String| words::times_named(&file.text, name) > 0;
             self.uncalled
                 .as_ref()
                 .is_none_or(|names| names.iter().any(is_named))

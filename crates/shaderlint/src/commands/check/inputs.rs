@@ -15,7 +15,7 @@ use crate::support::failure::Failure;
 use crate::support::paths::{here, is_same, shown};
 use crate::workspace::config::Projects;
 use crate::workspace::git;
-use crate::workspace::prefilter::Sought;
+use crate::workspace::include_search::Sought;
 use crate::workspace::walk::{self, Input, InputOrigin};
 
 /// The name of standard input without `--stdin-filename`.

@@ -9,7 +9,7 @@ use shaderlint_hlsl::{SourceFile, decode};
 use crate::support::paths::{beside, shown};
 use crate::support::target::{hlsl_version, profile};
 use crate::workspace::files::Files;
-use crate::workspace::prefilter::included;
+use crate::workspace::include_search::included;
 use crate::workspace::walk::{self, Workspace};
 
 /// The maximum of missing includes to list.

@@ -9,7 +9,7 @@ use shaderlint_hlsl::decode;
 
 use super::{Files, lock};
 use crate::support::paths::{beside, here, name_of};
-use crate::workspace::prefilter::{self, Mentioned};
+use crate::workspace::include_search::{self, Mentioned};
 use crate::workspace::walk;
 
 /// Which files mention which.
@@ -185,7 +185,7 @@ impl Files {
             let (mentioned, elsewhere) = mentioned.entry(path.clone()).or_insert_with(|| {
                 let text = self.bytes_if(&path, true).ok();
                 let text = text.and_then(|bytes| decode(&bytes));
-                let mentioned = text.map_or_else(Mentioned::default, |text| prefilter::mentioned(&text));
+                let mentioned = text.map_or_else(Mentioned::default, |text| include_search::mentioned(&text));
                 // No walk finds hidden or ignored files, nor the include folders of other projects.
                 let is_walked = |written: &&String| files.contains_key(&beside(&path, written));
                 let others = mentioned.written.iter().filter(|written| !is_walked(written));

@@ -15,7 +15,7 @@ use shaderlint_hlsl::{Includes, SourceFile, Text};
 use crate::support::paths::{here, is_same, without_dots};
 use crate::workspace::config::Project;
 use crate::workspace::files::Files;
-use crate::workspace::prefilter::{self, Sought};
+use crate::workspace::include_search::{self, Sought};
 pub(crate) use lookups::Lookups;
 use lookups::{Choice, Refused};
 
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
     /// Whether the file with this name and text includes what is sought. If includes with an unknown file count, so do
     /// the other files that an ambiguous include may mean, and what these include.
     pub fn includes_one(&self, name: &str, text: &Text, sought: Sought<'_>) -> bool {
-        if prefilter::reaches(name, text, self, sought) {
+        if include_search::reaches(name, text, self, sought) {
             return true;
         }
         let mut seen = HashSet::new();
@@ -94,7 +94,7 @@ impl<'a> Search<'a> {
             let file = self.files.read(&other);
             seen.insert(other);
             let is_or_reaches = |file: SourceFile| {
-                sought.is(&file) || prefilter::reaches(&file.path, &file.text, self, sought)
+                sought.is(&file) || include_search::reaches(&file.path, &file.text, self, sought)
             };
             if file.is_some_and(is_or_reaches) {
                 return true;
