@@ -26,7 +26,7 @@ mod types;
 mod walk;
 
 pub use edited::{Edited, Splice};
-pub use explore::{Configuration, Exploration, IsWanted};
+pub use explore::{Configuration, Define, Exploration, IsWanted};
 pub use intrinsic::Intrinsic;
 pub use language::Version;
 pub use lexical::{TextProblem, declared_words};

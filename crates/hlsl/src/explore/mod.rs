@@ -20,12 +20,13 @@ const MAX_TRIES_OF_ONE: usize = 8;
 /// The maximum of open regions: each is compared with the regions of every configuration.
 const MAX_REGIONS: usize = 1000;
 
-type Definition = (String, String);
+/// The name and value of a macro that is defined before a file is read.
+pub type Define = (String, String);
 
 /// A unit preprocessed under these definitions.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
-    pub defines: Vec<Definition>,
+    pub defines: Vec<Define>,
     pub unit: Preprocessed,
     pub problems: Vec<Problem>,
 }
@@ -36,7 +37,7 @@ pub type IsWanted<'a> = dyn Fn(&str, FileSpan, &[u8]) -> bool + 'a;
 /// The regions that no configuration has included so far.
 pub struct Exploration<'a> {
     is_wanted: &'a IsWanted<'a>,
-    is_build: &'a dyn Fn(&[Definition]) -> bool,
+    is_build: &'a dyn Fn(&[Define]) -> bool,
     left: VecDeque<Region>,
     files: FxHashSet<String>,
     tries: usize,
@@ -47,7 +48,7 @@ struct Region {
     path: String,
     place: FileSpan,
     /// The definitions of the configuration that leaves it out.
-    defines: Vec<Definition>,
+    defines: Vec<Define>,
     /// The changes that may turn it on, the most likely first.
     ways: Vec<Changes>,
 }
@@ -56,7 +57,7 @@ impl<'a> Exploration<'a> {
     /// An exploration of the regions whose text or expansion is wanted ([`Definitions::reach`]), under definitions
     /// that a build may make.
     #[must_use]
-    pub fn new(is_wanted: &'a IsWanted<'a>, is_build: &'a dyn Fn(&[Definition]) -> bool) -> Self {
+    pub fn new(is_wanted: &'a IsWanted<'a>, is_build: &'a dyn Fn(&[Define]) -> bool) -> Self {
         Exploration {
             is_wanted,
             is_build,
@@ -67,7 +68,7 @@ impl<'a> Exploration<'a> {
     }
 
     /// Notes a configuration: the regions that it includes need no exploration.
-    pub fn note(&mut self, unit: &Preprocessed, defines: &[Definition]) {
+    pub fn note(&mut self, unit: &Preprocessed, defines: &[Define]) {
         let definitions = LazyCell::new(|| Definitions::of(&unit.sources, &unit.given));
         let is_wanted = |inactive: &&Inactive| {
             let path = path_of(&unit.sources, inactive.region.file);
@@ -113,12 +114,12 @@ impl<'a> Exploration<'a> {
     /// The next configuration that includes a region which no earlier one included, if there is one. It is noted.
     pub fn next(
         &mut self,
-        mut preprocess: impl FnMut(&[Definition]) -> (Preprocessed, Vec<Problem>),
+        mut preprocess: impl FnMut(&[Define]) -> (Preprocessed, Vec<Problem>),
     ) -> Option<Configuration> {
         while let Some(region) = self.left.front() {
             let changed = region.ways.iter().filter_map(|way| applied(&region.defines, way));
             let changed = changed.filter(|defines| (self.is_build)(defines));
-            let changed: Vec<Vec<Definition>> = changed.take(MAX_TRIES_OF_ONE).collect();
+            let changed: Vec<Vec<Define>> = changed.take(MAX_TRIES_OF_ONE).collect();
             for defines in changed {
                 if self.tries == MAX_TRIES {
                     return None;
@@ -145,7 +146,7 @@ impl<'a> Exploration<'a> {
 fn region(
     unit: &Preprocessed,
     inactive: &Inactive,
-    defines: &[Definition],
+    defines: &[Define],
     is_in_code: &dyn Fn(&[u8]) -> bool,
 ) -> Region {
     let text = |place: FileSpan| String::from_utf8_lossy(unit.sources.text(place)).into_owned();
@@ -189,7 +190,7 @@ fn region(
 }
 
 /// `defines` with these changes; `None` if nothing changes.
-fn applied(defines: &[Definition], changes: &[Change]) -> Option<Vec<Definition>> {
+fn applied(defines: &[Define], changes: &[Change]) -> Option<Vec<Define>> {
     let mut changed = defines.to_vec();
     for change in changes {
         if is_predefined(change.name()) {

@@ -14,7 +14,7 @@ use shaderlint_linter::Diagnostic;
 use crate::check::candidates::{WorkspaceFile, mentioning};
 use crate::check::file_report::FileReport;
 use crate::check::options::Options;
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::paths::{is_same, name_of, shown};
 use crate::support::words;
 use crate::workspace::include_search::{self, Sought};
@@ -102,7 +102,7 @@ fn named_in(
     let file_name = name_of(path).unwrap_or_default();
     let says = |text: &Text| include_search::mentioned(text).names.contains(&file_name);
     let says_so = |file: &SourceFile| says(&file.text);
-    let defined: Vec<&Definition> = unit.project.all_definitions().collect();
+    let defined: Vec<&Define> = unit.project.all_definitions().collect();
     let defines_it = || {
         let mut values = defined.iter().map(|(_, value)| value.to_lowercase());
         values.any(|value| value.contains(&file_name))

@@ -1,13 +1,11 @@
 //! Macros that are defined before a file is read.
 
 use anyhow::Result;
-
-/// A macro and its value.
-pub(crate) type Definition = (String, String);
+pub(crate) use shaderlint_hlsl::Define;
 
 /// The definitions of `base`, overridden by those of `over`. Has one definition per name, the last one.
-pub(crate) fn overlaid(base: &[Definition], over: &[Definition]) -> Vec<Definition> {
-    let mut defines: Vec<Definition> = Vec::new();
+pub(crate) fn overlaid(base: &[Define], over: &[Define]) -> Vec<Define> {
+    let mut defines: Vec<Define> = Vec::new();
     for (name, value) in base.iter().chain(over) {
         match defines.iter_mut().find(|(known, _)| known == name) {
             Some(known) => known.1.clone_from(value),
@@ -18,7 +16,7 @@ pub(crate) fn overlaid(base: &[Definition], over: &[Definition]) -> Vec<Definiti
 }
 
 /// Reads `NAME` or `NAME=VALUE`.
-pub(crate) fn definition(text: &str) -> Result<Definition, String> {
+pub(crate) fn definition(text: &str) -> Result<Define, String> {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     if is_name(name) {
         Ok((name.to_owned(), value.to_owned()))
@@ -50,9 +48,8 @@ mod tests {
 
     #[test]
     fn the_later_definition_wins() {
-        let pairs = |text: &[&str]| -> Vec<Definition> {
-            text.iter().filter_map(|text| definition(text).ok()).collect()
-        };
+        let pairs =
+            |text: &[&str]| -> Vec<Define> { text.iter().filter_map(|text| definition(text).ok()).collect() };
         assert_eq!(
             overlaid(&pairs(&["A=1", "B"]), &pairs(&["A=2", "C"])),
             pairs(&["A=2", "B", "C"])

@@ -10,7 +10,7 @@ use shaderlint_hlsl::{Text, decode};
 
 use crate::cli::SourceArgs;
 #[cfg(feature = "gpu")]
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 #[cfg(feature = "gpu")]
 use crate::support::snippets;
 use crate::workspace::config::{Project, Projects};
@@ -93,7 +93,7 @@ impl ProjectFile {
 
     /// As [`ProjectFile::unit`], under other definitions.
     #[cfg(feature = "gpu")]
-    pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> TranslationUnit {
+    pub fn unit_under(&self, text: &[u8], defines: &[Define]) -> TranslationUnit {
         let path = self.path.display().to_string();
         let search = self.search();
         let (mut unit, problems) = preprocess(&path, text, defines, &search);

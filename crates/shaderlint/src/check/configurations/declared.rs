@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{KernelVariant, KeywordSet, Preprocessed, directives, keyword_sets};
 
 use super::{ConfigurationName, MAX_CONFIGURATIONS, spaced};
-use crate::support::definition::{Definition, overlaid};
+use crate::support::definition::{Define, overlaid};
 use crate::support::words;
 use crate::workspace::config::Project;
 
@@ -14,7 +14,7 @@ const MAX_KERNELS: usize = 64;
 /// A declared configuration, not preprocessed yet.
 pub(super) struct Declared {
     pub name: ConfigurationName,
-    pub over: Vec<Definition>,
+    pub over: Vec<Define>,
     pub without: Vec<String>,
 }
 
@@ -100,9 +100,9 @@ impl Choice {
     }
 
     /// This choice with definitions on top.
-    fn over(&self, name: ConfigurationName, defines: &[Definition]) -> Declared {
+    fn over(&self, name: ConfigurationName, defines: &[Define]) -> Declared {
         let own = self.defined.iter();
-        let own: Vec<Definition> = own.map(|keyword| (keyword.clone(), "1".to_owned())).collect();
+        let own: Vec<Define> = own.map(|keyword| (keyword.clone(), "1".to_owned())).collect();
         Declared {
             name,
             over: overlaid(&own, defines),

@@ -18,7 +18,7 @@ use shaderlint_hlsl::{
     preprocess,
 };
 
-use crate::support::definition::{Definition, overlaid};
+use crate::support::definition::{Define, overlaid};
 use crate::support::words::{contains, words};
 use crate::workspace::config::Project;
 use declared::{Declared, choices, declared};
@@ -42,7 +42,7 @@ pub(crate) const MAX_CONFIGURATIONS: usize = 8;
 /// A file under one set of definitions, preprocessed.
 pub(crate) struct Configuration {
     pub name: ConfigurationName,
-    pub defines: Vec<Definition>,
+    pub defines: Vec<Define>,
     pub unit: Preprocessed,
     pub problems: Vec<Problem>,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Configurations<'a> {
     text: &'a Text,
     project: &'a Project,
     includes: &'a dyn Includes,
-    base: Vec<Definition>,
+    base: Vec<Define>,
     declared: Vec<Declared>,
     /// There are more declared configurations than are read.
     is_cut: bool,
@@ -108,7 +108,7 @@ pub(crate) struct Configurations<'a> {
     of_kernels: Vec<KernelVariant>,
     /// The definitions of the declared configurations, and all keywords: a fix's text must be valid under each of
     /// them.
-    given: Vec<Definition>,
+    given: Vec<Define>,
     sets: Vec<KeywordSet>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Configurations<'a> {
     }
 
     /// A configuration with the definitions `over` on top of `under`.
-    pub fn with(&self, under: &[Definition], over: &[Definition]) -> Configuration {
+    pub fn with(&self, under: &[Define], over: &[Define]) -> Configuration {
         let defines = overlaid(under, over);
         let (unit, problems) = preprocess(self.path, self.text, &defines, self.includes);
         self.configuration(self.beside_base(&defines), defines, unit, problems)
@@ -184,7 +184,7 @@ impl<'a> Configurations<'a> {
     #[cfg(feature = "gpu")]
     pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
         let is_any = |_: &str, _: shaderlint_hlsl::FileSpan, _: &[u8]| true;
-        let is_build = |defines: &[Definition]| {
+        let is_build = |defines: &[Define]| {
             self.is_build(defines) && self.project.defines.iter().all(|one| defines.contains(one))
         };
         let mut exploration = Exploration::new(&is_any, &is_build);
@@ -221,18 +221,18 @@ impl<'a> Configurations<'a> {
     }
 
     /// The name of a configuration with these definitions that nothing declares.
-    fn beside_base(&self, defines: &[Definition]) -> ConfigurationName {
+    fn beside_base(&self, defines: &[Define]) -> ConfigurationName {
         ConfigurationName::Other(difference(&self.base, defines))
     }
 
-    fn version(&self, defines: &[Definition]) -> Option<Version> {
+    fn version(&self, defines: &[Define]) -> Option<Version> {
         self.project.version_of(self.text, defines)
     }
 
     fn configuration(
         &self,
         name: ConfigurationName,
-        defines: Vec<Definition>,
+        defines: Vec<Define>,
         mut unit: Preprocessed,
         problems: Vec<Problem>,
     ) -> Configuration {
@@ -247,7 +247,7 @@ impl<'a> Configurations<'a> {
     }
 
     /// Whether a build may have exactly these definitions: one keyword of each set, or none if the set allows that.
-    pub fn is_build(&self, defines: &[Definition]) -> bool {
+    pub fn is_build(&self, defines: &[Define]) -> bool {
         self.sets.iter().all(|KeywordSet(choices)| {
             let is_chosen = |keyword: &&String| defines.iter().any(|(name, _)| name == *keyword);
             match choices.iter().flatten().filter(is_chosen).count() {
@@ -265,7 +265,7 @@ impl<'a> Configurations<'a> {
 
     /// Whether a build compiles anything in a configuration that is not one of kernels. It does not if `#pragma
     /// kernel` lines give each kernel definitions that this one lacks.
-    pub fn builds_any(&self, defines: &[Definition]) -> bool {
+    pub fn builds_any(&self, defines: &[Define]) -> bool {
         let all = self.as_it_stands.iter().chain(&self.of_kernels);
         let mut kernels = all.flat_map(|variant| &variant.kernels).peekable();
         kernels.peek().is_none() || kernels.any(|name| self.builds(name, defines, || false))
@@ -275,11 +275,11 @@ impl<'a> Configurations<'a> {
     /// one of the lines that name it, the configuration has all definitions of the line and none that only other
     /// lines make. If no line names it, it does if a file spells the name (`names_it`: otherwise a macro pastes it
     /// together) and no line defines a macro of that name.
-    pub fn builds(&self, name: &str, defines: &[Definition], names_it: impl FnOnce() -> bool) -> bool {
+    pub fn builds(&self, name: &str, defines: &[Define], names_it: impl FnOnce() -> bool) -> bool {
         if self.of_kernels.is_empty() {
             return true;
         }
-        let added: Vec<&Definition> = defines.iter().filter(|one| !self.base.contains(one)).collect();
+        let added: Vec<&Define> = defines.iter().filter(|one| !self.base.contains(one)).collect();
         let mut of_kernels = self.of_kernels.iter().flat_map(|variant| &variant.defines);
         let is_of_some = |name: &str| {
             let mut of_kernels = self.of_kernels.iter().flat_map(|variant| &variant.defines);
@@ -311,7 +311,7 @@ pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
 }
 
 /// The definitions that `defines` adds to `base`, and those that it lacks.
-fn difference(base: &[Definition], defines: &[Definition]) -> String {
+fn difference(base: &[Define], defines: &[Define]) -> String {
     let added = defines.iter().filter(|definition| !base.contains(definition));
     let added = added.map(|(name, value)| format!("-D {name}={value}"));
     let is_gone = |name: &str| defines.iter().all(|(known, _)| known != name);

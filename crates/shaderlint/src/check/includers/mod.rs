@@ -15,7 +15,7 @@ use crate::check::candidates::{WorkspaceFile, mentioning};
 use crate::check::file_report::FileReport;
 use crate::check::options::Options;
 use crate::check::readings::{Role, Root, UnitReadings};
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::paths::{here, is_same, name_of, shown};
 use crate::workspace::include_search::Sought;
 use crate::workspace::prefilter::{self, MayBeFixed};
@@ -136,7 +136,7 @@ fn inclusion(
     };
     let readings = &seen.readings;
     let includes = readings.iter().any(|reading| !reading.ids_of(&is_it).is_empty());
-    let given: Vec<Definition> = unit.project.all_definitions().cloned().collect();
+    let given: Vec<Define> = unit.project.all_definitions().cloned().collect();
     let may_include = || {
         readings
             .iter()

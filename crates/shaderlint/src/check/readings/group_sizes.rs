@@ -10,7 +10,7 @@ use shaderlint_linter::{Category, Diagnostic, NoFix, Reason};
 
 use super::reading::Reading;
 use crate::check::configurations::ConfigurationName;
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::words::contains;
 
 /// The thread counts along an axis to try if one axis has an unknown size, and if several have.
@@ -21,7 +21,7 @@ const ALONG_SEVERAL: [u32; 2] = [8, 16];
 const MAX_ENTRIES: usize = 64;
 
 /// The definitions to try, one for each reading; none if all sizes are known.
-pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
+pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Define>> {
     let mut names: Vec<String> = Vec::new();
     let mut most = 0;
     let mut known_sizes = Vec::new();
@@ -133,7 +133,7 @@ fn in_file(shader: &Shader, span: Span) -> &[u8] {
 /// The first of several readings with one size each, reduced to the findings that all of them have. A finding says so
 /// if the readings differ in its numbers. Each reading defines `names` by assumed numbers: a finding that is the same
 /// in a `known` reading, without them, stays as it is there.
-pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Reading]) -> Option<Reading> {
+pub(super) fn agreed(readings: Vec<Reading>, names: &[Define], known: &[Reading]) -> Option<Reading> {
     let mut readings = readings.into_iter();
     let mut first = readings.next()?;
     let others: Vec<Reading> = readings.collect();

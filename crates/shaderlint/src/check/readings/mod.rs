@@ -29,7 +29,7 @@ use shaderlint_hlsl::{Exploration, FileSpan, Includes, Preprocessed, Text};
 use shaderlint_linter::Settings;
 
 use crate::check::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, is_telling};
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::workspace::config::Project;
 use crate::workspace::files::Files;
 pub(crate) use disk_cache::DiskCache;
@@ -98,7 +98,7 @@ fn run_configurations(root: Root<'_>, includes: &dyn Includes, settings: &Settin
         return run.readings;
     }
     let is_wanted = |path: &str, place: FileSpan, text: &[u8]| interest.is_in(path, place, text);
-    let is_build = |defines: &[Definition]| configurations.is_build(defines);
+    let is_build = |defines: &[Define]| configurations.is_build(defines);
     let mut exploration = Exploration::new(&is_wanted, &is_build);
     exploration.note(&outline, &base);
     run.run_declared(&default_text, &mut exploration);
@@ -167,7 +167,7 @@ impl UnitRun<'_> {
     }
 
     /// Runs the default configuration under assumed sizes, if the kernels have unknown ones.
-    fn run_sizes(&mut self, base: &[Definition]) {
+    fn run_sizes(&mut self, base: &[Define]) {
         let reading = self.under_sizes(base, self.sizes());
         self.readings.extend(reading);
     }
@@ -207,7 +207,7 @@ impl UnitRun<'_> {
     }
 
     /// The reading with what holds under each of these sizes, on top of the definitions `under`.
-    fn under_sizes(&self, under: &[Definition], sizes: &[Vec<Definition>]) -> Option<Reading> {
+    fn under_sizes(&self, under: &[Define], sizes: &[Vec<Define>]) -> Option<Reading> {
         let sizes_wanted = sizes.iter().take_while(|_| !self.is_stopped());
         let readings = sizes_wanted
             .filter_map(|sizes| self.reading(self.configurations.with(under, sizes), &StandIns::default()));
@@ -216,7 +216,7 @@ impl UnitRun<'_> {
     }
 
     /// The sizes to assume in the default configuration.
-    fn sizes(&self) -> &[Vec<Definition>] {
+    fn sizes(&self) -> &[Vec<Define>] {
         self.readings.first().map_or(&[], |default| &default.sizes)
     }
 

@@ -10,7 +10,7 @@ use shaderlint_hlsl::{
 use shaderlint_linter::{Diagnostic, Report};
 
 use crate::check::configurations::{ConfigurationName, Configurations};
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::words::has_word;
 use crate::workspace::include_search;
 
@@ -38,7 +38,7 @@ pub(crate) struct Reading {
     /// The functions that no entry point calls, directly or not. The reading has no findings in them.
     pub unreached: Vec<FileSpan>,
     /// The definitions of further readings if entry points have an unknown size.
-    pub sizes: Vec<Vec<Definition>>,
+    pub sizes: Vec<Vec<Define>>,
     /// The functions that matter to the rules and that nothing calls.
     pub uncalled: Vec<String>,
     /// Those of `uncalled` that were run by themselves.
@@ -50,7 +50,7 @@ pub(crate) struct Reading {
 impl Reading {
     /// Notes what a build compiles in this configuration, which has these definitions. One of `#pragma kernel` lines
     /// is built as it is.
-    pub fn note_builds(&mut self, configurations: &Configurations, defines: &[Definition]) {
+    pub fn note_builds(&mut self, configurations: &Configurations, defines: &[Define]) {
         if self.name.kernels().is_some() {
             return;
         }
@@ -116,7 +116,7 @@ impl Reading {
 
     /// Whether an `#include` with a macro may mean a file of this name under other definitions, including the `given`
     /// ones: the macro may expand to words that make up the name.
-    pub fn may_include(&self, file_name: &str, given: &[Definition]) -> bool {
+    pub fn may_include(&self, file_name: &str, given: &[Define]) -> bool {
         let definitions = LazyCell::new(|| Definitions::of(&self.sources, given));
         let may_include = |line: &Directive| {
             include_search::includes_by_macro(line) && definitions.reach(&line.argument).may_spell(file_name)

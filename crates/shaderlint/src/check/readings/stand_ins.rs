@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use shaderlint_linter::Safety;
 
 use super::reading::Reading;
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::words::words;
 
 /// Readings that stand for all others of their likeness, with the words of their fixes.
@@ -42,7 +42,7 @@ impl StandIns {
     }
 
     /// Whether one stands for a reading of this likeness under these definitions.
-    pub fn have(&self, likeness: u64, defines: &[Definition]) -> bool {
+    pub fn have(&self, likeness: u64, defines: &[Define]) -> bool {
         let mut names = defines.iter().map(|(name, _)| name.as_bytes());
         let words = self.0.get(&likeness);
         words.is_some_and(|words| !names.any(|name| words.contains(name)))

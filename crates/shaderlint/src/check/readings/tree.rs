@@ -16,13 +16,13 @@ use super::stand_ins::StandIns;
 use super::stray_functions::{self, Stray};
 use super::{Role, group_sizes, unreached};
 use crate::check::configurations::{Configuration, Configurations};
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::workspace::prefilter::{self, MayBeFixed};
 
 /// The tree of a unit in one configuration.
 pub(super) struct Tree {
     shader: Shader,
-    defines: Vec<Definition>,
+    defines: Vec<Define>,
     /// The functions that count as entry points because no kernel calls them.
     strays: Vec<Stray>,
     /// Without findings and files until the end.

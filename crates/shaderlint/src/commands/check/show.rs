@@ -9,7 +9,7 @@ use shaderlint_rules::RULES;
 
 use super::job::{Job, job};
 use crate::cli::{CheckArgs, Outcome};
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::terminal::{self, WIDTH, wrap};
 use crate::workspace::config::{Project, Projects};
 use crate::workspace::walk::EXTENSIONS;
@@ -142,7 +142,7 @@ fn levels(args: &CheckArgs, project: &Project, file: &Path) -> Vec<String> {
     given.collect()
 }
 
-fn definition(definition: &Definition) -> String {
+fn definition(definition: &Define) -> String {
     let (name, value) = definition;
     format!("{name}={value}")
 }

@@ -30,7 +30,7 @@ use crate::check::configurations::{Configuration, Configurations};
 use crate::cli::{Outcome, ResultFormat, SourceArgs, VerifyArgs};
 use crate::commands::adapters::chosen;
 use crate::commands::kernel;
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::progress::Progress;
 use crate::support::terminal::{ColorChoice, Style};
 use crate::support::{atomic_write, error_text, snippets, terminal};
@@ -170,7 +170,7 @@ impl Others {
 
 /// The builds that a file and its project declare for a kernel.
 struct Declared {
-    builds: BTreeSet<Vec<Definition>>,
+    builds: BTreeSet<Vec<Define>>,
     /// A description of the builds by their definitions.
     said: String,
 }
@@ -212,7 +212,7 @@ impl Declared {
 }
 
 /// The default definitions of a file, and the builds that it declares for all kernels.
-fn builds_of(file: &ProjectFile) -> (Vec<Definition>, BTreeSet<Vec<Definition>>) {
+fn builds_of(file: &ProjectFile) -> (Vec<Define>, BTreeSet<Vec<Define>>) {
     let (path, search) = (file.path.display().to_string(), file.search());
     let text = file.text[..].into();
     let (configurations, default) = Configurations::of(&path, &text, &file.project, &search);
@@ -220,7 +220,7 @@ fn builds_of(file: &ProjectFile) -> (Vec<Definition>, BTreeSet<Vec<Definition>>)
     (default.defines, declared.builds)
 }
 
-fn sorted(defines: &[Definition]) -> Vec<Definition> {
+fn sorted(defines: &[Define]) -> Vec<Define> {
     let mut sorted = defines.to_vec();
     sorted.sort_unstable();
     sorted
@@ -549,7 +549,7 @@ impl<'a> Verification<'a> {
             .take(if names.is_none() { 1 } else { 2 });
         let mut all: Vec<Other> = Vec::new();
         let mut unread = BTreeSet::new();
-        let mut seen: Vec<Vec<Definition>> = Vec::new();
+        let mut seen: Vec<Vec<Define>> = Vec::new();
         let mut declared: Vec<Declared> = Vec::new();
         for (of, text_of) in files {
             let (path, search) = (of.path.display().to_string(), of.search());
@@ -560,7 +560,7 @@ impl<'a> Verification<'a> {
             let mut others = configurations.others(&default);
             // Only compute shaders are compared, even if the file is also compiled for other stages.
             let stage =
-                |defines: &[Definition]| { defines.iter() }.find(|(name, _)| name == TARGET_STAGE).cloned();
+                |defines: &[Define]| { defines.iter() }.find(|(name, _)| name == TARGET_STAGE).cloned();
             others.retain(|other| stage(&other.defines) == stage(&default.defines));
             let read: Vec<&Configuration> = std::iter::once(&default).chain(&others).collect();
             unread.append(&mut configurations.unread(&read));

@@ -9,7 +9,7 @@ use shaderlint_rules::RULES;
 
 use super::evidence::FindingLine;
 use crate::commands::kernel;
-use crate::support::definition::Definition;
+use crate::support::definition::Define;
 use crate::support::source_text::SourceTexts;
 use crate::workspace::project_file::{ProjectFile, TranslationUnit};
 
@@ -84,7 +84,7 @@ pub(super) fn fixed_file(
     entry: Option<&str>,
     file: &ProjectFile,
     flagged: &TranslationUnit,
-    defines: &[Definition],
+    defines: &[Define],
 ) -> FixedFile {
     let unit = |text: &[u8]| file.unit_under(text, defines);
     // A wrong kernel has no meaning to compare with.

@@ -20,7 +20,7 @@ pub(crate) use levels::LevelSettings;
 
 use crate::cli::{RuleArgs, SourceArgs};
 use crate::support::config_error::ConfigError;
-use crate::support::definition::{Definition, overlaid};
+use crate::support::definition::{Define, overlaid};
 use crate::support::paths::{here, shown};
 use crate::support::{snippets, terminal};
 use crate::workspace::walk;
@@ -37,7 +37,7 @@ pub(crate) struct Project {
     pub is_profile_of_run: bool,
     /// The version of HLSL, if one is given. Otherwise nothing is proved that differs between versions.
     pub version: Option<Version>,
-    pub defines: Vec<Definition>,
+    pub defines: Vec<Define>,
     pub include_dirs: Vec<PathBuf>,
     /// Prefixes of include paths, each with the folder that it stands for.
     pub virtual_dirs: Vec<(String, PathBuf)>,
@@ -61,7 +61,7 @@ pub(crate) struct Project {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub name: String,
-    pub defines: Vec<Definition>,
+    pub defines: Vec<Define>,
 }
 
 impl Project {
@@ -89,14 +89,14 @@ impl Project {
     }
 
     /// Its definitions, and those of its variants.
-    pub fn all_definitions(&self) -> impl Iterator<Item = &Definition> {
+    pub fn all_definitions(&self) -> impl Iterator<Item = &Define> {
         let of_variants = self.variants.iter().flat_map(|variant| &variant.defines);
         self.defines.iter().chain(of_variants)
     }
 
     /// The macros that are defined before a file of this text is read. The project's definitions override
     /// those of the compiler and the engine.
-    pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
+    pub fn defines_of(&self, text: &[u8]) -> Vec<Define> {
         let given = self.given_model(text);
         let major = given.unwrap_or(ShaderModel::WAVES).major;
         let of_compiler = predefined(major, given.map(|model| model.minor), self.version);
@@ -113,7 +113,7 @@ impl Project {
     }
 
     /// The version of HLSL of a file of this text under `defines`, which a variant may have changed.
-    pub fn version_of(&self, text: &[u8], defines: &[Definition]) -> Option<Version> {
+    pub fn version_of(&self, text: &[u8], defines: &[Define]) -> Option<Version> {
         let version = Version::defined(defines).or(self.version);
         if self.model_of(text) >= ShaderModel::WAVES {
             return version;

@@ -16,7 +16,7 @@ use super::levels::{LevelSettings, Levels, Override};
 use super::{NO_FOLDER, Project, Variant};
 use crate::cli::rule_or_category;
 use crate::support::config_error::{ConfigError, text_of};
-use crate::support::definition::{Definition, definition, is_name};
+use crate::support::definition::{Define, definition, is_name};
 use crate::support::error_text::mistake;
 use crate::support::paths::{here, shown};
 use crate::support::target::{hlsl_version, profile};
@@ -142,7 +142,7 @@ struct OverrideTable {
 
 /// `["A", "B=2"]` or `{ A = true, B = 2 }`.
 #[derive(Default)]
-struct Defines(Vec<Definition>);
+struct Defines(Vec<Define>);
 
 /// Reads the file at `path`. Its paths are relative to its folder.
 pub(super) fn read(path: &Path) -> Result<Project> {
@@ -253,7 +253,7 @@ impl<'de> Visitor<'de> for DefinesVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Defines, A::Error> {
-        let mut defines: Vec<Definition> = Vec::new();
+        let mut defines: Vec<Define> = Vec::new();
         while let Some(Item((name, value))) = items.next_element()? {
             if defines
                 .iter()
@@ -276,7 +276,7 @@ impl<'de> Visitor<'de> for DefinesVisitor {
 }
 
 /// `A` or `B=2`.
-struct Item(Definition);
+struct Item(Define);
 
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
