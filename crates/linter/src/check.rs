@@ -28,7 +28,7 @@ pub struct Report {
     pub stops: Vec<Problem>,
     /// The kernels with a run that stopped, or that did not follow all accesses to groupshared memory: there may be
     /// more to find.
-    pub in_part: Vec<String>,
+    pub partial_kernels: Vec<String>,
     /// The cost of the runs, as in [`Analysis`].
     pub work: u64,
 }
@@ -118,7 +118,7 @@ fn check_analyses(
         report.work += analysis.work;
         // Racing accesses are not followed either: that is a defect of the kernel, not a gap.
         if analysis.is_right() && (analysis.has_gaps || analysis.stopped.is_some()) {
-            report.in_part.extend(
+            report.partial_kernels.extend(
                 shader
                     .functions
                     .get(entry.0 as usize)

@@ -31,7 +31,8 @@ pub(super) fn add(
     if origin == InputOrigin::Named && role == Role::HeaderAsUnit && !union.has_entry {
         checked.counted = Counted::Unseen;
     }
-    checked.is_partial = !(union.problems.is_empty() && union.report.stops.is_empty()) || union.is_cut;
+    checked.is_partial =
+        !(union.problems.is_empty() && union.report.stops.is_empty()) || union.omits_declared;
     checked.uncalled = union.uncalled;
     checked.run_by_themselves = union.run_by_themselves;
     checked.included = included(&union.sources, &union.report.used);

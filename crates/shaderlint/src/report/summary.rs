@@ -54,7 +54,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
             if asked.makes_fixes { "made" } else { "to make" }
         ),
     };
-    let in_part = match checked.iter().filter(|one| one.is_partial).count() {
+    let partial = match checked.iter().filter(|one| one.is_partial).count() {
         0 => String::new(),
         some => format!(
             "; {} not understood in full{}",
@@ -73,7 +73,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
     if found == 0 {
         let is_left = fixed > 0;
         return format!(
-            "{done}nothing {} in {files}{known}{in_part}{unseen}\n{causes}",
+            "{done}nothing {} in {files}{known}{partial}{unseen}\n{causes}",
             match (is_left, known.is_empty()) {
                 (true, _) => "left",
                 (false, true) => "found",
@@ -88,7 +88,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
         (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
-        "{done}{} in {files}{fixable}{known}{in_part}{unseen}\n{causes}",
+        "{done}{} in {files}{fixable}{known}{partial}{unseen}\n{causes}",
         counted(found, "finding", "findings")
     )
 }

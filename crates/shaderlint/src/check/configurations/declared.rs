@@ -67,11 +67,11 @@ pub(super) fn declared(
     }
     all.extend(others.iter().flat_map(of_project));
     all.extend(others.iter().flat_map(of_kernels));
-    let is_cut = all.len() > MAX_CONFIGURATIONS || kernels.len() > MAX_KERNELS;
+    let omits_declared = all.len() > MAX_CONFIGURATIONS || kernels.len() > MAX_KERNELS;
     all.truncate(MAX_CONFIGURATIONS);
     kernels.truncate(MAX_KERNELS);
     kernels.extend(all);
-    (kernels, is_cut)
+    (kernels, omits_declared)
 }
 
 /// Keywords that a build defines together: at most one of each set.

@@ -102,7 +102,7 @@ pub(crate) struct Configurations<'a> {
     base: Vec<Define>,
     declared: Vec<Declared>,
     /// There are more declared configurations than are read.
-    is_cut: bool,
+    omits_declared: bool,
     /// Entry points that are compiled without definitions of their own, and those with such definitions.
     as_it_stands: Vec<KernelVariant>,
     of_kernels: Vec<KernelVariant>,
@@ -127,7 +127,7 @@ impl<'a> Configurations<'a> {
             kernels.partition(|variant| variant.defines.is_empty());
         let (choices, has_more) = choices(text, &unit, project);
         let is_built_alone = !as_it_stands.is_empty() || of_kernels.is_empty();
-        let (declared, is_cut) = declared(project, &of_kernels, is_built_alone, &choices);
+        let (declared, omits_declared) = declared(project, &of_kernels, is_built_alone, &choices);
         let sets = keyword_sets(text);
         // Also keywords that no condition tests: the text of a fix must not use such a name for something else.
         let keywords = sets
@@ -143,7 +143,7 @@ impl<'a> Configurations<'a> {
             includes,
             base: base.clone(),
             declared,
-            is_cut: is_cut || has_more,
+            omits_declared: omits_declared || has_more,
             as_it_stands,
             of_kernels,
             given,
@@ -154,8 +154,8 @@ impl<'a> Configurations<'a> {
     }
 
     /// Whether the project and the file declare more configurations than [`Configurations::declared`] returns.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
+    pub fn omits_declared(&self) -> bool {
+        self.omits_declared
     }
 
     /// The configurations that the project and the file declare beside the default one. The iterator makes each when
@@ -208,7 +208,7 @@ impl<'a> Configurations<'a> {
             let is_keyword =
                 |KeywordSet(choices): &KeywordSet| choices.iter().flatten().any(|one| one == name);
             self.project.defines.iter().any(|(known, _)| known == name)
-                || !self.is_cut && self.sets.iter().any(is_keyword)
+                || !self.omits_declared && self.sets.iter().any(is_keyword)
                 || name == Version::MACRO && self.version(&self.base).is_some()
         })
     }

@@ -144,7 +144,7 @@ fn inclusion(
     };
     let may_mean_it = || seen.lookups.passed_over(path).is_some();
     Ok(
-        if (includes || may_mean_it()) && !readings.iter().any(|reading| reading.is_cut) {
+        if (includes || may_mean_it()) && !readings.iter().any(|reading| reading.omits_declared) {
             Some(Inclusion::Readings(seen))
         } else if includes || names_it || includes_it(Sought::file(&is_file).for_certain()) || may_include() {
             // If it names the file, a macro under other definitions may include it.

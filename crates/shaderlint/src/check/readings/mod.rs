@@ -147,7 +147,7 @@ impl UnitRun<'_> {
         let tree = self.tree(configuration, &StandIns::default())?;
         let fixes = tree.fix_dependencies();
         let mut reading = tree.into_reading(self.configurations);
-        reading.is_cut = self.configurations.is_cut();
+        reading.omits_declared = self.configurations.omits_declared();
         let uncalled = reading.uncalled.iter().map(|name| name.clone().into_bytes());
         let uncalled = uncalled.collect();
         self.readings.push(reading);

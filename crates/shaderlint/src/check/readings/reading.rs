@@ -28,7 +28,7 @@ pub(crate) struct Reading {
     pub report: Report,
     pub has_entry: bool,
     /// It is the default one, and there are more declared configurations than are read.
-    pub is_cut: bool,
+    pub omits_declared: bool,
     /// Kernels with a finding that no build compiles in this configuration: the file gives them other definitions.
     pub unbuilt: HashSet<String>,
     /// The entry points of included files: a file that does not name them does not compile them.

@@ -25,8 +25,8 @@ pub(crate) struct Union {
     pub elsewhere: Vec<Problem>,
     pub report: Report,
     pub has_entry: bool,
-    /// There are more declared configurations than were read.
-    pub is_cut: bool,
+    /// As in [`Reading`].
+    pub omits_declared: bool,
     /// The functions that the default reading does not call; `None` if it has no kernel.
     pub uncalled: Option<Vec<String>>,
     /// As in [`Reading`].
@@ -62,8 +62,8 @@ fn union_in(sources: Sources, readings: Vec<Reading>) -> Union {
         reading
     });
     let mut readings: Vec<Reading> = readings.collect();
-    union.is_cut = readings.first().is_some_and(|reading| reading.is_cut);
-    if union.is_cut {
+    union.omits_declared = readings.first().is_some_and(|reading| reading.omits_declared);
+    if union.omits_declared {
         withdraw_all(&mut readings);
         let text =
             "shaderlint did not read every declared configuration (variants, kernels' definitions, keywords)";

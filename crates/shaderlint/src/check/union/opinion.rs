@@ -123,8 +123,9 @@ pub(crate) fn cannot_tell(reading: &Reading, finding: &Diagnostic, own: Option<&
     if reading.is_default() || finding.category != Category::Correctness {
         return false;
     }
-    let mut in_part = reading.report.in_part.iter();
-    let is_partial = in_part.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
+    let mut partial_kernels = reading.report.partial_kernels.iter();
+    let is_partial =
+        partial_kernels.any(|kernel| finding.kernels.is_empty() || finding.kernels.contains(kernel));
     let is_against = |own: &Diagnostic| {
         let why = own.no_fix.as_ref();
         !why.is_some_and(|why| why.reason.is_about_the_run())

@@ -44,7 +44,7 @@ pub(super) fn relocated(mut reading: Reading, sources: &mut Sources) -> Reading 
         used,
         problems,
         stops,
-        in_part: _,
+        partial_kernels: _,
         work: _,
     } = &mut reading.report;
     reading
