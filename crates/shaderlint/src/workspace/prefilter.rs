@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Derived, Includes, SourceFile, Text};
 
-pub(crate) use crate::support::words::{contains, has_word, words};
+use crate::support::words::contains;
 use crate::workspace::include_search::{Sought, reaches};
 
 /// If neither a file nor any file that it includes contains one of these words, no rule can find anything in it.
