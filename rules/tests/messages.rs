@@ -182,9 +182,9 @@ fn totals_are_as_many_as_the_waves_that_are_counted() {
     assert_eq!(of("", "32", "32"), "8];");
 }
 
-/// A header that is not there may declare a counter: what is then supposed is said, and nothing is changed.
+/// A header that is not there may declare a counter: what is then assumed is said, and nothing is changed.
 #[test]
-fn what_is_supposed_of_names_is_said() {
+fn what_is_assumed_of_names_is_said() {
     let said = |claim: &str| {
         let text = format!(
             "#include \"missing.h\"\nRWStructuredBuffer<uint> Out;\n[numthreads(64, 1, 1)]\n\

@@ -28,9 +28,9 @@ pub(crate) struct ProvedEqual {
     pub ends_races: bool,
     /// It covers the whole kernel, not only the statements.
     pub is_whole: bool,
-    /// It covers the statements only, and not all threads may reach them together: a run of the statements alone cannot
-    /// see how threads come to them. False if it covers the whole kernel, even if its runs assume convergence: they
-    /// assume it only for barriers that they report as divergent, and so does the analysis of the kernel.
+    /// It covers the statements only, and not all threads may reach them together: runs of the statements alone do not
+    /// see how threads come to them. False if it covers the whole kernel, even if its runs assume convergence: which
+    /// barriers only some threads may reach is then known from the kernel's analysis.
     pub may_start_divergent: bool,
 }
 

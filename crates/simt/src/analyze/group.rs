@@ -96,7 +96,7 @@ fn run_once(
         runs.found.races = runs.borne_out(WAVE_SIZES[0], races);
         runs.confirm_at_other_wave_sizes();
     } else {
-        runs.take_bounds_for_numbers(bounds, races);
+        runs.assume_bounds(bounds, races);
     }
     runs.withdraw_unused();
     if runs.counts_by_group && !assuming.is_first_group && assuming.tiles.is_empty() {
@@ -202,7 +202,7 @@ impl<'s> Runs<'s> {
     }
 
     /// Adds the findings of runs that assume numbers for loop bounds.
-    fn take_bounds_for_numbers(&mut self, bounds: HostBounds, races: Vec<Race>) {
+    fn assume_bounds(&mut self, bounds: HostBounds, races: Vec<Race>) {
         self.budget = self.budget.min(BUDGET / 4);
         let met = bounds.bounds.clone();
         if self.mode == RunMode::Collectives {

@@ -5,7 +5,7 @@ use crate::detect::Detectors;
 use crate::detect::collectives::partial_result_taint::withdraw_unused;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
-use crate::exec::loop_bounds::{self, Bound, TakenBounds};
+use crate::exec::loop_bounds::{self, AssumedBounds, Bound};
 use crate::exec::{BUDGET, MAX_WORK, Machine, RunMode};
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
@@ -55,11 +55,11 @@ impl HostBounds {
             let max_work = max_work.max(if is_cheap { terms.work() + MAX_WORK / 16 } else { 0 });
             // Assuming a number for a bound may lead to further bounds.
             for _ in 0..2 {
-                let taken = TakenBounds {
+                let assumed = AssumedBounds {
                     bounds: &bounds,
                     number,
                 };
-                let Some(ran) = run_with(taken, kernel, terms, assuming, max_work, &mut left) else {
+                let Some(ran) = run_with(assumed, kernel, terms, assuming, max_work, &mut left) else {
                     return (Vec::new(), None);
                 };
                 is_raced_with |= ran.is_raced_with;
@@ -90,7 +90,7 @@ struct Ran {
 }
 
 fn run_with(
-    taken: TakenBounds<'_>,
+    assumed: AssumedBounds<'_>,
     kernel: Kernel<'_>,
     terms: &mut Terms,
     assuming: Assumptions<'_>,
@@ -98,7 +98,7 @@ fn run_with(
     budget: &mut u64,
 ) -> Option<Ran> {
     terms.forget_assumptions();
-    let instances = taken.assume(terms);
+    let instances = assumed.assume(terms);
     let waves = Waves::new(kernel.group()?, WAVE_SIZES[0], LaneMap::Linear);
     let mut machine =
         assuming.new_machine::<Detectors>(kernel, terms, waves, RunMode::Collectives, *budget)?;
@@ -112,12 +112,12 @@ fn run_with(
     collectives.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));
     let is_raced_with = collectives.len() < number_found;
     let bounds = std::mem::take(&mut machine.noticed.bounds);
-    withdraw_unused(kernel, terms, assuming, Some(taken), &mut collectives, budget);
+    withdraw_unused(kernel, terms, assuming, Some(assumed), &mut collectives, budget);
     for collective in &mut collectives {
         collective.instances.clone_from(&instances);
         let called = EffectsCache::default().of_function(kernel.shader, collective.function);
         let is_around = |bound: &Bound| bound.is_around(collective, &called.functions);
-        if !taken.bounds.iter().all(is_around) {
+        if !assumed.bounds.iter().all(is_around) {
             collective.rewrite = Err(Obstacle::SomeRuns);
         }
     }
@@ -152,7 +152,7 @@ pub(super) fn races_in_iterations(
     let mut races_for = |number: u32| {
         terms.forget_assumptions();
         let max_work = terms.work().saturating_add(MAX_WORK / 8);
-        let given = TakenBounds { bounds, number }.assume(terms);
+        let given = AssumedBounds { bounds, number }.assume(terms);
         let mut machine =
             assuming.new_machine::<Detectors>(kernel, terms, waves.clone(), RunMode::Plain, BUDGET / 16)?;
         machine.limits.max_work = max_work;
@@ -188,7 +188,7 @@ pub(super) fn races_in_iterations(
         }
         if !races.is_empty() {
             terms.forget_assumptions();
-            TakenBounds { bounds, number }.assume(terms);
+            AssumedBounds { bounds, number }.assume(terms);
             return borne_out(kernel, terms, &waves, assuming, races);
         }
         if repeats {

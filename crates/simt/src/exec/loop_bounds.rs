@@ -119,14 +119,14 @@ impl<'a, O: Observer> Machine<'a, O> {
     }
 }
 
-/// Bounds replaced by numbers: those of loops with barriers by `number`, the others by 1.
+/// Bounds assumed to be numbers: those of loops with barriers by `number`, the others by 1.
 #[derive(Clone, Copy)]
-pub(crate) struct TakenBounds<'b> {
+pub(crate) struct AssumedBounds<'b> {
     pub bounds: &'b [Bound],
     pub number: u32,
 }
 
-impl TakenBounds<'_> {
+impl AssumedBounds<'_> {
     /// Makes these numbers the values of the bounds' terms from here on.
     pub fn assume(self, terms: &mut Terms) -> Vec<Instance> {
         let instances = self.bounds.iter().map(|bound| {

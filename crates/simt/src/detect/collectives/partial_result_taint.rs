@@ -26,7 +26,7 @@ use shaderlint_hlsl::{Direction, Function, FunctionId, GlobalId, Span, Stmt, Typ
 
 use crate::detect::Detectors;
 use crate::exec::assumptions::Assumptions;
-use crate::exec::loop_bounds::TakenBounds;
+use crate::exec::loop_bounds::AssumedBounds;
 use crate::exec::{Machine, RunMode, Write};
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
 use crate::finding::leftovers::{LeftoverPlaces, Leftovers};
@@ -92,7 +92,7 @@ pub(crate) fn withdraw_unused(
     kernel: Kernel<'_>,
     terms: &mut Terms,
     assuming: Assumptions<'_>,
-    given: Option<TakenBounds<'_>>,
+    assumed: Option<AssumedBounds<'_>>,
     collectives: &mut Vec<Collective>,
     budget: &mut u64,
 ) {
@@ -103,7 +103,7 @@ pub(crate) fn withdraw_unused(
     let mut marks: Vec<[Option<Mark>; 2]> = Vec::new();
     for found in collectives.iter() {
         // Only a run with the same assumed bounds can check what was found with them.
-        let is_of_others = given.is_none() && !found.instances.is_empty();
+        let is_of_others = assumed.is_none() && !found.instances.is_empty();
         if is_of_others || marking.marked.len() + 2 > MAX_MARKS {
             marks.push([None; 2]);
             continue;
@@ -122,7 +122,7 @@ pub(crate) fn withdraw_unused(
     if marking.is_empty() {
         return;
     }
-    match given {
+    match assumed {
         // The bounds are atoms of these terms, so the terms must stay.
         Some(bounds) => {
             terms.forget_assumptions();
@@ -137,7 +137,7 @@ pub(crate) fn withdraw_unused(
             .new_machine::<Detectors>(kernel, terms, waves, RunMode::Marking, *budget);
     let Some(mut machine) = machine else { return };
     machine.observer.marking = marking;
-    if given.is_some() {
+    if assumed.is_some() {
         machine.limits.max_work = machine.limits.max_work.saturating_add(machine.terms.work());
     }
     let is_whole = machine.run().is_none();
