@@ -29,8 +29,9 @@ pub(crate) struct ProvedEqual {
     /// It covers the whole kernel, not only the statements.
     pub is_whole: bool,
     /// It covers the statements only, and not all threads may reach them together: runs of the statements alone do not
-    /// see how threads come to them. False if it covers the whole kernel, even if its runs assume convergence: which
-    /// barriers only some threads may reach is then known from the kernel's analysis.
+    /// see how threads come to them. False if it covers the whole kernel, even if its runs assume convergence: the
+    /// kernel's analysis then reports the barrier that only some threads may reach. It reports none just after code
+    /// that is not understood, but a fix of a file with such code is unsafe anyway.
     pub may_start_divergent: bool,
 }
 
