@@ -47,7 +47,7 @@ pub(super) fn run(
     mode: RunMode,
     assuming: Assumptions<'_>,
 ) -> GroupFindings {
-    let mut found = run_once(kernel, effects, mode, assuming);
+    let mut found = run_all(kernel, effects, mode, assuming);
     let stopped = found.analysis.stopped.as_ref();
     let took_asides = stopped.is_some_and(|stop| stop.by_asides);
     if !took_asides || assuming.skims || !assuming.tiles.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn run(
         skims: true,
         ..assuming
     };
-    let skimmed = run_once(kernel, effects, mode, skimming);
+    let skimmed = run_all(kernel, effects, mode, skimming);
     if skimmed.analysis.stopped.is_some() {
         return found;
     }
@@ -82,12 +82,8 @@ pub(super) fn run(
     }
 }
 
-fn run_once(
-    kernel: Kernel<'_>,
-    effects: &Effects,
-    mode: RunMode,
-    assuming: Assumptions<'_>,
-) -> GroupFindings {
+/// The first run under these assumptions, and those that confirm and complete what it found.
+fn run_all(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: Assumptions<'_>) -> GroupFindings {
     let Some(mut runs) = Runs::new(kernel, mode, assuming) else {
         return GroupFindings::default();
     };

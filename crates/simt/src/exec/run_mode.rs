@@ -61,7 +61,8 @@ impl RunMode {
     }
 
     /// Where some threads may have left, the run assumes that all reach a barrier even if it knows no inputs for which
-    /// they do. Every run assumes it for known inputs ([`Convergence`](crate::exec::convergence::Convergence)).
+    /// they do. For known inputs every run assumes it that does not over-approximate
+    /// ([`Convergence`](crate::exec::convergence::Convergence)).
     pub fn assumes_convergence_without_inputs(self) -> bool {
         self == RunMode::Collectives
     }
