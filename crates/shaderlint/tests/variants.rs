@@ -1377,7 +1377,10 @@ void main(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
         !safe.contains("+        GroupMemoryBarrierWithGroupSync();"),
         "{safe}"
     );
-    assert!(all.contains("+        GroupMemoryBarrierWithGroupSync();"), "{all}");
+    assert!(
+        all.contains("+        GroupMemoryBarrierWithGroupSync();"),
+        "{all}"
+    );
     // What races is followed: the fix is not what it was meant to do there.
     let racy = text.replace("    CHECK\n", "    return Src[i & 31];\n").replacen(
         "GroupMemoryBarrierWithGroupSync();\n    for",
