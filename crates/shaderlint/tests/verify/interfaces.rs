@@ -263,7 +263,7 @@ fn matrices_lie_in_one_order() {
         });
         let said = of_two([&texts[0], &texts[1]]);
         assert!(
-            said.contains(&format!("by way of a heap is `{mark}` in a.hlsl")),
+            said.contains(&format!("through a heap is `{mark}` in a.hlsl")),
             "{said}"
         );
         assert!(of_two([&texts[1], &texts[1]]).contains("proved equal"), "{said}");
