@@ -255,8 +255,8 @@ fn races_between_the_same_barriers_are_one_finding() {
     let of_others = advice("lines 11 and 13")
         .replace("each of lines 11 to 13", "each of lines 11 and 12")
         .replace(
-            "; close",
-            "; then another race appears: put a GroupMemoryBarrierWithGroupSync() before line 13; close",
+            "; split",
+            "; then another race appears: put a GroupMemoryBarrierWithGroupSync() before line 13; split",
         )
         .replace(", and no other defect appears", "");
     assert_eq!(
