@@ -604,7 +604,8 @@ fn slot_claim(draft: &mut Draft<'_>) -> Shape {
         format!("uint $slot{}; {claim}", draft.one(&["", " = 0"]))
     };
     let first = if is_shared {
-        "$group.x * 4 * $n + $slot"
+        // Room for two claims of up to four slots: groups that wrote into each other's would differ from run to run.
+        "$group.x * 8 * $n + $slot"
     } else {
         "$slot"
     };
