@@ -182,7 +182,7 @@ fn totals_are_as_many_as_the_waves_that_are_counted() {
     assert_eq!(of("", "32", "32"), "8];");
 }
 
-/// A header that is not there may declare a counter: what is then assumed is said, and nothing is changed.
+/// A missing header may declare a counter: the finding says what shaderlint assumes of it, and has no fix.
 #[test]
 fn what_is_assumed_of_names_is_said() {
     let said = |claim: &str| {

@@ -92,9 +92,9 @@ fn survives(includer: &Includer, finding: &mut Diagnostic, is_it: &dyn Fn(&str) 
     }
 }
 
-/// The opinion of a reading of the file `name` on a fix in an included file. `None` if the reading takes none of the lines
-/// from the first edit to the last. A reading of lines that `name` includes twice always refuses the fix: the second copy may
-/// mean something else.
+/// The opinion of a reading of the file `name` on a fix in an included file. `None` if the reading takes none of the
+/// lines from the first edit to the last. A reading of lines that `name` includes twice always refuses the fix: the
+/// second copy may mean something else.
 fn opinion_on(
     finding: &Diagnostic,
     reading: &Reading,

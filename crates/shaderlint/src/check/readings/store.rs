@@ -21,7 +21,7 @@ use crate::workspace::includes::{Lookups, Search};
 pub(crate) struct UnitReadings {
     pub readings: Vec<Reading>,
     pub lookups: Lookups,
-    /// The run was told to stop: readings may be missing.
+    /// The user or the editor stopped the run, so readings may be missing.
     is_stopped: bool,
 }
 

@@ -73,8 +73,8 @@ pub(super) fn settle_opinions(readings: &mut [Reading]) {
     }
 }
 
-/// The opinion of a reading on a fix of another one. `None` if it compiles no text that the fix changes in any build, or has
-/// the very same fix.
+/// The opinion of a reading on a fix of another one. `None` if no build of it compiles text that the fix changes, or if it
+/// has the very same fix.
 fn opinion_on(finding: &Diagnostic, reading: &Reading) -> Option<Opinion> {
     let fix = finding.fix.as_ref()?;
     // An insertion leaves the code beside it as it is.
@@ -116,9 +116,9 @@ fn opinion_on(finding: &Diagnostic, reading: &Reading) -> Option<Opinion> {
 /// kernels as far as the fix. `own` is the reading's finding at the same place. The default configuration must have
 /// each fix.
 ///
-/// This is for fixes of defects alone: they add barriers, and no variable gets another value. A wave form does not restore
-/// what nothing reads where it is proved, such as the ladder's array. Another reading may read that, through a function, a
-/// macro or an included file, and only its run could tell.
+/// Only a fix of a defect may stay without this reading's consent: it adds barriers and may split assignments around them,
+/// so it drops no value. A wave form does not restore what nothing reads where it is proved, such as the ladder's array.
+/// This reading may read that through a function, a macro or an included file, and only its run could tell.
 pub(crate) fn cannot_tell(reading: &Reading, finding: &Diagnostic, own: Option<&Diagnostic>) -> bool {
     if reading.is_default() || finding.category != Category::Correctness {
         return false;
