@@ -113,17 +113,31 @@ pub(crate) fn tree(root: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// As [`tree`], with links to files.
 pub(crate) fn tree_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
+    with_links(entries(root))
+}
+
+/// As [`tree_with_links`], without the folders below this one.
+pub(crate) fn folder_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
+    with_links(entries_to(root, Some(1)))
+}
+
+fn with_links(entries: impl Iterator<Item = DirEntry>) -> impl Iterator<Item = PathBuf> {
     let is_file = |entry: &DirEntry| {
         let kind = entry.file_type();
         kind.is_some_and(|kind| kind.is_file() || kind.is_symlink() && entry.path().is_file())
     };
-    entries(root).filter(is_file).map(|entry| path_of(&entry))
+    entries.filter(is_file).map(|entry| path_of(&entry))
 }
 
 fn entries(root: &Path) -> impl Iterator<Item = DirEntry> {
+    entries_to(root, None)
+}
+
+fn entries_to(root: &Path, depth: Option<usize>) -> impl Iterator<Item = DirEntry> {
     let is_here = root.as_os_str().is_empty();
     let walk = WalkBuilder::new(if is_here { Path::new(".") } else { root })
         .require_git(false)
+        .max_depth(depth)
         .build();
     walk.filter_map(Result::ok)
 }
@@ -163,6 +177,9 @@ pub(crate) fn trees<'a>(
 pub(crate) struct Workspace {
     /// All files in these folders are searched for includers.
     pub folders: Vec<PathBuf>,
+    /// Folders of files in neither a project nor a repository. Only the files that lie in them are searched: a home
+    /// or download folder has anything below it.
+    pub shallow: Vec<PathBuf>,
     /// Files may be included from this folder, too. It may hold anything, so it is not searched.
     pub reach: Option<PathBuf>,
 }
@@ -174,7 +191,7 @@ pub(crate) fn workspace<'a>(
     arguments: &[PathBuf],
     files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
 ) -> Workspace {
-    let mut reach = None;
+    let (mut shallow, mut reach) = (Vec::new(), None);
     let mut folders: Vec<PathBuf> = arguments
         .iter()
         .filter(|argument| argument.is_dir())
@@ -196,7 +213,7 @@ pub(crate) fn workspace<'a>(
                 .or_insert_with(|| folder.join(".git").exists())
         }));
         if !around.iter().any(|root| folder.starts_with(root)) {
-            around.push(folder.to_owned());
+            shallow.push(folder.to_owned());
             let here = std::env::current_dir().ok();
             reach = reach.or(here.filter(|here| folder.starts_with(here)));
         }
@@ -206,7 +223,11 @@ pub(crate) fn workspace<'a>(
             }
         }
     }
-    Workspace { folders, reach }
+    Workspace {
+        folders,
+        shallow,
+        reach,
+    }
 }
 
 /// The root of the nearest repository around `file`.

@@ -204,3 +204,20 @@ fn includes_of_files_that_are_in_no_project() {
     }
     fs::remove_dir_all(root).unwrap();
 }
+
+/// The folders below the folder of such a file may hold anything, for instance a whole home folder: nothing in them is
+/// searched for includers.
+#[cfg(unix)]
+#[test]
+fn includers_of_a_header_that_is_in_no_project() {
+    let root = beside_this_repository("no-project-header");
+    fs::create_dir_all(root.join("below")).unwrap();
+    fs::write(root.join("in.hlsli"), INCLUDED_RACE).unwrap();
+    fs::write(root.join("below/k.hlsl"), including("../in.hlsli")).unwrap();
+    let (_, said) = run_in(&root, &root.join("said"), &["--output-format", "concise", "in.hlsli"]);
+    assert!(!said.contains("groupshared-race"), "{said}");
+    fs::write(root.join("k.hlsl"), including("in.hlsli")).unwrap();
+    let (_, said) = run_in(&root, &root.join("said"), &["--output-format", "concise", "in.hlsli"]);
+    assert!(said.contains("groupshared-race"), "{said}");
+    fs::remove_dir_all(root).unwrap();
+}

@@ -69,10 +69,10 @@ fn read(args: &CheckArgs, inputs: &[Target]) -> BTreeSet<PathBuf> {
     let roots = inputs
         .iter()
         .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
-    let workspace = walk::workspace(&args.files.paths, roots).folders;
+    let workspace = walk::workspace(&args.files.paths, roots);
     let headers = inputs.iter().flat_map(|target| target.project.header_folders());
-    workspace
-        .into_iter()
+    let folders = workspace.folders.into_iter().chain(workspace.shallow);
+    folders
         .chain(headers.map(|folder| here(folder)))
         .collect()
 }

@@ -82,7 +82,7 @@ impl Survey {
         let root = shown(root);
         let workspace = Workspace {
             folders: vec![root.clone()],
-            reach: None,
+            ..Workspace::default()
         };
         let files = Files::new(vec![root.clone()], &workspace);
         let mut search = IncludeSearch {

@@ -132,7 +132,7 @@ impl Files {
 
     /// The `#include` lines of the workspace's units and of the files that these mention in turn, including
     /// hidden and ignored ones. If a file in `of` is not in the workspace, for instance because git ignores
-    /// it, the files in its folder count, too.
+    /// it, the files beside it count, too.
     fn mentions(&self, of: &[Option<PathBuf>], of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
         let mut mentions = lock(&self.mentions);
         let Mentions {
@@ -153,12 +153,14 @@ impl Files {
         let files = files.get_or_insert_with(|| {
             let folders = lock(&self.fence).clone();
             let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
-            found.map(with_kind).collect()
+            let shallow = self.shallow.iter();
+            let beside = shallow.flat_map(|folder| walk::folder_with_links(folder));
+            found.chain(beside).map(with_kind).collect()
         });
         // No walk finds a file that git ignores, nor those beside it.
         for path in units.iter().chain(of.iter().flatten()) {
             if !files.contains_key(path) {
-                let around = path.parent().into_iter().flat_map(walk::tree_with_links);
+                let around = path.parent().into_iter().flat_map(walk::folder_with_links);
                 files.extend(around.chain([path.clone()]).map(with_kind));
                 *by_name = None;
             }

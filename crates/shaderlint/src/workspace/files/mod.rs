@@ -30,8 +30,11 @@ pub(crate) struct Files {
     trees: Vec<PathBuf>,
     /// The files in the trees, by the lower-case form of their names.
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
-    /// Files are included only from these folders and from `reach`. Links in these paths are resolved.
+    /// Files are included only from these folders, from the `shallow` ones and from `reach`. Links in these paths are
+    /// resolved.
     fence: Mutex<Vec<PathBuf>>,
+    /// Folders that are searched for includers without the folders below them.
+    shallow: Vec<PathBuf>,
     /// One more folder that files are included from. It is not searched for includers.
     reach: Option<PathBuf>,
     /// The files to check are read from these folders only, too.
@@ -45,6 +48,7 @@ impl Files {
     /// Files are included from the folders of `workspace` and from those that are allowed later. Links do not
     /// lead out of these folders. Stray headers are looked up in `trees`.
     pub fn new(trees: Vec<PathBuf>, workspace: &Workspace) -> Self {
+        let resolved = |folder: &PathBuf| folder.canonicalize().ok();
         let files = Files {
             read: Mutex::default(),
             given: Mutex::default(),
@@ -52,10 +56,8 @@ impl Files {
             trees,
             index: OnceLock::new(),
             fence: Mutex::default(),
-            reach: workspace
-                .reach
-                .as_ref()
-                .and_then(|folder| folder.canonicalize().ok()),
+            shallow: workspace.shallow.iter().filter_map(resolved).collect(),
+            reach: workspace.reach.as_ref().and_then(resolved),
             guards_inputs: false,
             mentions: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -72,7 +74,7 @@ impl Files {
                 folders.to_vec(),
                 &Workspace {
                     folders: folders.to_vec(),
-                    reach: None,
+                    ..Workspace::default()
                 },
             )
         }
@@ -103,7 +105,7 @@ impl Files {
         let path = here(path).canonicalize();
         path.is_ok_and(|path| {
             let fence = lock(&self.fence);
-            let mut folders = fence.iter().chain(&self.reach);
+            let mut folders = fence.iter().chain(&self.shallow).chain(&self.reach);
             folders.any(|folder| path.starts_with(folder))
         })
     }
