@@ -99,6 +99,7 @@ const FLOORS: [(&str, &str, &[&[&str]]); 4] = [
             &["findings"],
             &["comments"],
             &["candidates"],
+            &["header_kernels"],
             &["callers"],
             &["includers"],
             &["file", "header"],

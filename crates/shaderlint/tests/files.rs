@@ -458,6 +458,44 @@ lib/body.hlsli:2:14: error[groupshared-race]: data race on g_Sum[1]
     );
 }
 
+/// A run checks such a header in the kernels that together name what it declares, and says how many these are.
+#[test]
+fn a_header_that_many_kernels_include_is_checked_in_some_of_them() {
+    let header = "void plain(uint gi) { g_Sum[gi] = gi; }
+void mix(uint gi) { g_Sum[gi] += g_Sum[(gi + 1) % 64]; }
+";
+    let kernel = |name: &str| {
+        format!(
+            "groupshared uint g_Sum[64];\n#include \"lib.hlsli\"\n[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex) {{ {name}(gi); }}\n"
+        )
+    };
+    let mut folder = Folder::new("many-kernels")
+        .with(".git/HEAD", "")
+        .with("lib.hlsli", header);
+    for number in 10..30 {
+        folder = folder.with(&format!("k{number}.hlsl"), &kernel("plain"));
+    }
+    assert_data_eq!(
+        said(&folder, &["lib.hlsli"]),
+        str![[r#"
+0
+nothing found in 1 file; lib.hlsli checked in 1 of the 20 kernels that include it
+
+"#]]
+    );
+    let folder = folder.with("z.hlsl", &kernel("mix"));
+    assert_data_eq!(
+        said(&folder, &["lib.hlsli"]),
+        str![[r#"
+1
+lib.hlsli:2:21: error[groupshared-race]: data race on g_Sum[0]
+1 finding in 1 file; lib.hlsli checked in 2 of the 21 kernels that include it
+
+"#]]
+    );
+}
+
 #[test]
 fn what_is_known_is_not_told() {
     let allowed = RACE.replace("% 64];", "% 64]; // shaderlint: allow(groupshared-race): why");

@@ -40,7 +40,16 @@ pub(crate) struct FileReport {
     /// The file names entry points, yet there was none to run.
     pub lacks_entry: bool,
     pub counted: Counted,
+    /// The file is a header that many kernels include; some of them were not checked.
+    pub in_part: Option<InPart>,
     pub fixed: Fixed,
+}
+
+/// How many of the kernels that include a header were checked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InPart {
+    pub checked: usize,
+    pub all: usize,
 }
 
 impl FileReport {

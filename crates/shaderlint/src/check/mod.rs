@@ -29,6 +29,7 @@ pub(crate) mod file_report;
 mod findings;
 mod guesses;
 pub(crate) mod header;
+pub(crate) mod header_kernels;
 mod includers;
 mod notes;
 pub(crate) mod options;

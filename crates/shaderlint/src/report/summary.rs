@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shaderlint_linter::Safety;
 
-use crate::check::file_report::{Counted, FileReport};
+use crate::check::file_report::{Counted, FileReport, InPart};
 use crate::cli::Detail;
 
 /// The arguments that the summary depends on.
@@ -36,6 +36,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
         1 => "1 header not checked: no kernel includes it".to_owned(),
         some => format!("{some} headers not checked: no kernel includes them"),
     };
+    let in_part = headers_in_part(checked);
     if number_of(Counted::Checked) == 0 {
         return format!("{unseen}\n");
     }
@@ -73,7 +74,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
     if found == 0 {
         let is_left = fixed > 0;
         return format!(
-            "{done}nothing {} in {files}{known}{partial}{unseen}\n{causes}",
+            "{done}nothing {} in {files}{known}{partial}{in_part}{unseen}\n{causes}",
             match (is_left, known.is_empty()) {
                 (true, _) => "left",
                 (false, true) => "found",
@@ -88,9 +89,26 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
         (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
-        "{done}{} in {files}{fixable}{known}{partial}{unseen}\n{causes}",
+        "{done}{} in {files}{fixable}{known}{partial}{in_part}{unseen}\n{causes}",
         counted(found, "finding", "findings")
     )
+}
+
+/// The headers that were checked in some of their kernels only.
+fn headers_in_part(checked: &[FileReport]) -> String {
+    let in_part = checked.iter().filter_map(|one| Some((one, one.in_part?)));
+    let in_part: Vec<(&FileReport, InPart)> = in_part.collect();
+    match &*in_part {
+        [] => String::new(),
+        [(header, InPart { checked, all })] => {
+            let path = &header.path;
+            format!("; {path} checked in {checked} of the {all} kernels that include it")
+        }
+        some => format!(
+            "; {} headers checked in some of the kernels that include them",
+            some.len()
+        ),
+    }
 }
 
 pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {

@@ -10,7 +10,7 @@ use super::findings;
 use super::notices::{self, Notice};
 use super::reads::Reads;
 use super::session::{Finished, Session, UnitState};
-use super::workspace::{check, includers};
+use super::workspace::{check, kernels_of};
 use crate::support::cancellation::Cancellation;
 use crate::support::paths::here;
 use crate::support::{error_text, panics};
@@ -157,9 +157,7 @@ impl Session {
         let (options, finished) = (self.options_until(&stop), self.finished.clone());
         let (folders, settings, good) = (self.folders.clone(), self.settings.clone(), self.good.clone());
         self.pool.spawn(move || {
-            let found = panics::as_error("", || {
-                Ok(includers(&header, &folders, &settings, &good, &options))
-            });
+            let found = panics::as_error("", || kernels_of(&header, &folders, &settings, &good, &options));
             let found = found.unwrap_or_default();
             let _ = finished.send(Finished::Includers { header, stop, found });
         });

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use shaderlint_hlsl::SourceFile;
+use std::sync::{Arc, Mutex};
 
 use super::settings::Settings;
 use crate::check::file::check_file;
 use crate::check::file_report::FileReport;
+use crate::check::header_kernels;
 use crate::check::options::{Options, Target};
 use crate::check::readings::{DiskCache, Role};
 use crate::cli::{RuleArgs, SourceArgs};
@@ -16,13 +15,8 @@ use crate::support::cancellation::Cancellation;
 use crate::support::config_error::ConfigError;
 use crate::support::paths::here;
 use crate::workspace::config::{Project, Projects};
-use crate::workspace::files::Files;
-use crate::workspace::include_search::{self, Sought};
-use crate::workspace::prefilter;
-use crate::workspace::walk::{self, Input, InputOrigin};
-
-/// The maximal number of files that are checked because they include an open header.
-const MAX_INCLUDERS: usize = 8;
+use crate::workspace::files::{Files, lock};
+use crate::workspace::walk::{Input, InputOrigin};
 
 pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
     let (all, of_all) = (folders.to_vec(), settings.clone());
@@ -88,38 +82,34 @@ pub(super) fn check(target: &Target, options: &Options, role: Role) -> anyhow::R
     check_file(target, options, role)
 }
 
-/// The first files with entry points that include the header, directly or not. Searches the open folder of
-/// the header.
-pub(super) fn includers(
+/// The kernels in which an open header is checked. The files in one folder have the same project.
+pub(super) fn kernels_of(
     header: &Path,
     folders: &[PathBuf],
     settings: &Settings,
     good: &Good,
     options: &Options,
-) -> Vec<PathBuf> {
-    let Some(folder) = folders.iter().find(|folder| header.starts_with(folder)) else {
-        return Vec::new();
+) -> anyhow::Result<Vec<PathBuf>> {
+    let (folders, settings, good) = (folders.to_vec(), settings.clone(), good.clone());
+    let by_folder: Mutex<HashMap<PathBuf, Arc<Project>>> = Mutex::default();
+    let project_of = move |path: &Path| {
+        let folder = path.parent().unwrap_or(path).to_owned();
+        let mut by_folder = lock(&by_folder);
+        let project = by_folder.entry(folder);
+        let project = project.or_insert_with(|| {
+            let root = folders.first().map_or(Path::new("/"), PathBuf::as_path);
+            target(path, &folders, &settings, &good, root).0.project
+        });
+        Ok(Arc::clone(project))
     };
-    let files = walk::tree(folder).take_while(|_| !options.stop.is_set());
-    let files = files.filter(|path| path != header);
-    // Files in the same folder have the same project.
-    let mut projects: HashMap<PathBuf, Arc<Project>> = HashMap::new();
-    let includers = files.filter(|path| {
-        let beside = path.parent().unwrap_or(folder).to_owned();
-        let project = projects
-            .entry(beside)
-            .or_insert_with(|| target(path, folders, settings, good, folder).0.project);
-        if !project.includes(path) || project.excludes(path) {
-            return false;
-        }
-        let search = options.search(project);
-        let Ok(bytes) = options.files.bytes(path) else {
-            return false;
-        };
-        let is_header = |file: &SourceFile| here(Path::new(&file.path)) == header;
-        let name = path.display().to_string();
-        prefilter::names_entry(&bytes)
-            && include_search::reaches(&name, &bytes.into(), &search, Sought::file(&is_header))
-    });
-    includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
+    let options = Options {
+        project_of: Arc::new(project_of),
+        ..options.with(None, &options.stop)
+    };
+    let including = header_kernels::including(header, &options)?;
+    let chosen = header_kernels::most_telling(header, including, &options);
+    Ok(chosen
+        .into_iter()
+        .map(|target| here(&target.input.path))
+        .collect())
 }

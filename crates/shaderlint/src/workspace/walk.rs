@@ -18,6 +18,9 @@ pub(crate) const EXTENSIONS: [&str; 12] = [
 /// Extensions that HLSL and GLSL share.
 pub(crate) const SHARED_EXTENSIONS: [&str; 6] = ["comp", "task", "mesh", "amp", "as", "ms"];
 
+/// The maximum of files that are searched below the folder of a file in neither a project nor a repository.
+const MAX_LOOSE_FILES: usize = 1000;
+
 /// A file to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
@@ -116,9 +119,14 @@ pub(crate) fn tree_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
     with_links(entries(root))
 }
 
-/// As [`tree_with_links`], without the folders below this one.
-pub(crate) fn folder_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
-    with_links(entries_to(root, Some(1)))
+/// As [`tree_with_links`]; of a folder with more than [`MAX_LOOSE_FILES`] files, only those that lie in it and not in the
+/// folders below it. Nothing says that these belong together: it may be a home folder.
+pub(crate) fn loose_files(folder: &Path) -> Vec<PathBuf> {
+    let files: Vec<PathBuf> = tree_with_links(folder).take(MAX_LOOSE_FILES + 1).collect();
+    if files.len() <= MAX_LOOSE_FILES {
+        return files;
+    }
+    with_links(entries_to(folder, Some(1))).collect()
 }
 
 fn with_links(entries: impl Iterator<Item = DirEntry>) -> impl Iterator<Item = PathBuf> {
@@ -177,9 +185,8 @@ pub(crate) fn trees<'a>(
 pub(crate) struct Workspace {
     /// All files in these folders are searched for includers.
     pub folders: Vec<PathBuf>,
-    /// Folders of files in neither a project nor a repository. Only the files that lie in them are searched: a home
-    /// or download folder has anything below it.
-    pub shallow: Vec<PathBuf>,
+    /// Folders of files in neither a project nor a repository. Their [`loose_files`] are searched.
+    pub loose: Vec<PathBuf>,
     /// Files may be included from this folder, too. It may hold anything, so it is not searched.
     pub reach: Option<PathBuf>,
 }
@@ -191,7 +198,7 @@ pub(crate) fn workspace<'a>(
     arguments: &[PathBuf],
     files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
 ) -> Workspace {
-    let (mut shallow, mut reach) = (Vec::new(), None);
+    let (mut loose, mut reach) = (Vec::new(), None);
     let mut folders: Vec<PathBuf> = arguments
         .iter()
         .filter(|argument| argument.is_dir())
@@ -213,7 +220,7 @@ pub(crate) fn workspace<'a>(
                 .or_insert_with(|| folder.join(".git").exists())
         }));
         if !around.iter().any(|root| folder.starts_with(root)) {
-            shallow.push(folder.to_owned());
+            loose.push(folder.to_owned());
             let here = std::env::current_dir().ok();
             reach = reach.or(here.filter(|here| folder.starts_with(here)));
         }
@@ -225,7 +232,7 @@ pub(crate) fn workspace<'a>(
     }
     Workspace {
         folders,
-        shallow,
+        loose,
         reach,
     }
 }

@@ -1,6 +1,6 @@
 //! The files that a run checks.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,12 @@ use anyhow::{Context, Result, ensure};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use shaderlint_hlsl::SourceFile;
 
-use crate::check::candidates;
+use crate::check::file_report::InPart;
+use crate::check::header_kernels;
 use crate::check::options::{Options, Target};
 use crate::cli::{CheckArgs, FileArgs};
 use crate::support::failure::Failure;
-use crate::support::paths::{here, is_same, shown};
+use crate::support::paths::here;
 use crate::workspace::config::Projects;
 use crate::workspace::git;
 use crate::workspace::include_search::Sought;
@@ -101,38 +102,38 @@ pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) ->
     Ok(kept.map(|(target, _)| target).collect())
 }
 
-/// The inputs, and the kernels of the workspace that include a header which the command line names: findings in a
-/// header come from its includers.
-pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Result<Vec<Target>> {
-    let headers: Vec<PathBuf> = inputs
-        .iter()
-        .filter(|target| is_named_header(target, options))
-        .map(|target| target.input.path.clone())
-        .collect();
+/// The files of a run with the kernels for its headers.
+pub(crate) struct WithKernels {
+    pub inputs: Vec<Target>,
+    /// The named headers with more kernels than a run checks.
+    pub in_part: BTreeMap<PathBuf, InPart>,
+}
+
+/// Adds the kernels of the workspace that include a header which the command line names: findings in a header come
+/// from its includers.
+pub(crate) fn with_kernels_of_headers(inputs: Vec<Target>, options: &Options) -> Result<WithKernels> {
+    let headers = inputs.iter().filter(|target| is_named_header(target, options));
+    let headers: Vec<PathBuf> = headers.map(|target| target.input.path.clone()).collect();
     let mut known: HashSet<PathBuf> = inputs.iter().map(|target| here(&target.input.path)).collect();
+    let mut with_kernels = WithKernels {
+        inputs,
+        in_part: BTreeMap::new(),
+    };
     for header in headers {
-        for path in candidates::mentioning(&header, options).into_keys() {
-            if known.contains(&here(&path)) || !options.files.may_have_entry(&path) {
-                continue;
-            }
-            let project = (options.project_of)(&path)?;
-            options.files.allow(project.header_folders());
-            let is_excluded = !project.includes(&path) || project.excludes(&path);
-            let target = Target {
-                input: Input {
-                    path: shown(&path),
-                    origin: InputOrigin::Includer,
-                },
-                project,
-            };
-            let is_header = |file: &SourceFile| is_same(Path::new(&file.path), &header);
-            if !is_excluded && target.may_include(options, Sought::file(&is_header)) {
-                known.insert(here(&path));
-                inputs.push(target);
-            }
+        let mut including = header_kernels::including(&header, options)?;
+        let all = including.len();
+        including.retain(|target| !known.contains(&here(&target.input.path)));
+        let unknown = including.len();
+        let chosen = header_kernels::most_telling(&header, including, options);
+        let left_out = unknown - chosen.len();
+        known.extend(chosen.iter().map(|target| here(&target.input.path)));
+        with_kernels.inputs.extend(chosen);
+        if left_out > 0 {
+            let checked = all - left_out;
+            with_kernels.in_part.insert(header, InPart { checked, all });
         }
     }
-    Ok(inputs)
+    Ok(with_kernels)
 }
 
 /// Whether the command line names this file, and the file has no kernel. Files on a list do not count: their

@@ -9,6 +9,7 @@ use shaderlint_linter::Level;
 use shaderlint_rules::RULES;
 
 use super::check_all::check_and_fix_all;
+use super::inputs::WithKernels;
 use super::job::{Job, job};
 use super::shared_headers::{keep_what_is_in_headers, report_once};
 use super::{add_allow, inputs};
@@ -45,7 +46,7 @@ pub(crate) fn run_with(args: &CheckArgs, on_inputs: &mut dyn FnMut(&[Target])) -
         mut failures,
     } = job(args, stdin.as_ref())?;
     on_inputs(&inputs);
-    let inputs = inputs::with_includers(inputs, &options)?;
+    let WithKernels { inputs, in_part } = inputs::with_kernels_of_headers(inputs, &options)?;
     let progress = Progress::of_files(inputs.len(), args.output.quiet);
     let mut results = check_and_fix_all(&inputs, &options, &progress);
     progress.clear();
@@ -55,6 +56,7 @@ pub(crate) fn run_with(args: &CheckArgs, on_inputs: &mut dyn FnMut(&[Target])) -
         match result {
             Ok(mut one) => {
                 failures.extend(one.fixed.failure.take());
+                one.in_part = in_part.get(&target.input.path).copied();
                 checked.push(one);
             }
             Err(error) => failures.push(Failure::of(&target.input.path, &error)),

@@ -71,10 +71,8 @@ fn read(args: &CheckArgs, inputs: &[Target]) -> BTreeSet<PathBuf> {
         .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
     let workspace = walk::workspace(&args.files.paths, roots);
     let headers = inputs.iter().flat_map(|target| target.project.header_folders());
-    let folders = workspace.folders.into_iter().chain(workspace.shallow);
-    folders
-        .chain(headers.map(|folder| here(folder)))
-        .collect()
+    let folders = workspace.folders.into_iter().chain(workspace.loose);
+    folders.chain(headers.map(|folder| here(folder))).collect()
 }
 
 /// Files that a run itself writes: they must not start another run.

@@ -153,14 +153,13 @@ impl Files {
         let files = files.get_or_insert_with(|| {
             let folders = lock(&self.fence).clone();
             let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
-            let shallow = self.shallow.iter();
-            let beside = shallow.flat_map(|folder| walk::folder_with_links(folder));
-            found.chain(beside).map(with_kind).collect()
+            let loose = self.loose.iter().flat_map(|folder| walk::loose_files(folder));
+            found.chain(loose).map(with_kind).collect()
         });
         // No walk finds a file that git ignores, nor those beside it.
         for path in units.iter().chain(of.iter().flatten()) {
             if !files.contains_key(path) {
-                let around = path.parent().into_iter().flat_map(walk::folder_with_links);
+                let around = path.parent().into_iter().flat_map(walk::loose_files);
                 files.extend(around.chain([path.clone()]).map(with_kind));
                 *by_name = None;
             }

@@ -30,11 +30,11 @@ pub(crate) struct Files {
     trees: Vec<PathBuf>,
     /// The files in the trees, by the lower-case form of their names.
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
-    /// Files are included only from these folders, from the `shallow` ones and from `reach`. Links in these paths are
+    /// Files are included only from these folders, from the `loose` ones and from `reach`. Links in these paths are
     /// resolved.
     fence: Mutex<Vec<PathBuf>>,
-    /// Folders that are searched for includers without the folders below them.
-    shallow: Vec<PathBuf>,
+    /// Folders in which only [`walk::loose_files`] are searched for includers.
+    loose: Vec<PathBuf>,
     /// One more folder that files are included from. It is not searched for includers.
     reach: Option<PathBuf>,
     /// The files to check are read from these folders only, too.
@@ -56,7 +56,7 @@ impl Files {
             trees,
             index: OnceLock::new(),
             fence: Mutex::default(),
-            shallow: workspace.shallow.iter().filter_map(resolved).collect(),
+            loose: workspace.loose.iter().filter_map(resolved).collect(),
             reach: workspace.reach.as_ref().and_then(resolved),
             guards_inputs: false,
             mentions: Mutex::default(),
@@ -105,7 +105,7 @@ impl Files {
         let path = here(path).canonicalize();
         path.is_ok_and(|path| {
             let fence = lock(&self.fence);
-            let mut folders = fence.iter().chain(&self.shallow).chain(&self.reach);
+            let mut folders = fence.iter().chain(&self.loose).chain(&self.reach);
             folders.any(|folder| path.starts_with(folder))
         })
     }
