@@ -12,6 +12,8 @@ use crate::support::paths;
 pub(crate) struct Sought<'a> {
     is_one: &'a dyn Fn(&SourceFile) -> bool,
     is_written: &'a dyn Fn(&str) -> bool,
+    /// What these files include does not count.
+    is_left_out: &'a dyn Fn(&SourceFile) -> bool,
     /// An include of a macro counts: only the preprocessor knows where it leads.
     pub if_unknown: bool,
 }
@@ -22,6 +24,7 @@ impl<'a> Sought<'a> {
         Sought {
             is_one,
             is_written: &|_| false,
+            is_left_out: &|_| false,
             if_unknown: true,
         }
     }
@@ -37,6 +40,11 @@ impl<'a> Sought<'a> {
             if_unknown: false,
             ..self
         }
+    }
+
+    /// What files include for which `is_left_out` holds does not count.
+    pub fn without(self, is_left_out: &'a dyn Fn(&SourceFile) -> bool) -> Self {
+        Sought { is_left_out, ..self }
     }
 
     pub fn is(&self, file: &SourceFile) -> bool {
@@ -81,7 +89,9 @@ pub(crate) fn reaches(path: &str, text: &Text, includes: &dyn Includes, sought: 
                     if sought.is(&file) {
                         return true;
                     }
-                    texts.push((file.path, file.text));
+                    if !(sought.is_left_out)(&file) {
+                        texts.push((file.path, file.text));
+                    }
                 }
                 if is_beside {
                     break;

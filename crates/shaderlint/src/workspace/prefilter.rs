@@ -1,8 +1,8 @@
 //! The byte scan that saves parsing most files.
 
-use shaderlint_hlsl::{Derived, Includes, SourceFile, Text};
+use shaderlint_hlsl::{Derived, Includes, SourceFile, Text, blank_comments, is_cpp};
 
-use crate::support::words::contains;
+use crate::support::words::{contains, words};
 use crate::workspace::include_search::{Sought, reaches};
 
 /// If neither a file nor any file that it includes contains one of these words, no rule can find anything in it.
@@ -38,6 +38,28 @@ impl Derived for MayBeFixed {
     fn of(text: &Text) -> Self {
         MayBeFixed(names_entry(text) || names_group_barrier(text))
     }
+}
+
+/// Whether a text may make a function run: by the attribute of an entry point, an input of a thread or a group barrier.
+struct MayRun(bool);
+
+impl Derived for MayRun {
+    fn of(text: &Text) -> Self {
+        let is_one = |word: &[u8]| {
+            let mut ones = THREAD_INPUTS.iter().chain([&"numthreads"]);
+            ones.any(|one| word.eq_ignore_ascii_case(one.as_bytes()))
+        };
+        let code = blank_comments(text);
+        MayRun(names_group_barrier(&code) || words(&code).any(is_one))
+    }
+}
+
+/// Whether anything may run in the file, under whatever definitions.
+pub(crate) fn may_run(path: &str, text: &Text, includes: &dyn Includes) -> bool {
+    let is_one = |file: &SourceFile| file.text.derived::<MayRun>().0;
+    let is_other = |file: &SourceFile| is_cpp(&file.text);
+    let sought = Sought::file(&is_one).without(&is_other);
+    text.derived::<MayRun>().0 || reaches(path, text, includes, sought)
 }
 
 /// Whether the text names a barrier that waits for the group.

@@ -7,6 +7,8 @@
 //! | sizes | the default one with assumed group sizes | nothing says the size ([`group_sizes`]) |
 //! | explored | those with a region that `#if` leaves out elsewhere | it may hold findings, or change a fix |
 //!
+//! Nothing is explored in a unit in which nothing may run, such as a pixel shader with an engine's headers.
+//!
 //! A fix must hold in each configuration that compiles its lines. So the fixes of the default reading decide what the
 //! last stage reads: besides regions that may hold findings, those that a fix depends on ([`FixDependencies`]). A stage
 //! of its own that confirms fixes later would find the limits of work and of readings used up: such a region would
@@ -22,6 +24,7 @@ mod stray_functions;
 mod tree;
 mod unreached;
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -32,6 +35,7 @@ use crate::check::configurations::{Configuration, Configurations, MAX_CONFIGURAT
 use crate::support::definition::Define;
 use crate::workspace::config::Project;
 use crate::workspace::files::Files;
+use crate::workspace::prefilter;
 pub(crate) use disk_cache::DiskCache;
 use fix_dependencies::FixDependencies;
 pub(crate) use reading::Reading;
@@ -97,7 +101,8 @@ fn run_configurations(root: Root<'_>, includes: &dyn Includes, settings: &Settin
     if root.role == Role::Included {
         return run.readings;
     }
-    let is_wanted = |path: &str, place: FileSpan, text: &[u8]| interest.is_in(path, place, text);
+    let may_run = LazyCell::new(|| prefilter::may_run(root.name, root.text, includes));
+    let is_wanted = |path: &str, place: FileSpan, text: &[u8]| interest.is_in(path, place, text) && *may_run;
     let is_build = |defines: &[Define]| configurations.is_build(defines);
     let mut exploration = Exploration::new(&is_wanted, &is_build);
     exploration.note(&outline, &base);
