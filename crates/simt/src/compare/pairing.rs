@@ -1,12 +1,13 @@
 //! The pairs of equal writes of two kernels, and whether both kernels order them alike.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::compare::trace::Trace;
 use crate::exec::Write;
 use crate::exec::device_order::keeps_order;
-use crate::terms::affine::Affine;
-use crate::terms::value::Value;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Part, Value};
 use crate::terms::{Symbol, Terms};
 
 /// Whether the second kernel orders equal writes as the first does, as far as anyone can observe.
@@ -42,7 +43,7 @@ pub(super) fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&W
     of_resources.values().all(|writes| {
         keep_order(writes) || {
             let writes: Vec<&Write> = writes.iter().map(|(a, _)| *a).collect();
-            places(terms, &writes).is_some_and(|places| {
+            places(&writes).is_some_and(|places| {
                 let mut owners = BTreeMap::new();
                 let mut owned = places.into_iter().zip(writes);
                 owned.all(|(place, write)| *owners.entry(place).or_insert(write.thread) == write.thread)
@@ -86,7 +87,7 @@ pub(super) fn pairs<'w>(
         let is_unseen = are_hidden && traces.iter().all(|trace| trace.observed.is_none_of(resource));
         let by_place = |writes: &[&'w Write]| {
             let count = writes.len();
-            let places = places(terms, writes)?;
+            let places = places(writes)?;
             let by_place: BTreeMap<_, &Write> = places.into_iter().zip(writes.iter().copied()).collect();
             (by_place.len() == count).then(|| by_place.into_values().collect::<Vec<_>>())
         };
@@ -105,21 +106,40 @@ pub(super) fn pairs<'w>(
 type CellOffset = (u32, Vec<u32>);
 
 /// The places that the writes go to, by the constant part of each index. `None` unless all writes have the same
-/// unknown part in each index.
-fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<CellOffset>> {
-    let mut unknown: Option<Vec<Option<(u8, u32)>>> = None;
-    let place = |write: &&Write| {
+/// unknown part in each index: then indices are equal where these constants are.
+fn places<'w>(writes: &[&'w Write]) -> Option<Vec<CellOffset>> {
+    let mut unknown: Option<Vec<Unknown<'w>>> = None;
+    let mut place = |write: &'w Write| {
         if write.component == u32::MAX || write.part != Value::Known(0) {
             return None;
         }
-        let affine: Option<Vec<Affine>> = write.index.iter().map(|index| terms.affine(index)).collect();
-        let affine = affine?;
-        let of_group: Vec<Option<(u8, u32)>> = affine.iter().map(|index| index.of_group).collect();
-        let is_one = *unknown.get_or_insert_with(|| of_group.clone()) == of_group;
-        let numbers = affine.iter().map(|index| index.constant).collect();
+        let (own, numbers): (Vec<Unknown<'w>>, Vec<u32>) = write.index.iter().map(split).unzip();
+        let is_one = *unknown.get_or_insert_with(|| own.clone()) == own;
         is_one.then_some((write.component, numbers))
     };
-    writes.iter().map(place).collect()
+    writes.iter().map(|write| place(write)).collect()
+}
+
+/// An index without the constant that is added to it: an operator, its parts, and its constant unless it is `+`.
+type Unknown<'v> = (Operator, Cow<'v, [Part]>, Option<u32>);
+
+/// An index as an unknown part and a constant that is added to it.
+fn split(index: &Value) -> (Unknown<'_>, u32) {
+    match index {
+        Value::Known(number) => ((Operator::Add, Cow::Borrowed(&[]), None), *number),
+        Value::Run { operator, start, end } => {
+            let part = Part {
+                start: *start,
+                end: *end,
+                factor: 1,
+            };
+            ((*operator, Cow::Owned(vec![part]), None), 0)
+        }
+        Value::Sum(sum) => match sum.operator {
+            Operator::Add => ((Operator::Add, Cow::Borrowed(&*sum.parts), None), sum.constant),
+            other => ((other, Cow::Borrowed(&*sum.parts), Some(sum.constant)), 0),
+        },
+    }
 }
 
 /// The writes to each resource, in order.
