@@ -265,6 +265,34 @@ fn an_array_that_has_other_uses_stays() {
     }
 }
 
+/// A `using` for one name brings in no other.
+#[test]
+fn a_using_for_one_name_is_in_no_way() {
+    let globals = |using: &str| {
+        format!(
+            "namespace N {{ uint F(uint a) {{ return a; }} }}\nstruct B {{ uint G(uint a) {{ return a; }} }};\n{using}\n"
+        )
+    };
+    for using in [
+        "struct D : B { using B::G; uint G(float a) { return 2; } };",
+        "using Word = uint;",
+    ] {
+        let text = ladder(&globals(using), STORE, READ);
+        assert!(fixed(&text).contains("WavePrefixSum"), "{using}");
+    }
+    for using in [
+        "using namespace N;",
+        "#define SPACE namespace\nusing SPACE N;",
+        "#define USE using\nUSE namespace N;",
+        "#ifdef X\nusing\nnamespace N;\n#endif",
+    ] {
+        let findings = lint(ladder(&globals(using), STORE, READ).as_bytes());
+        let reasons = findings.iter().map(|finding| finding.no_fix.as_ref());
+        let reasons: Vec<_> = reasons.map(|why| why.map(|why| why.reason.name())).collect();
+        assert_eq!(reasons, [Some("namespaces")], "{using}");
+    }
+}
+
 #[test]
 fn elements_in_registers_need_no_array() {
     let text = fixed(

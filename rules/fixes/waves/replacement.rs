@@ -361,7 +361,7 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm, block: &str)
             let text = format!("shaderlint writes no form for names in a namespace, such as `{name}`");
             return Some(NoFix::new(Reason::Namespaces, text).named(name));
         }
-        if unit.may_name(b"using") {
+        if unit.may_use_namespace() {
             let text = "shaderlint writes no form where `using` may bring in names of a namespace";
             return Some(NoFix::new(Reason::Namespaces, text));
         }

@@ -420,6 +420,31 @@ impl Unit {
             })
     }
 
+    /// Whether a `using` may bring in names that it does not spell, as `using namespace` does. `using A::b;` brings in
+    /// `b` alone, and `using T = …;` declares `T`: such a name is a word of the unit, and no fix declares one or takes
+    /// one for an intrinsic.
+    pub fn may_use_namespace(&self) -> bool {
+        let spells_all = |found: Occurrence| {
+            let line = found
+                .behind
+                .split(|byte| *byte == b'\n')
+                .next()
+                .unwrap_or_default();
+            let statement = line.trim_ascii_start();
+            let first = words(statement).next().filter(|word| statement.starts_with(word));
+            let is_plain = |word: &&[u8]| {
+                *word != b"namespace"
+                    && self.definitions.named(word).is_empty()
+                    && !self.given.contains(*word)
+            };
+            first.as_ref().is_some_and(is_plain) && statement.contains(&b';')
+        };
+        let mut occurrences = self.occurrences(b"using").peekable();
+        // If none is in the files, a definition from outside or `##` makes it.
+        let is_made = self.may_name(b"using") && occurrences.peek().is_none();
+        is_made || !occurrences.all(spells_all)
+    }
+
     /// Whether a word stands in the expanded text.
     pub fn is_expanded(&self, shader: &Shader, word: &[u8]) -> bool {
         let known = self.expanded.get(&hash(word));
