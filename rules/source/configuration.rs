@@ -141,7 +141,8 @@ impl<'u> Dependencies<'u> {
         };
         let mut definitions = self.named.iter().flat_map(|name| unit.definitions(name));
         !(depends_on.any(|text| unit.is_given_from_outside(shader, text))
-            || words(self.form).any(|word| unit.may_be_another_type(shader, word))
+            || words(self.form)
+                .any(|word| unit.may_be_another_type(shader, word) || unit.may_be_pasted_elsewhere(word))
             || unit.has_size_from_outside
             || unit.has_file_within_itself
             || unit.has_chosen_include

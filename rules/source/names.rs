@@ -29,7 +29,7 @@ pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> S
                     && names_besides(shader, function.span, found.span, name)
             })
             || unit.is_macro_or_template(name.as_bytes())
-            || unit.may_be_pasted(name.as_bytes())
+            || unit.may_be_pasted_as_defined(name.as_bytes())
     })
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn further_name(shader: &Shader, totals: &str, others: &[String]) -> 
     let unit = Unit::of(shader);
     free(totals, |name| {
         let is_other = others.iter().any(|other| other == name);
-        is_other || unit.may_name(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
+        is_other || unit.may_name(name.as_bytes()) || unit.may_be_pasted_as_defined(name.as_bytes())
     })
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn inner_name(shader: &Shader, wanted: &str) -> String {
             || shader.functions.iter().any(|function| function.name == name)
             || shader.structs.iter().any(|of| of.name == name)
             || unit.is_macro_or_template(name.as_bytes())
-            || unit.may_be_pasted(name.as_bytes())
+            || unit.may_be_pasted_as_defined(name.as_bytes())
     })
 }
 

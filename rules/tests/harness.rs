@@ -914,6 +914,12 @@ fn no_fix_names_what_the_file_declares_anew() {
         "struct Base { uint WavePrefixSum(uint x) { return 5; } };\n",
         "struct Held { uint WavePrefixSum; };\n",
         "#define JOIN(a, b) a##b\nstruct Held { uint JOIN(WavePre, fixSum); };\n",
+        "#define JOIN(a, b) a##b\n#define NAME(b) JOIN(WavePre, b)\nstruct Held { uint NAME(fixSum); };\n",
+        // A macro is given to another one, or made, or a build says what is put together.
+        "#define JOIN(a, b) a##b\n#define CALL(f, a, b) f(a, b)\nstruct Held { uint CALL(JOIN, WavePre, fixSum); };\n",
+        "#define JOIN(a, b) a##b\nstatic const uint Wave = 1, PrefixSum = JOIN(JO, IN)(1, 2);\n",
+        "#ifndef P\n#define P Other\n#endif\n#define JOIN_(a, b) a##b\n#define JOIN(a, b) JOIN_(a, b)\n\
+         static const uint Wave = 1; struct Held { uint JOIN(P, PrefixSum); };\n",
         // Another line, or count, would be another number.
         "static const uint Line = __LINE__;\n",
         "#define JOIN(a, b) a##b\nstatic const uint Line = JOIN(__LI, NE__);\n",
@@ -924,6 +930,14 @@ fn no_fix_names_what_the_file_declares_anew() {
         assert_eq!(findings.len(), 1, "{before}");
         assert!(findings.iter().all(|finding| finding.fix.is_none()), "{before}");
     }
+    // What `##` puts together is another name; only a build with other definitions could make it one of these.
+    let before = "#define JOIN_(a, b) a##b\n#define JOIN(a, b) JOIN_(a, b)\n\
+                  static const uint Wave = 1, PrefixSum = 2;\nstatic const uint JOIN(Half, Sum) = 3;\n";
+    let findings = lint(of_pairs(before).as_bytes());
+    let fixes = findings
+        .iter()
+        .map(|finding| finding.fix.as_ref().map(|fix| fix.safety));
+    assert_eq!(fixes.collect::<Vec<_>>(), [Some(Safety::Unsafe)]);
     // Other names for them, types in their places, and casts.
     for before in [
         "#define uvec2 uint2\nuvec2 Both(uint2 a, vector<uint, 2> b) { return (uint2)a + uint2(b.x, 1); }\n",

@@ -241,7 +241,11 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         form: &of_form.join("\n"),
         adds_memory: !form.totals.is_empty(),
     };
-    let holds_in_all = holds_in_all(shader, context.entry, &replacement);
+    let may_be_missed = form
+        .sole_use
+        .as_ref()
+        .is_some_and(|sole| sole.may_be_missed(shader));
+    let holds_in_all = !may_be_missed && holds_in_all(shader, context.entry, &replacement);
     let barriers = form.barriers() + fit.count(barrier_of(found));
     let mut edits = declarations(shader, found, &form)?;
     edits.extend(form.sole_use.iter().flat_map(|sole| sole.edits(shader)));

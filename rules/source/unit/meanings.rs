@@ -126,7 +126,7 @@ impl Unit {
         // An alias declares the name only where the alias is declared.
         let declares = |found: &Occurrence| match alias(found.before, found.behind) {
             _ if shows && self.is_told_by_expansion(shader, found) => false,
-            Some((alias, _)) if self.may_be_pasted(alias) => true,
+            Some((alias, _)) if self.may_be_pasted_as_defined(alias) => true,
             Some((alias, rest)) => self.occurrences(alias).any(|of_alias| {
                 !is_asked_for(of_alias.before)
                     && is_redeclared(
@@ -145,7 +145,7 @@ impl Unit {
             let place = u32::try_from(found.before.len()).ok();
             Meaning::At(found.file, place.filter(|_| is_exact))
         }));
-        if intrinsic.is_some() && self.may_be_pasted(name) {
+        if intrinsic.is_some() && self.may_be_pasted_as_defined(name) {
             found.push(Meaning::Pasted);
         }
         if found.is_empty() && self.declares(shader, name) {

@@ -2,6 +2,7 @@
 
 mod choices;
 mod meanings;
+mod pasting;
 mod plain;
 
 pub(crate) use choices::{Choice, begins_in_all};
@@ -9,7 +10,7 @@ pub(crate) use choices::{Choice, begins_in_all};
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -22,6 +23,7 @@ use crate::source::declaring::{declares_type_or_enumerator, typedefs};
 use crate::source::lines::line_after;
 use crate::source::words::{is_part, words};
 use choices::choices;
+use pasting::Pieces;
 use plain::Plain;
 
 /// How many bytes the proofs for one kernel's fixes may read. A kernel that calls unknown functions makes each proof
@@ -46,6 +48,8 @@ pub(crate) struct Unit {
     declared: FxHashMap<u64, Vec<Item>>,
     /// The files without comments and line continuations.
     plain: Vec<Arc<Plain>>,
+    /// What `##` puts together; known once it is asked for.
+    pieces: OnceLock<Option<Pieces>>,
     /// A thread group has a size whose name is given from outside.
     pub has_size_from_outside: bool,
     /// A file includes itself. Then a build may compile two arms of one choice, and one arm may define what the other
@@ -97,6 +101,7 @@ impl Unit {
                 types: FxHashSet::default(),
                 declared: FxHashMap::default(),
                 plain: texts.iter().map(Text::derived).collect(),
+                pieces: OnceLock::new(),
                 living: texts,
                 has_size_from_outside: false,
                 has_file_within_itself: false,
@@ -254,27 +259,6 @@ impl Unit {
         named.sum()
     }
 
-    /// Whether `##` may form this word from words of the files.
-    pub fn may_be_pasted(&self, word: &[u8]) -> bool {
-        let Ok(name) = std::str::from_utf8(word) else {
-            return false;
-        };
-        let mut definitions = self.definitions.all().filter(|(_, one)| one.may_paste(name));
-        if definitions.next().is_none() {
-            return false;
-        }
-        // The prefixes that words of the files can form, by length.
-        let mut ends = vec![0];
-        for end in 1..=word.len() {
-            let is_piece =
-                |start: &usize| end - start < word.len() && self.of_files.contains(&hash(&word[*start..end]));
-            if ends.iter().any(is_piece) {
-                ends.push(end);
-            }
-        }
-        ends.last() == Some(&word.len())
-    }
-
     /// Whether a choice decides under which name something is declared, so that a build may give it any name.
     pub fn declares_by_choice(&self, shader: &Shader) -> bool {
         let names_it = |word: &[u8], span: Span| {
@@ -323,16 +307,7 @@ impl Unit {
                 chosen.extend(words(&line.argument).next());
             }
         }
-        loop {
-            let by_way = self.definitions.all().filter(|(name, one)| {
-                !chosen.contains(name) && words(&one.body).any(|word| chosen.contains(word))
-            });
-            let by_way: Vec<&[u8]> = by_way.map(|(name, _)| name).collect();
-            if by_way.is_empty() {
-                break;
-            }
-            chosen.extend(by_way);
-        }
+        self.add_callers(&mut chosen);
         let mut given = Vec::new();
         for text in self.plain.iter().filter(|_| !chosen.is_empty()) {
             for word in words(text).filter(|word| chosen.contains(word)) {
@@ -341,6 +316,20 @@ impl Unit {
             }
         }
         given
+    }
+
+    /// Adds the macros whose bodies name these macros, directly or through others.
+    fn add_callers<'u>(&'u self, macros: &mut FxHashSet<&'u [u8]>) {
+        loop {
+            let callers = self.definitions.all().filter(|(name, one)| {
+                !macros.contains(name) && words(&one.body).any(|word| macros.contains(word))
+            });
+            let callers: Vec<&[u8]> = callers.map(|(name, _)| name).collect();
+            if callers.is_empty() {
+                return;
+            }
+            macros.extend(callers);
+        }
     }
 
     /// The texts of the files, without arms that no build reads.

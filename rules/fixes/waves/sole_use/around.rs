@@ -89,7 +89,7 @@ impl<'s> Around<'s> {
         uses == with_ladder.filter(is_used).count() + going
             && is_declared_alone(shader, self.declared)
             && unit.times_named(name) == uses + 1
-            && !unit.may_be_pasted(name.as_bytes())
+            && !unit.may_be_pasted_as_defined(name.as_bytes())
     }
 }
 

@@ -12,11 +12,12 @@
 mod around;
 mod store;
 
-use shaderlint_hlsl::{Function, Shader, Span, blank_comments};
+use shaderlint_hlsl::{Function, Global, Shader, Span, blank_comments};
 use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Collective, Rewrite};
 
 use crate::source::text::{Spelled, text_in_file};
+use crate::source::unit::Unit;
 use crate::source::words::words;
 use around::{Around, ReadBehind, StoredBefore};
 
@@ -120,6 +121,13 @@ impl SoleUse {
             takes_call: read.takes_call,
             results: Vec::new(),
         })
+    }
+
+    /// Whether a build with other definitions may name the array that goes, by a name that `##` puts together.
+    pub fn may_be_missed(&self, shader: &Shader) -> bool {
+        let is_gone = |array: &&Global| Some(array.span) == self.declaration;
+        let mut arrays = shader.globals.iter().filter(is_gone);
+        arrays.any(|array| Unit::of(shader).may_be_pasted(array.own_name().as_bytes()))
     }
 
     /// The text of a form with the values written into it, as the file spells them or expanded.
