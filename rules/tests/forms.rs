@@ -265,6 +265,16 @@ fn an_array_that_has_other_uses_stays() {
     }
 }
 
+/// Builds that compile other arms would need other edits.
+#[test]
+fn an_array_that_an_arm_names_stays() {
+    let behind = "#if TWICE\n    Out[id.x] = g[gi] * 2;\n#else\n    Out[id.x] = g[gi];\n#endif\n";
+    let text = fixed(&ladder("", STORE, behind));
+    assert!(text.contains("WavePrefixSum") && text.contains(behind), "{text}");
+    let around = format!("#if TWICE\n#else\n{}#endif\n", ladder("", STORE, READ));
+    assert!(!fixed(&around).contains("g[64]"), "{}", fixed(&around));
+}
+
 /// A `using` for one name brings in no other.
 #[test]
 fn a_using_for_one_name_is_in_no_way() {

@@ -382,6 +382,20 @@ nothing found in 1 file
 
 "#]]
     );
+    // Each build reads the result in another statement.
+    let text = sum("64").replace(
+        "if (gi == 0) Data[0] = g_Sum[0];",
+        "#if LAST\nif (gi == 0) Data[1] = g_Sum[0];\n#else\nif (gi == 0) Data[0] = g_Sum[0];\n#endif\n",
+    );
+    let folder = Folder::new("fix-before-choice").with("a.hlsl", text);
+    assert_data_eq!(
+        folder.said(&["--fix", "--unsafe-fixes"]),
+        str![[r#"
+0
+1 fix made; nothing left in 1 file
+
+"#]]
+    );
     // The same text in both, with another meaning.
     let text = LADDER.replace("[gi - s] : 0", "[gi - s] : EMPTY");
     let folder = Folder::new("fix-contested")

@@ -12,7 +12,8 @@ use super::{ResultsIn, Taken};
 use crate::fixes::waves::last_calls::only_called_by;
 use crate::source::statements::group_barrier;
 use crate::source::text::{Spelled, in_parentheses};
-use crate::source::unit::Unit;
+use crate::source::unit::{Choice, Unit};
+use crate::source::words::words;
 
 /// The statements around a ladder that may be about its array alone.
 pub(super) struct Around<'s> {
@@ -64,6 +65,31 @@ impl<'s> Around<'s> {
     pub fn to_barrier(&self, found: &Collective) -> Span {
         let barriers = self.behind.iter().take_while(|statement| is_removable(statement));
         barriers.fold(found.span, |over, barrier| over.to(barrier.span))
+    }
+
+    /// Whether an `#if` in the function, but not around the ladder, has an arm that names the array. Readings that
+    /// compile other arms have other statements around the ladder, so they would not agree on the edits of a form
+    /// without the array.
+    pub fn is_named_by_choice(&self, shader: &Shader, found: &Collective) -> bool {
+        let unit = Unit::of(shader);
+        let places = [found.span, self.function.span].map(|span| shader.origins.locate(span));
+        let [Some(ladder), Some(function)] = places else {
+            return true;
+        };
+        let is_within = |choice: &&Choice| {
+            choice.file == function.file.0 as usize
+                && function.start as usize <= choice.start
+                && choice.end <= function.end as usize
+        };
+        let is_around_ladder = |choice: &Choice| {
+            ladder.file == function.file
+                && choice.start <= ladder.start as usize
+                && ladder.end as usize <= choice.end
+        };
+        let name = self.declared.own_name().as_bytes();
+        let mut choices = unit.choices.iter().filter(is_within);
+        choices
+            .any(|choice| !is_around_ladder(choice) && words(unit.text_of(choice)).any(|word| word == name))
     }
 
     /// Whether the array goes with the ladder: every mention of it goes. Besides the ladder, its last step and the

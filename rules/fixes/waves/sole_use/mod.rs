@@ -75,6 +75,9 @@ impl SoleUse {
     ) -> Option<SoleUse> {
         let shader = context.shader;
         let around = Around::of(context, found)?;
+        if around.is_named_by_choice(shader, found) {
+            return None;
+        }
         let stored = StoredBefore::of(shader, &around, found, rewrite, taken)?;
         let read = ReadBehind::of(shader, &around, rewrite, &stored, left)?;
         // The call replaces the ladder, or the read.
