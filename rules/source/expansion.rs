@@ -3,41 +3,89 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Definition, Directive, Directives, FileId, NoIncludes, Shader, blank_comments, preprocess,
+    Definition, Directive, Directives, FileId, NoIncludes, Shader, Span, blank_comments, preprocess,
 };
+use shaderlint_linter::Context;
 
-use crate::source::unit::Unit;
+use crate::source::group_size::group_size_text;
+use crate::source::unit::{Choice, Unit};
 use crate::source::words::words;
 
 impl Unit {
     /// The text without comments and with its macros expanded, as if it stood at this offset of the expanded text.
     /// `None` where a build that compiles other text may define one of the macros otherwise.
-    pub(crate) fn expanded(&self, shader: &Shader, text: &str, at: u32) -> Option<String> {
+    ///
+    /// Readings with the same expanded text share their findings. A macro that is a whole argument of the kernel's
+    /// `numthreads` has its expansion in that text: if every line that defines it, or a macro in its body, comes before
+    /// both the kernel and this place, it is the same here in all of these readings, whatever an `#if` chooses.
+    pub(crate) fn expanded(&self, context: &Context<'_>, text: &str, at: u32) -> Option<String> {
+        let shader = context.shader;
         let text = String::from_utf8(blank_comments(text.as_bytes())).ok()?;
-        let mut defined = Vec::new();
-        let mut seen: BTreeSet<Vec<u8>> = BTreeSet::new();
-        let mut waiting: Vec<Vec<u8>> = words(text.as_bytes()).map(<[u8]>::to_vec).collect();
-        while let Some(name) = waiting.pop() {
-            if self.definitions(&name).is_empty() || seen.contains(&name) {
+        let sides = group_size_text(context).unwrap_or_default();
+        let is_side = |name: &[u8]| sides.iter().any(|side| side.as_bytes() == name);
+        let mut waiting: Vec<(Vec<u8>, bool)> = { words(text.as_bytes()) }
+            .map(|name| (name.to_vec(), is_side(name)))
+            .collect();
+        let mut defined = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        while let Some((name, is_of_side)) = waiting.pop() {
+            if self.definitions(&name).is_empty() || !seen.insert((name.clone(), is_of_side)) {
                 continue;
             }
-            if self.may_be_another(shader, &name) {
+            let is_told = is_of_side && self.is_settled_before(context, &name, at);
+            if !is_told && self.may_be_another(shader, &name) {
                 return None;
             }
             let (sources, given) = (&shader.sources, &shader.given);
             if let Some(definition) = shader.defined.definition(&name, at, sources, given) {
                 let Definition { parameters, body, .. } = definition;
-                waiting.extend(words(&body).map(<[u8]>::to_vec));
-                defined.extend([b"#define ", &*name, &*parameters, b" ", body.trim_ascii(), b"\n"].concat());
+                waiting.extend(words(&body).map(|word| (word.to_vec(), is_of_side)));
+                defined.insert([b"#define ", &*name, &*parameters, b" ", body.trim_ascii(), b"\n"].concat());
             }
-            seen.insert(name);
         }
         if defined.is_empty() {
             return Some(text);
         }
+        let mut defined = defined.into_iter().collect::<Vec<_>>().concat();
         defined.extend_from_slice(text.as_bytes());
         let (unit, problems) = preprocess("", defined, &[], &NoIncludes);
         String::from_utf8(unit.text).ok().filter(|_| problems.is_empty())
+    }
+
+    /// Whether every line about a macro, obeyed or not, and every `#if` around one, comes before the kernel's
+    /// `numthreads` and before an offset of the expanded text, in their file.
+    fn is_settled_before(&self, context: &Context<'_>, name: &[u8], at: u32) -> bool {
+        let origins = &context.shader.origins;
+        let size = context.function(context.entry).map(|entry| entry.group_size_span);
+        let text = Span {
+            start: at,
+            end: at.saturating_add(1),
+        };
+        let places = [size.and_then(|size| origins.locate(size)), origins.locate(text)];
+        let [Some(size), Some(text)] = places else {
+            return false;
+        };
+        let end_of = |file: FileId, line: &Directive| {
+            let is_around = |choice: &&Choice| {
+                choice.file == file.0 as usize
+                    && !choice.is_guard
+                    && (choice.start..choice.end).contains(&(line.start as usize))
+            };
+            let choices = self.choices.iter().filter(is_around).map(|choice| choice.end);
+            choices.max().unwrap_or(line.end as usize)
+        };
+        let is_before = |file: FileId, line: &Directive| {
+            let end = end_of(file, line);
+            [size, text]
+                .iter()
+                .all(|place| place.file == file && end <= place.start as usize)
+        };
+        let mut files = (0..).map(FileId).zip(self.living());
+        files.all(|(file, text)| {
+            let lines = text.derived::<Directives>();
+            let mut about_it = lines.iter().filter(|line| is_about(line, name));
+            about_it.all(|line| is_before(file, line))
+        })
     }
 
     /// Whether text that this reading leaves out defines or undefines a macro.
@@ -46,17 +94,19 @@ impl Unit {
     /// of them. A default (`#ifndef NAME`, `#define NAME`) does not count: where the name has a definition here, and
     /// the same one there, that reading leaves the default out too.
     fn may_be_another(&self, shader: &Shader, name: &[u8]) -> bool {
-        let is_about_it = |line: &Directive| {
-            matches!(&*line.keyword, b"define" | b"undef") && words(&line.argument).next() == Some(name)
-        };
         let mut files = (0..).map(FileId).zip(self.living());
         files.any(|(id, text)| {
             let lines = text.derived::<Directives>();
             let is_obeyed = |line: &Directive| shader.defined.has(id, line.start);
-            let mut about_it = (0..).zip(lines.iter()).filter(|(_, line)| is_about_it(line));
+            let mut about_it = (0..).zip(lines.iter()).filter(|(_, line)| is_about(line, name));
             about_it.any(|(number, line)| !is_obeyed(line) && !is_default(&lines, number, name))
         })
     }
+}
+
+/// Whether a line defines or undefines a macro.
+fn is_about(line: &Directive, name: &[u8]) -> bool {
+    matches!(&*line.keyword, b"define" | b"undef") && words(&line.argument).next() == Some(name)
 }
 
 /// Whether the line of this number is right behind an `#ifndef` of the name.

@@ -791,6 +791,23 @@ void Extrema(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
             .fold(kernel.to_owned(), |text, (old, new)| text.replacen(old, new, 1));
         assert_eq!(why(&text), [Some("named-size")], "{text}");
     }
+    // An `#if` chooses the size before both places: what the kernel's size expands to is what the name means.
+    let chosen = "#ifdef BIG\n#define N 128\n#else\n#define N 64\n#endif\n";
+    let of_choice = kernel.replace("#define N 64\n", chosen);
+    assert!(
+        fixed(&of_choice).contains("< N; waveElement"),
+        "{}",
+        fixed(&of_choice)
+    );
+    let between = "#ifdef BIG\n#undef N\n#define N 5\n#endif\n";
+    for (old, new) in [
+        ("{\n    g[gi]", &*format!("{{\n{between}    g[gi]")),
+        ("(N, 1, 1)", "(N * 1, 1, 1)"),
+        ("void Extrema", &*format!("{between}void Extrema")),
+    ] {
+        let text = of_choice.replacen(old, new, 1);
+        assert_eq!(why(&text), [Some("named-size")], "{text}");
+    }
     let in_namespace = kernel
         .replace("#define N 64\n", "static const uint N = 64;\n")
         .replace(

@@ -113,7 +113,7 @@ fn as_the_file_has_them(context: &Context<'_>, edits: &[Edit]) -> Option<Vec<Edi
     let edits = edits.iter().map(|edit| {
         let expanded = match edit.expanded {
             None => None,
-            Some(_) => Some(unit.expanded(context.shader, &edit.text, edit.at.start())?),
+            Some(_) => Some(unit.expanded(context, &edit.text, edit.at.start())?),
         };
         Some(Edit {
             expanded,
