@@ -820,13 +820,31 @@ fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
         said("sizes", &sum("THREADS"), &[]),
         str![[r#"
 1
-a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D THREADS=64)
-1 finding in 1 file; 1 file not understood in full (-v says where)
+a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D THREADS=64) [unsafe fix]
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
   1 file uses unknown names: `THREADS` (1 file); use -D to define what the build defines
   1 file has text that shaderlint does not understand
 
 "#]]
     );
+    // The fix is the same at every size.
+    let folder = Folder::new("sizes-fixed").with("a.hlsl", sum("THREADS"));
+    let told = folder.printed(&[]);
+    let words: Vec<&str> = told.split_whitespace().collect();
+    let proved = "the fix is proved with -D THREADS=64, with -D THREADS=128 and with -D THREADS=256, but for no other size";
+    assert!(words.join(" ").contains(proved), "{told}");
+    folder.printed(&["--fix", "--unsafe-fixes"]);
+    let fixed = std::fs::read_to_string(folder.0.join("a.hlsl")).expect("a file");
+    assert!(fixed.contains("GroupSum(Data[id.x], gi)"), "{fixed}");
+    let told = folder.said(&[]);
+    assert!(told.contains("nothing found in 1 file"), "{told}");
+    // One build reads another element.
+    let text = sum("THREADS").replace(
+        "if (gi == 0) Data",
+        "\n#ifdef X\nif (gi == 0) Data[1] = g_Sum[1];\n#endif\nif (gi == 0) Data",
+    );
+    let told = Folder::new("sizes-contested").with("a.hlsl", &text).printed(&[]);
+    assert!(told.contains("no automatic fix"), "{told}");
     // Right at one of the sizes alone.
     let text = sum("THREADS").replace("= THREADS / 2", "= 64 / 2");
     assert_data_eq!(

@@ -69,6 +69,18 @@ impl FixDependencies {
         dependencies
     }
 
+    /// Adds the dependencies of other fixes.
+    pub fn extend(&mut self, other: FixDependencies) {
+        let FixDependencies {
+            places,
+            functions,
+            words,
+        } = other;
+        self.places.extend(places);
+        self.functions.extend(functions);
+        self.words.extend(words);
+    }
+
     fn name(&mut self, text: &[u8]) {
         self.words.extend(words(text).map(<[u8]>::to_vec));
     }

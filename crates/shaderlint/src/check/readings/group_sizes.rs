@@ -4,9 +4,13 @@
 //! shaderlint reads such a file with several sizes; arrays have an element for each thread. It reports the findings
 //! that every size has in the same place, and names one of the sizes, for it does not know the build's size. It
 //! reports no defects, for the assumed size may cause them.
+//!
+//! A fix stays if every size has the very same one: then it has no number that goes with the size. It is proved for
+//! these sizes alone, as a fix beside a macro is proved for the current value of that macro. So it is unsafe, and a
+//! note names the sizes.
 
 use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
-use shaderlint_linter::{Category, Diagnostic, NoFix, Reason};
+use shaderlint_linter::{Category, Diagnostic, FixNote, NoFix, Proof, Reason, Safety};
 
 use super::reading::Reading;
 use crate::check::configurations::ConfigurationName;
@@ -152,18 +156,22 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Define], known: &[Reading]
         format!("group size assumed: {names} {verb} 1 unless the build defines another value")
     });
     let supposed: Vec<String> = unknown.into_iter().chain(defined).collect();
-    let edits = |finding: &Diagnostic| finding.fix.as_ref().map(|fix| fix.edits.clone());
     for finding in &mut findings {
-        let mut known = known.iter().filter_map(|known| found(known, &first, finding));
-        let is_same =
-            |known: &&Diagnostic| known.message == finding.message && edits(known) == edits(finding);
-        if let Some(known) = known.find(is_same) {
+        let is_same = |reading: &Reading, known: &&Diagnostic| {
+            known.message == finding.message && edits(reading, known) == edits(&first, finding)
+        };
+        let mut known = known.iter().filter_map(|reading| {
+            let known = found(reading, &first, finding);
+            known.filter(|known| is_same(reading, known))
+        });
+        if let Some(known) = known.next() {
             finding.fix.clone_from(&known.fix);
             continue;
         }
         finding.notes.extend(supposed.iter().cloned());
-        let text = "the size of the group, or of its arrays, is unknown and assumed";
-        finding.withdraw(NoFix::new(Reason::SupposedSize, text));
+        let there = in_others(finding).unwrap_or_default();
+        let there: Vec<(&Reading, &Diagnostic)> = others.iter().zip(there).collect();
+        keep_fix_of_all(finding, &first, &there);
     }
     let are_alike = findings.iter().all(|finding| {
         let mut in_others = in_others(finding).into_iter().flatten();
@@ -191,6 +199,61 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Define], known: &[Reading]
         first.name = ConfigurationName::Other(labels.join(", and "));
     }
     Some(first)
+}
+
+/// Keeps the fix of a finding of the reading `first` if all other readings have the same, as an unsafe one.
+fn keep_fix_of_all(finding: &mut Diagnostic, first: &Reading, others: &[(&Reading, &Diagnostic)]) {
+    let own = edits(first, finding);
+    let has_it = |(reading, other): &(&Reading, &Diagnostic)| edits(reading, other) == own;
+    if others.is_empty() || !others.iter().all(has_it) {
+        let text = "the size of the group, or of its arrays, is unknown and assumed";
+        finding.withdraw(NoFix::new(Reason::SupposedSize, text));
+        return;
+    }
+    let Some(fix) = finding.fix.as_mut() else { return };
+    fix.safety = Safety::Unsafe;
+    let own_proof = fix.proof.clone();
+    let mut sizes: Vec<String> = first.name.label().into_iter().collect();
+    for (reading, other) in others {
+        let label = reading.name.label().unwrap_or_default();
+        let Some(there) = &other.fix else { continue };
+        let is_another = |proof: &Proof| own_proof.as_ref() != Some(proof);
+        let proof = there.proof.clone().filter(is_another);
+        let proofs = [fix.proof.take(), proof.map(|proof| proof.prefixed_with(&label))];
+        fix.proof = proofs.into_iter().flatten().reduce(Proof::and);
+        let notes = there.notes.iter().filter(|note| !fix.notes.contains(note));
+        let notes: Vec<FixNote> = notes.cloned().collect();
+        fix.notes.extend(notes);
+        fix.other_form
+            .take_if(|form| there.other_form.as_ref() != Some(form));
+        sizes.push(label);
+    }
+    if let Some((last, others)) = sizes.split_last() {
+        let others = others.join(", ");
+        fix.notes
+            .push(format!("the fix is proved {others} and {last}, but for no other size").into());
+    }
+}
+
+/// An edit of a file: readings number their files differently.
+#[derive(PartialEq)]
+struct EditOfFile<'a> {
+    path: Option<&'a str>,
+    place: [u32; 2],
+    text: &'a str,
+}
+
+/// The edits of a finding's fix.
+fn edits<'a>(reading: &'a Reading, finding: &'a Diagnostic) -> Option<Vec<EditOfFile<'a>>> {
+    let edits = finding.fix.as_ref()?.edits.iter().map(|edit| {
+        let file = reading.sources.get(edit.place.file);
+        EditOfFile {
+            path: file.map(|file| &*file.path),
+            place: [edit.place.start, edit.place.end],
+            text: &edit.text,
+        }
+    });
+    Some(edits.collect())
 }
 
 /// Whether a file defines a macro of this name, as a default for builds.

@@ -9,10 +9,11 @@
 //!
 //! Nothing is explored in a unit in which nothing may run, such as a pixel shader with an engine's headers.
 //!
-//! A fix must hold in each configuration that compiles its lines. So the fixes of the default reading decide what the
-//! last stage reads: besides regions that may hold findings, those that a fix depends on ([`FixDependencies`]). A stage
-//! of its own that confirms fixes later would find the limits of work and of readings used up: such a region would
-//! stay unread, and the fix unchallenged. So one exploration takes both kinds of regions in the order of the text.
+//! A fix must hold in each configuration that compiles its lines. So the fixes of the default reading, and of those
+//! with assumed sizes, decide what the last stage reads: besides regions that may hold findings, those that a fix
+//! depends on ([`FixDependencies`]). A stage of its own that confirms fixes later would find the limits of work and of
+//! readings used up: such a region would stay unread, and the fix unchallenged. So one exploration takes both kinds of
+//! regions in the order of the text.
 
 mod disk_cache;
 mod fix_dependencies;
@@ -94,12 +95,16 @@ fn run_configurations(root: Root<'_>, includes: &dyn Includes, settings: &Settin
         role: root.role,
         readings: Vec::new(),
     };
-    let Some(interest) = run.run_default(default) else {
+    let Some(mut interest) = run.run_default(default) else {
         return Vec::new();
     };
     // Its includers decide under which other definitions it is read.
     if root.role == Role::Included {
         return run.readings;
+    }
+    let sized = run.trees_under(&base, run.sizes());
+    for tree in &sized {
+        interest.fixes.extend(tree.fix_dependencies());
     }
     let may_run = LazyCell::new(|| prefilter::may_run(root.name, root.text, includes));
     let is_wanted = |path: &str, place: FileSpan, text: &[u8]| interest.is_in(path, place, text) && *may_run;
@@ -108,7 +113,7 @@ fn run_configurations(root: Root<'_>, includes: &dyn Includes, settings: &Settin
     exploration.note(&outline, &base);
     run.run_declared(&default_text, &mut exploration);
     if run.readings.len() <= MAX_CONFIGURATIONS {
-        run.run_sizes(&base);
+        run.add_sized(sized);
         run.explore(&mut exploration);
     }
     run.readings
@@ -171,9 +176,9 @@ impl UnitRun<'_> {
         }
     }
 
-    /// Runs the default configuration under assumed sizes, if the kernels have unknown ones.
-    fn run_sizes(&mut self, base: &[Define]) {
-        let reading = self.under_sizes(base, self.sizes());
+    /// Adds what the default configuration has under every assumed size, if the kernels have unknown ones.
+    fn add_sized(&mut self, trees: Vec<Tree>) {
+        let reading = self.agreed(trees, self.sizes());
         self.readings.extend(reading);
     }
 
@@ -192,10 +197,10 @@ impl UnitRun<'_> {
                 continue;
             };
             known.note(&reading);
-            let is_news = !reading.has_entry || self.sizes().is_empty();
-            let with_sizes = is_news.then(|| self.under_sizes(&defines, &reading.sizes));
+            let sized = self.trees_under(&defines, &reading.sizes);
+            let with_sizes = self.agreed(sized, &reading.sizes);
             self.readings.push(reading);
-            self.readings.extend(with_sizes.flatten());
+            self.readings.extend(with_sizes);
         }
     }
 
@@ -211,11 +216,19 @@ impl UnitRun<'_> {
         Some(tree)
     }
 
-    /// The reading with what holds under each of these sizes, on top of the definitions `under`.
-    fn under_sizes(&self, under: &[Define], sizes: &[Vec<Define>]) -> Option<Reading> {
+    /// The checked trees under each of these sizes, on top of the definitions `under`.
+    fn trees_under(&self, under: &[Define], sizes: &[Vec<Define>]) -> Vec<Tree> {
         let sizes_wanted = sizes.iter().take_while(|_| !self.is_stopped());
-        let readings = sizes_wanted
-            .filter_map(|sizes| self.reading(self.configurations.with(under, sizes), &StandIns::default()));
+        let trees = sizes_wanted
+            .filter_map(|sizes| self.tree(self.configurations.with(under, sizes), &StandIns::default()));
+        trees.collect()
+    }
+
+    /// The reading with what all of these trees have, one for each of these sizes.
+    fn agreed(&self, trees: Vec<Tree>, sizes: &[Vec<Define>]) -> Option<Reading> {
+        let readings = trees
+            .into_iter()
+            .map(|tree| tree.into_reading(self.configurations));
         let names = sizes.first().map_or(&[][..], Vec::as_slice);
         group_sizes::agreed(readings.collect(), names, &self.readings)
     }
