@@ -265,6 +265,18 @@ fn an_array_that_has_other_uses_stays() {
     }
 }
 
+/// A comment on the array's line stays on the line of what takes its place.
+#[test]
+fn a_comment_behind_an_array_stays_behind_its_totals() {
+    let text = ladder("", STORE, READ).replace("g[64];", "g[64]; // of each thread");
+    let text = fixed(&text);
+    assert!(!text.contains("g[64]"), "{text}");
+    assert!(
+        text.contains("groupshared uint gWaveTotals[16]; // of each thread\n\n//"),
+        "{text}"
+    );
+}
+
 /// Builds that compile other arms would need other edits.
 #[test]
 fn an_array_that_an_arm_names_stays() {

@@ -37,7 +37,9 @@ pub(crate) fn declarations(
             At::Before(place) => place,
             At::After(place) | At::Over(place) | At::OverChoices(place) => last_declaration(shader, place),
         };
-        if let Some(helper) = new_helper.filter(|_| behind == at.span()) {
+        // A comment on the array's line stays behind the totals, which take the array's place.
+        let keeps_comment = !in_file.is_empty() && matches!(at, At::Over(gone) if is_commented(shader, gone));
+        if let Some(helper) = new_helper.filter(|_| behind == at.span() && !keeps_comment) {
             in_file.push(helper.set_off(shader, at));
             in_figures.push(helper.text.expanded.text.clone());
         } else if let Some(helper) = new_helper {
@@ -59,6 +61,14 @@ pub(crate) fn declarations(
         edits.push(Edit::new(At::Over(gone), ""));
     }
     Ok(edits)
+}
+
+/// Whether a comment follows a declaration on its line.
+fn is_commented(shader: &Shader, declared: Span) -> bool {
+    let place = shader.origins.locate(declared);
+    let behind = place.and_then(|place| shader.sources.get(place.file)?.text.get(place.end as usize..));
+    let line = behind.and_then(|behind| behind.split(|byte| *byte == b'\n').next());
+    line.is_some_and(|line| line.trim_ascii_start().starts_with(b"/"))
 }
 
 /// Whether each `#if` that chooses the text at a place chooses the ladder too: otherwise a build may have one without
