@@ -250,6 +250,34 @@ uint use_it(uint a, float b)
 }
 
 #[test]
+fn names_of_constants_are_template_arguments() {
+    check(
+        r"
+namespace block { static const uint Size = 3; }
+static const uint Count = 2;
+template <uint N> uint times(uint x) { return x * N; }
+uint f(uint a) { return times<Count>(a) + times<block::Size>(a) + times<2 * Count>(a); }
+uint g(uint Count) { return times<Count>(1); }
+",
+        r"
+(const block::Size uint 3u)
+(const Count uint 2u)
+(fn f uint (a uint)
+  (return (+ (+ (times a) (times a)) (times a))))
+(fn times uint (x uint)
+  (return (* x 2u)))
+(fn times uint (x uint)
+  (return (* x 3u)))
+(fn times uint (x uint)
+  (return (* x 4u)))
+(fn g uint (Count uint)
+  (return (as uint (? 1))))
+! unsupported use of `times`: times<Count>
+",
+    );
+}
+
+#[test]
 fn templates_that_cannot_be_told() {
     check(
         r"

@@ -170,7 +170,11 @@ impl<'a> Lowering<'a> {
             if ty != Type::Unknown {
                 return Some(Binding::Type(ty));
             }
-            let value = self.expression(node);
+            // The grammar reads a lone name as a type, even if it is that of a constant.
+            let lone = (node.kind() == "type_descriptor" && node.named_child_count() == 1)
+                .then(|| part(node, Part::Type))
+                .flatten();
+            let value = self.expression(lone.unwrap_or(node));
             self.evaluate(&value).map(Binding::Number)
         };
         nodes.into_iter().map(of_node).collect()

@@ -34,6 +34,9 @@ pub struct Collective {
     pub count: u32,
     /// The number of elements after which a scan starts anew; `count` if it never does.
     pub segment: u32,
+    /// For a reduction: the number of consecutive blocks of `count` elements that are each reduced. The places are
+    /// those of the first block.
+    pub blocks: u32,
     /// The scan runs from the last element to the first.
     pub reversed: bool,
     pub shape: Shape,
@@ -363,7 +366,7 @@ pub struct Stored {
 /// Why other code cannot replace a construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A scan that starts anew after this many elements.
+    /// A scan that starts anew after this many elements, or a reduction of each of several blocks of this many.
     Segmented(u32),
     /// Its elements are halves of words.
     Halves,

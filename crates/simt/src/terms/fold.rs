@@ -353,6 +353,8 @@ pub(crate) fn intrinsic(intrinsic: Intrinsic, scalar: Scalar, arguments: &[u32])
         (Intrinsic::FirstBitHigh, [x]) if scalar == Scalar::Uint => {
             Some(x.checked_ilog2().unwrap_or(u32::MAX))
         }
+        // Of a positive number, both overloads find the highest bit that is set.
+        (Intrinsic::FirstBitHigh, [x]) if scalar == Scalar::Int && x.cast_signed() > 0 => x.checked_ilog2(),
         (Intrinsic::Abs, [x]) if scalar == Scalar::Int => {
             Some(x.cast_signed().wrapping_abs().cast_unsigned())
         }

@@ -219,10 +219,12 @@ impl Read {
 
     fn collective(&self, found: &Collective) -> String {
         let reversed = if found.reversed { "reversed " } else { "" };
-        let segments = if found.segment == found.count {
-            String::new()
-        } else {
+        let segments = if found.segment < found.count {
             format!(" in segments of {}", found.segment)
+        } else if found.blocks > 1 {
+            format!(" in each of {} blocks", found.blocks)
+        } else {
+            String::new()
         };
         let kind = kind(found.kind);
         let head = format!(

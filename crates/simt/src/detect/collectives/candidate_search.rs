@@ -684,8 +684,8 @@ impl<'a> Machine<'a, Detectors> {
 /// Whether two finds are the same construct.
 fn is_same(a: &Collective, b: &Collective) -> bool {
     (a.span, a.function, a.kind, a.operator, a.half) == (b.span, b.function, b.kind, b.operator, b.half)
-        && (&a.input, &a.output, a.count, a.segment, a.reversed)
-            == (&b.input, &b.output, b.count, b.segment, b.reversed)
+        && (&a.input, &a.output, a.count, a.segment, a.blocks, a.reversed)
+            == (&b.input, &b.output, b.count, b.segment, b.blocks, b.reversed)
 }
 
 /// Whether statements may follow after some threads have left: the other threads' values no longer matter.

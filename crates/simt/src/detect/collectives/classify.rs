@@ -6,7 +6,7 @@ use crate::detect::Detectors;
 use crate::detect::collectives::atoms::Atoms;
 use crate::detect::collectives::executed::Executed;
 use crate::detect::collectives::leftover_places::Total;
-use crate::detect::collectives::partial_results::{Row, Watch, borrowed, row_length};
+use crate::detect::collectives::partial_results::{Noticed, Row, Watch, borrowed, row_length};
 use crate::detect::collectives::pattern;
 use crate::detect::collectives::pattern::Scan;
 use crate::detect::collectives::result_merging::{Pattern, Several};
@@ -151,6 +151,7 @@ impl Machine<'_, Detectors> {
                     first: scan.first,
                     count: scan.count,
                     segment: scan.segment,
+                    blocks: 1,
                     input,
                     output,
                     total,
@@ -217,6 +218,7 @@ impl Machine<'_, Detectors> {
             output: whole(main.output),
             count: main.count,
             segment: main.segment,
+            blocks: main.blocks,
             reversed: main.reversed,
             shape,
             rounds,
@@ -246,11 +248,15 @@ impl Machine<'_, Detectors> {
             collective.leftovers.result = self.places_of_scans(watch, outputs, main.count, half.is_none());
         }
         if collective.kind == Kind::Reduction && half.is_none() {
-            let totals: Vec<Total> = { several.ranges.iter() }
-                .map(|(first, end)| Total {
+            let blocks = |(first, end): &(u32, u32)| {
+                let (first, length) = (*first, end - first);
+                (0..main.blocks).map(move |block| (first + block * length, length))
+            };
+            let totals: Vec<Total> = { several.ranges.iter().flat_map(blocks) }
+                .map(|(first, length)| Total {
                     operator: main.operator,
-                    first: *first,
-                    end: *end,
+                    first,
+                    end: first + length,
                 })
                 .collect();
             if totals.iter().any(|total| self.stores_a_part(watch, *total)) {
@@ -260,6 +266,8 @@ impl Machine<'_, Detectors> {
         }
         collective.rewrite = if !is_wanted(collective.kind, collective.count) {
             Err(Obstacle::SomeRuns)
+        } else if main.blocks > 1 {
+            Err(Obstacle::Segmented(collective.segment))
         } else if half.is_some() {
             Err(Obstacle::Halves)
         } else if has_companions && collective.companions.is_none() {
@@ -459,17 +467,35 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     if !in_rows.is_empty() || !counts_noticed {
         return in_rows;
     }
-    let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
-        total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
+    let total_of = |noticed: &Noticed| {
+        let Noticed { place, scalar, .. } = noticed;
+        total(atoms, place, *scalar, std::slice::from_ref(noticed.value()), lanes)
     };
     // The value of a variable is noticed as an expression first.
     let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
     let mut noticed = watch.noticed.iter().filter_map(total_of);
     let Some(first) = noticed.next() else {
-        return Vec::new();
+        return totals_of_blocks(watch, atoms, rows, lanes);
     };
     let named = noticed.find(is_named).filter(|_| !is_named(&first));
     vec![named.unwrap_or(first)]
+}
+
+/// The totals of blocks: in the rows, or else among the noticed values.
+fn totals_of_blocks(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32) -> Vec<Pattern> {
+    let in_rows = rows
+        .iter()
+        .filter_map(|(place, scalar, row)| block_totals(atoms, place, *scalar, row, lanes));
+    let in_rows: Vec<Pattern> = in_rows.collect();
+    if !in_rows.is_empty() {
+        return in_rows;
+    }
+    let of_threads = |noticed: &Noticed| {
+        let threads = noticed.threads.threads();
+        let row: Vec<Value> = threads.map(|thread| noticed.column.at(thread).clone()).collect();
+        block_totals(atoms, &noticed.place, noticed.scalar, &row, lanes)
+    };
+    watch.noticed.iter().find_map(of_threads).into_iter().collect()
 }
 
 /// The order of the chosen elements, if it contains each of them once.
@@ -497,7 +523,58 @@ fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes:
     let (index, (operator, first, count, input)) = (0u32..)
         .zip(row)
         .find_map(|(index, value)| Some((index, is_total(value)?)))?;
-    let output = match place {
+    Some(Pattern {
+        kind: Kind::Reduction,
+        reversed: false,
+        operator,
+        element,
+        first,
+        count,
+        segment: count,
+        blocks: 1,
+        input,
+        output: place_of_total(place, row, index),
+        total: Value::Run {
+            operator,
+            start: first,
+            end: first + count,
+        },
+    })
+}
+
+/// The totals that this place holds of each block of elements of another place.
+fn block_totals(
+    atoms: &Atoms,
+    place: &Elements,
+    element: Scalar,
+    row: &[Value],
+    lanes: u32,
+) -> Option<Pattern> {
+    let found = pattern::blocks(row, lanes, |atom| atoms.place_of(atom).is_some())?;
+    atoms.elements(found.first, found.length * found.count)?;
+    found.operator.is_on(element).then_some(())?;
+    Some(Pattern {
+        kind: Kind::Reduction,
+        reversed: false,
+        operator: found.operator,
+        element,
+        first: found.first,
+        count: found.length,
+        segment: found.length,
+        blocks: found.count,
+        input: atoms.elements(found.first, found.length)?,
+        output: place_of_total(place, row, found.at),
+        total: Value::Run {
+            operator: found.operator,
+            start: found.first,
+            end: found.first + found.length,
+        },
+    })
+}
+
+/// The place of the total at `index` of a row.
+fn place_of_total(place: &Elements, row: &[Value], index: u32) -> Elements {
+    match place {
         Elements::Array {
             global,
             component,
@@ -517,21 +594,5 @@ fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes:
             }
         }
         other => other.clone(),
-    };
-    Some(Pattern {
-        kind: Kind::Reduction,
-        reversed: false,
-        operator,
-        element,
-        first,
-        count,
-        segment: count,
-        input,
-        output,
-        total: Value::Run {
-            operator,
-            start: first,
-            end: first + count,
-        },
-    })
+    }
 }

@@ -214,6 +214,62 @@ pub(crate) fn between_untouched(row: &[Value]) -> &[Value] {
         .unwrap_or_default()
 }
 
+/// The totals of consecutive blocks of elements in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    pub operator: Operator,
+    /// The atom of the first element; the elements' atoms are consecutive.
+    pub first: u32,
+    /// The number of elements of a block.
+    pub length: u32,
+    pub count: u32,
+    /// The index of the first block's total in the row.
+    pub at: u32,
+}
+
+/// The totals of two or more consecutive blocks of at least [`LEAST`] elements, a multiple of `lanes` together.
+///
+/// A row that combines elements of two blocks, or any elements in another way, is a longer ladder under way or a
+/// transform: `is_element` tells the elements from values that derive from them otherwise, as in a sorted row.
+pub(crate) fn blocks(row: &[Value], lanes: u32, is_element: impl Fn(u32) -> bool) -> Option<Blocks> {
+    let runs = || row.iter().filter_map(run);
+    let length = runs().map(|(_, start, end)| end - start).max()?;
+    let (operator, ..) = runs().find(|(_, start, end)| end - start == length)?;
+    let operator = operator.filter(|_| length >= LEAST)?;
+    let is_total = |(_, start, end): &(_, u32, u32)| end - start == length;
+    let mut starts: Vec<u32> = runs().filter(is_total).map(|(_, start, _)| start).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let (first, count) = (*starts.first()?, u32::try_from(starts.len()).ok()?);
+    let is_consecutive = starts.iter().copied().eq((first..).step_by(length as usize).take(starts.len()));
+    let block = |atom: u32| atom.checked_sub(first).map(|offset| offset / length);
+    let is_in_one = |own: Operator, start: u32, last: u32| {
+        own == operator && block(start).is_some() && block(start) == block(last)
+    };
+    let of_block = |value: &Value| match value {
+        Value::Known(_) => true,
+        Value::Run { start, end, .. } if end - start == 1 => is_element(*start),
+        Value::Run { operator, start, end } => is_in_one(*operator, *start, end - 1),
+        Value::Sum(sum) => match (sum.parts.first(), sum.parts.last()) {
+            (Some(first), Some(last)) => {
+                let is_plain =
+                    sum.operator.is_identity(sum.constant) && sum.parts.iter().all(|part| part.factor == 1);
+                is_plain && is_in_one(sum.operator, first.start, last.end - 1)
+            }
+            _ => false,
+        },
+    };
+    let is_all = count > 1 && (length * count).is_multiple_of(lanes);
+    let at = |value: &Value| run(value).is_some_and(|(_, start, end)| (start, end - start) == (first, length));
+    (is_all && is_consecutive && row.iter().all(of_block)).then_some(Blocks {
+        operator,
+        first,
+        length,
+        count,
+        at: row.iter().position(at)? as u32,
+    })
+}
+
 /// The width of the windows in a row, if all have one width (cut off at the first element).
 pub(crate) fn window(row: &[Value]) -> Option<u32> {
     let count = u32::try_from(row.len()).ok()?;
@@ -320,6 +376,35 @@ mod tests {
         assert_eq!(shown(&[few, other].concat()), None);
         assert_eq!(shown(&[&half[..2], &few[..], &half[2..]].concat()), None);
         assert_eq!(shown(&few[..3]), None);
+    }
+
+    #[test]
+    fn blocks_hold_one_total_each() {
+        let ladder = |block: u32| {
+            let cell = move |i: u32| match i {
+                0 => (8 * block, 8 * block + 8),
+                1..4 => (8 * block + i, 8 * block + i + 2),
+                _ => (8 * block + i, 8 * block + i + 1),
+            };
+            (0..8).map(cell)
+        };
+        let found = |values: &[(u32, u32)], elements: u32| {
+            let found = blocks(&row(values), 32, |atom| atom < elements);
+            found.map(|found| (found.first, found.length, found.count, found.at))
+        };
+        let all: Vec<(u32, u32)> = (0..4).flat_map(ladder).collect();
+        assert_eq!(found(&all, 32), Some((0, 8, 4, 0)));
+        // Too few blocks; a value that derives from the elements otherwise; elements of two blocks.
+        assert_eq!(found(&all[..24], 32), None);
+        assert_eq!(found(&all, 31), None);
+        let mut wide = all.clone();
+        wide[9] = (7, 9);
+        assert_eq!(found(&wide, 32), None);
+        wide[9] = (0, 16);
+        assert_eq!(found(&wide, 32), None);
+        // Blocks below the least length.
+        let pairs: Vec<(u32, u32)> = (0..16).flat_map(|b| [(2 * b, 2 * b + 2), (2 * b + 1, 2 * b + 2)]).collect();
+        assert_eq!(found(&pairs, 32), None);
     }
 
     #[test]

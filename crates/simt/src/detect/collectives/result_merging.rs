@@ -16,6 +16,8 @@ pub(crate) struct Pattern {
     pub first: u32,
     pub count: u32,
     pub segment: u32,
+    /// For a reduction: the number of consecutive blocks of `count` elements that each have a total.
+    pub blocks: u32,
     pub input: Elements,
     pub output: Elements,
     /// All its elements combined.
@@ -27,6 +29,7 @@ impl Pattern {
     pub fn is_result_of(&self, other: &Pattern) -> bool {
         (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
             && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
+            && self.blocks == other.blocks
     }
 }
 
@@ -115,7 +118,7 @@ fn components<'p>(
         let is_made_alike = |other: &&Pattern| {
             (other.kind, other.reversed, other.operator, other.element)
                 == (main.kind, main.reversed, main.operator, main.element)
-                && (other.count, other.segment) == (main.count, main.segment)
+                && (other.count, other.segment, other.blocks) == (main.count, main.segment, main.blocks)
                 && (&other.input, &other.output) == (&input, &output)
         };
         others.iter().find(is_made_alike)
