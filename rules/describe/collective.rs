@@ -172,7 +172,10 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     let afresh = if scan.segment < scan.count {
         format!(", restarting every {} elements", scan.segment)
     } else if scan.blocks > 1 {
-        format!(", and so for each of the {} blocks of {} elements", scan.blocks, scan.count)
+        format!(
+            ", and so for each of the {} blocks of {} elements",
+            scan.blocks, scan.count
+        )
     } else {
         String::new()
     };

@@ -254,7 +254,9 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
     match obstacle {
         Obstacle::Segmented(length) => {
             let text = if found.kind == Kind::Reduction {
-                format!("shaderlint writes no wave form for reductions of several blocks of {length} elements")
+                format!(
+                    "shaderlint writes no wave form for reductions of several blocks of {length} elements"
+                )
             } else {
                 format!("shaderlint writes no wave form for scans that restart every {length} elements")
             };

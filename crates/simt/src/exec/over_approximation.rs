@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{
     BinaryOp, Case, Expr, ExprKind, GlobalId, LocalId, Loop, Scalar, Span, Stmt, StmtKind, Storage,
 };
@@ -24,6 +24,8 @@ use crate::terms::fold;
 pub(crate) struct Approximation {
     /// In some iteration or call, the run left out statements with an atomic.
     pub misses: bool,
+    /// Atoms: the values of variables that a loop changes, in an arbitrary iteration.
+    pub of_iterations: FxHashSet<u32>,
     /// While the run looks up an atomic's cell: the undeclared names in it ([`crate::exec::undeclared`]).
     pub assumed_uniform: Option<BTreeSet<String>>,
     /// Undeclared names to which something was stored.
@@ -75,7 +77,11 @@ impl<'a, O: Observer> Machine<'a, O> {
             // The run does not track how the loop changes a `static` variable.
             let held = local.and_then(|local| held.get(&local));
             match held.copied().unwrap_or(Uniformity::Unknown) {
-                Uniformity::Uniform | Uniformity::Affine => Column::Uniform(machine.terms.fresh()),
+                Uniformity::Uniform | Uniformity::Affine => {
+                    let value = machine.terms.fresh();
+                    machine.approximation.of_iterations.extend(value.atoms());
+                    Column::Uniform(value)
+                }
                 Uniformity::Varying => machine.unknown(),
                 Uniformity::Unknown => machine.unknown_by_thread(),
             }

@@ -50,6 +50,18 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
+    /// The calls that the run is in, innermost first, if a loop is around it or around one of them.
+    pub fn calls_in_loop(&self) -> Option<Vec<Span>> {
+        let callers = || {
+            std::iter::successors(self.state.frame.caller.as_deref(), |at| {
+                at.position.caller.as_deref()
+            })
+        };
+        let is_in_loop = !self.state.frame.loops.is_empty()
+            || callers().any(|caller| !caller.position.iterations.is_empty());
+        is_in_loop.then(|| callers().map(|caller| caller.call).collect())
+    }
+
     /// A call at `span`, from here.
     pub fn caller(&self, call: Span) -> Rc<Caller> {
         let position = self.position();

@@ -371,6 +371,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_highest_bit_of_a_positive_int_is_that_of_a_uint() {
+        let highest = |scalar, word: i32| intrinsic(Intrinsic::FirstBitHigh, scalar, &[word.cast_unsigned()]);
+        assert_eq!(highest(Scalar::Int, 64), Some(6));
+        assert_eq!(highest(Scalar::Uint, 64), Some(6));
+        // Of a negative `int`, it is the highest bit that is not set.
+        assert_eq!(highest(Scalar::Int, -5), None);
+        assert_eq!(highest(Scalar::Int, 0), None);
+    }
+
+    #[test]
     fn words_fold_as_hlsl_says() {
         let f = |op, scalar, x, y| fold(op, scalar, x, y);
         assert_eq!(f(BinaryOp::Shl, Scalar::Uint, 1, 33), Some(2));

@@ -169,6 +169,20 @@ impl Terms {
 
     /// Whether the value derives from a term with this property.
     pub fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
+        self.is_made_by(value, |_| true, |_, term| is_such(term))
+    }
+
+    /// Whether the value is computed from one of these atoms. What is read at a place computed from one is not.
+    pub fn is_computed_from(&self, value: &Value, atoms: &FxHashSet<u32>) -> bool {
+        self.is_made_by(value, |op| !is_data(op), |atom, _| atoms.contains(&atom))
+    }
+
+    fn is_made_by(
+        &self,
+        value: &Value,
+        counts: impl Fn(&Op) -> bool,
+        is_such: impl Fn(u32, &Term<'_>) -> bool,
+    ) -> bool {
         let mut seen = FxHashSet::default();
         let mut waiting: Vec<u32> = value.atoms().collect();
         while let Some(atom) = waiting.pop() {
@@ -176,8 +190,10 @@ impl Terms {
                 continue;
             }
             match self.term(atom) {
-                Some(term) if is_such(&term) => return true,
-                Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().flat_map(Value::atoms)),
+                Some(term) if is_such(atom, &term) => return true,
+                Some(Term::Apply(op, arguments)) if counts(op) => {
+                    waiting.extend(arguments.iter().flat_map(Value::atoms));
+                }
                 _ => {}
             }
         }

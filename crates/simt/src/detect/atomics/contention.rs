@@ -63,8 +63,10 @@ pub(crate) struct Site {
     is_spread: bool,
     /// Some access used addresses that may differ between threads, even if they are few.
     varies: bool,
-    /// The address of its accesses, in chunked runs and in iterations of a loop.
+    /// The address of its accesses in chunked runs.
     address: Option<Vec<Value>>,
+    /// By the calls around it: the address of its accesses in iterations of a loop.
+    in_loops: BTreeMap<Vec<Span>, Vec<Value>>,
     /// Its groupshared array, and the barrier intervals of its accesses.
     array: Option<GlobalId>,
     intervals: BTreeSet<u32>,
@@ -288,26 +290,30 @@ impl Machine<'_, Detectors> {
     /// Notes the address of an atomic, whatever threads make it and whatever they add. In chunked runs, another
     /// address in another chunk makes it spread. So does another address in another iteration, as where all
     /// threads go through the bins one by one: in each iteration they share one of the cells that each of them
-    /// adds to.
+    /// adds to. The loop may be around a call of the function with the atomic.
     fn note_address(&mut self, key: Key, address: &[Column], is_one: bool) {
         let active = self.state.active;
-        let is_in_loop = is_one && !self.state.frame.loops.is_empty();
-        let is_asked = |claims: &&mut Contention| claims.counted.is_some() || is_in_loop;
-        let Some(claims) = self.observer.contention.as_mut().filter(is_asked) else {
+        let calls = self.calls_in_loop().filter(|_| is_one);
+        let iterations = &self.approximation.of_iterations;
+        let mut values = address.iter().filter_map(|column| column.uniform(active));
+        let differs = is_one && values.any(|value| self.terms.is_computed_from(value, iterations));
+        let Some(claims) = &mut self.observer.contention else {
             return;
         };
         let known = address.iter().map(|column| column.uniform(active).cloned());
         let known: Option<Vec<Value>> = known
             .map(|value| value.filter(|value| value.known().is_some()))
             .collect();
+        let is_counted = claims.counted.is_some();
         let site = claims.sites.entry(key).or_default();
-        let is_other = site.address.is_some() && site.address != known;
-        if claims.counted.is_some() {
+        site.is_spread |= differs;
+        if is_counted {
+            let is_other = site.address.is_some() && site.address != known;
             site.is_spread |= known.is_none() || is_other;
             site.address = known;
-        } else if known.is_some() {
-            site.is_spread |= is_other;
-            site.address = known;
+        } else if let (Some(calls), Some(known)) = (calls, known) {
+            let before = site.in_loops.insert(calls, known.clone());
+            site.is_spread |= before.is_some_and(|before| before != known);
         }
     }
 

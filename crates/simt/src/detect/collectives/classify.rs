@@ -469,7 +469,13 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     }
     let total_of = |noticed: &Noticed| {
         let Noticed { place, scalar, .. } = noticed;
-        total(atoms, place, *scalar, std::slice::from_ref(noticed.value()), lanes)
+        total(
+            atoms,
+            place,
+            *scalar,
+            std::slice::from_ref(noticed.value()),
+            lanes,
+        )
     };
     // The value of a variable is noticed as an expression first.
     let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });

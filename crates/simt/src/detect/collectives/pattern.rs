@@ -241,7 +241,10 @@ pub(crate) fn blocks(row: &[Value], lanes: u32, is_element: impl Fn(u32) -> bool
     starts.sort_unstable();
     starts.dedup();
     let (first, count) = (*starts.first()?, u32::try_from(starts.len()).ok()?);
-    let is_consecutive = starts.iter().copied().eq((first..).step_by(length as usize).take(starts.len()));
+    let is_consecutive = starts
+        .iter()
+        .copied()
+        .eq((first..).step_by(length as usize).take(starts.len()));
     let block = |atom: u32| atom.checked_sub(first).map(|offset| offset / length);
     let is_in_one = |own: Operator, start: u32, last: u32| {
         own == operator && block(start).is_some() && block(start) == block(last)
@@ -260,7 +263,8 @@ pub(crate) fn blocks(row: &[Value], lanes: u32, is_element: impl Fn(u32) -> bool
         },
     };
     let is_all = count > 1 && (length * count).is_multiple_of(lanes);
-    let at = |value: &Value| run(value).is_some_and(|(_, start, end)| (start, end - start) == (first, length));
+    let at =
+        |value: &Value| run(value).is_some_and(|(_, start, end)| (start, end - start) == (first, length));
     (is_all && is_consecutive && row.iter().all(of_block)).then_some(Blocks {
         operator,
         first,
@@ -403,7 +407,9 @@ mod tests {
         wide[9] = (0, 16);
         assert_eq!(found(&wide, 32), None);
         // Blocks below the least length.
-        let pairs: Vec<(u32, u32)> = (0..16).flat_map(|b| [(2 * b, 2 * b + 2), (2 * b + 1, 2 * b + 2)]).collect();
+        let pairs: Vec<(u32, u32)> = (0..16)
+            .flat_map(|b| [(2 * b, 2 * b + 2), (2 * b + 1, 2 * b + 2)])
+            .collect();
         assert_eq!(found(&pairs, 32), None);
     }
 
