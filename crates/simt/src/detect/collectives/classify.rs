@@ -248,15 +248,11 @@ impl Machine<'_, Detectors> {
             collective.leftovers.result = self.places_of_scans(watch, outputs, main.count, half.is_none());
         }
         if collective.kind == Kind::Reduction && half.is_none() {
-            let blocks = |(first, end): &(u32, u32)| {
-                let (first, length) = (*first, end - first);
-                (0..main.blocks).map(move |block| (first + block * length, length))
-            };
-            let totals: Vec<Total> = { several.ranges.iter().flat_map(blocks) }
-                .map(|(first, length)| Total {
+            let totals: Vec<Total> = { several.ranges.iter() }
+                .map(|(first, end)| Total {
                     operator: main.operator,
-                    first,
-                    end: first + length,
+                    first: *first,
+                    end: *end,
                 })
                 .collect();
             if totals.iter().any(|total| self.stores_a_part(watch, *total)) {
@@ -266,8 +262,6 @@ impl Machine<'_, Detectors> {
         }
         collective.rewrite = if !is_wanted(collective.kind, collective.count) {
             Err(Obstacle::SomeRuns)
-        } else if main.blocks > 1 {
-            Err(Obstacle::Segmented(collective.segment))
         } else if half.is_some() {
             Err(Obstacle::Halves)
         } else if has_companions && collective.companions.is_none() {
@@ -291,7 +285,7 @@ impl Machine<'_, Detectors> {
     ) -> Result<Rewrite, Obstacle> {
         let lanes = self.lanes as u32;
         let is_scan = collective.kind != Kind::Reduction;
-        if is_scan && collective.segment != collective.count {
+        if collective.blocks > 1 || is_scan && collective.segment != collective.count {
             return Err(Obstacle::Segmented(collective.segment));
         }
         if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {

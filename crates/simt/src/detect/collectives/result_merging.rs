@@ -39,7 +39,7 @@ pub(crate) struct Several {
     pub vector: Option<u8>,
     /// Other places that hold the same result.
     pub also: Vec<Elements>,
-    /// The atoms of the elements, for each component: the first and the end.
+    /// The atoms of the elements, for each component and each block: the first and the end.
     pub ranges: Vec<(u32, u32)>,
     pub beside: Vec<Beside>,
 }
@@ -72,9 +72,10 @@ impl Several {
             .chain(components.iter().copied())
             .map(|of| (of.operator, of.first))
             .collect();
-        let ranges = known
-            .iter()
-            .map(|(_, first)| (*first, first + main.count))
+        let blocks = |first: u32| (0..main.blocks).map(move |block| first + block * main.count);
+        let ranges = { known.iter() }
+            .flat_map(|(_, first)| blocks(*first))
+            .map(|first| (first, first + main.count))
             .collect();
         let mut beside = Vec::new();
         for other in others {
