@@ -44,8 +44,8 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     let needed = ShaderModel::WAVES;
     let form = match &proved {
         Some(proved) => wording::needs(reduction, proved, needed),
-        // An atomic combines the waves, whichever lanes they have.
-        None if reduction::atomic(reduction).is_some() => {
+        // An atomic combines the waves, whichever lanes they have. A wave with lanes of two blocks has two totals.
+        None if reduction.blocks == 1 && reduction::atomic(reduction).is_some() => {
             format!("a wave form needs shader model {needed} and {}", wording::ANY)
         }
         None => format!("a wave form needs shader model {needed}"),

@@ -70,6 +70,29 @@ fn code_for_bins_means_the_same() {
     }
 }
 
+/// Lanes of two blocks that share a wave have two totals.
+#[test]
+fn blocks_are_not_said_to_need_no_packing() {
+    let said = |lanes: u32| {
+        let text = format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[64];\n\
+             [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    g[gi] = Src[gi];\n    {BARRIER}\n    \
+             for (uint s = {lanes} / 2; s > 0; s /= 2)\n    {{\n        if (gi % {lanes} < s)\n            \
+             g[gi] += g[gi + s];\n        {BARRIER}\n    }}\n    \
+             if (gi % {lanes} == 0)\n        Out[gi / {lanes}] = g[gi];\n}}\n"
+        );
+        said(&lint_for(text.as_bytes(), "6.0"))
+    };
+    let (whole, blocks) = (said(64), said(16));
+    let any = "any threads may share a wave";
+    assert!(whole.contains(any), "{whole}");
+    assert!(
+        blocks.contains("and so for each of the 4 blocks of 16 elements"),
+        "{blocks}"
+    );
+    assert!(!blocks.contains(any), "{blocks}");
+}
+
 #[test]
 fn three_elements_are_too_few_to_gain_anything() {
     let of = |count: u32, least: &str| {
