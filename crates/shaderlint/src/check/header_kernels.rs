@@ -75,9 +75,9 @@ pub(crate) fn most_telling(header: &Path, mut including: Vec<Target>, options: &
             break;
         };
         let new = named.get(next).cloned().unwrap_or_default();
-        named
-            .iter_mut()
-            .for_each(|names| names.retain(|name| !new.contains(name)));
+        for names in &mut named {
+            names.retain(|name| !new.contains(name));
+        }
         chosen.insert(next);
     }
     let mut at = 0..;
@@ -88,7 +88,7 @@ pub(crate) fn most_telling(header: &Path, mut including: Vec<Target>, options: &
 /// The names that a header declares, and which of them other files contain.
 struct Names<'a> {
     header: &'a Path,
-    names: FxHashMap<Vec<u8>, usize>,
+    numbers: FxHashMap<Vec<u8>, usize>,
     /// By the path of the file.
     known: FxHashMap<String, FxHashSet<usize>>,
 }
@@ -96,7 +96,7 @@ struct Names<'a> {
 impl<'a> Names<'a> {
     fn of(header: &'a Path, text: Option<&Text>) -> Self {
         let declared = text.map(|text| declared_words(text));
-        let lines = text.map(|text| text.derived::<Directives>());
+        let lines = text.map(Text::derived::<Directives>);
         let defines = lines.iter().flat_map(|lines| lines.iter());
         let defines = defines.filter(|line| line.keyword == b"define");
         let macros = defines.filter_map(|line| words(&line.argument).next());
@@ -104,7 +104,7 @@ impl<'a> Names<'a> {
         let all: BTreeSet<Vec<u8>> = all.collect();
         Names {
             header,
-            names: all.into_iter().zip(0..).collect(),
+            numbers: all.into_iter().zip(0..).collect(),
             known: FxHashMap::default(),
         }
     }
@@ -138,7 +138,7 @@ impl<'a> Names<'a> {
 
     fn named_by(&self, text: &[u8]) -> FxHashSet<usize> {
         words(text)
-            .filter_map(|word| self.names.get(word).copied())
+            .filter_map(|word| self.numbers.get(word).copied())
             .collect()
     }
 }
