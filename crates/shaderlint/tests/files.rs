@@ -474,7 +474,7 @@ void main(uint gi : SV_GroupIndex) {{ {name}(gi); }}\n"
         .with(".git/HEAD", "")
         .with("lib.hlsli", header);
     for number in 10..30 {
-        folder = folder.with(&format!("k{number}.hlsl"), &kernel("plain"));
+        folder = folder.with(&format!("k{number}.hlsl"), kernel("plain"));
     }
     assert_data_eq!(
         said(&folder, &["lib.hlsli"]),
@@ -484,7 +484,7 @@ nothing found in 1 file; lib.hlsli checked in 1 of the 20 kernels that include i
 
 "#]]
     );
-    let folder = folder.with("z.hlsl", &kernel("mix"));
+    let folder = folder.with("z.hlsl", kernel("mix"));
     assert_data_eq!(
         said(&folder, &["lib.hlsli"]),
         str![[r#"
