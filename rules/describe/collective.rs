@@ -31,6 +31,10 @@ pub(crate) fn elements(context: &Context<'_>, of: &Collective) -> String {
         Some((component, width)) => format!("the {component} components of {count} {ty}{width}s"),
         None => format!("{count} {ty}s"),
     };
+    let elements = match of.blocks {
+        0 | 1 => elements,
+        blocks => format!("each of {blocks} blocks of {elements}"),
+    };
     match of.half {
         None => elements,
         Some(Half::Low) => format!("the low halves of {elements}"),
@@ -173,7 +177,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         format!(", restarting every {} elements", scan.segment)
     } else if scan.blocks > 1 {
         format!(
-            ", and so for each of the {} blocks of {} elements",
+            ", and likewise for each of the {} blocks of {} elements",
             scan.blocks, scan.count
         )
     } else {

@@ -15,16 +15,16 @@ impl Unit {
     /// The text without comments and with its macros expanded, as if it stood at this offset of the expanded text.
     /// `None` where a build that compiles other text may define one of the macros otherwise.
     ///
-    /// Readings with the same expanded text share their findings. A macro that is a whole argument of the kernel's
-    /// `numthreads` has its expansion in that text: if every line that defines it, or a macro in its body, comes before
-    /// both the kernel and this place, it is the same here in all of these readings, whatever an `#if` chooses.
+    /// Readings that share findings have the same expanded text, so a macro that is a whole argument of the kernel's
+    /// `numthreads` expands alike in all of them. It also does so here if every line that defines it, or a macro in its
+    /// body, comes before the kernel and before this place.
     pub(crate) fn expanded(&self, context: &Context<'_>, text: &str, at: u32) -> Option<String> {
         let shader = context.shader;
         let text = String::from_utf8(blank_comments(text.as_bytes())).ok()?;
-        let sides = group_size_text(context).unwrap_or_default();
-        let is_side = |name: &[u8]| sides.iter().any(|side| side.as_bytes() == name);
+        let sizes = group_size_text(context).unwrap_or_default();
+        let is_of_size = |name: &[u8]| sizes.iter().any(|size| size.as_bytes() == name);
         let mut waiting: Vec<(Vec<u8>, bool)> = { words(text.as_bytes()) }
-            .map(|name| (name.to_vec(), is_side(name)))
+            .map(|name| (name.to_vec(), is_of_size(name)))
             .collect();
         let mut defined = BTreeSet::new();
         let mut seen = BTreeSet::new();

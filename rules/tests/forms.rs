@@ -306,6 +306,8 @@ fn a_using_for_one_name_is_in_no_way() {
         "using namespace N;",
         "#define SPACE namespace\nusing SPACE N;",
         "#define USE using\nUSE namespace N;",
+        "#define U(x) using x;\nU(namespace N)",
+        "using Word = uint;\n#define JOIN(a, b) a##b\nJOIN(us, ing) namespace N;",
         "#ifdef X\nusing\nnamespace N;\n#endif",
     ] {
         let findings = lint(ladder(&globals(using), STORE, READ).as_bytes());

@@ -87,7 +87,7 @@ fn blocks_are_not_said_to_need_no_packing() {
     let any = "any threads may share a wave";
     assert!(whole.contains(any), "{whole}");
     assert!(
-        blocks.contains("and so for each of the 4 blocks of 16 elements"),
+        blocks.contains("and likewise for each of the 4 blocks of 16 elements"),
         "{blocks}"
     );
     assert!(!blocks.contains(any), "{blocks}");

@@ -119,10 +119,21 @@ fn check_fix(
     let needed = readings
         .iter()
         .filter(|reading| reading.is_declared || fix.safety == Safety::Safe);
+    let unknown = names_of_sizes(bytes);
     for reading in needed {
         match check_in(reading, bytes, &fixed.text, finding.verdict, fix) {
             Ok(count) => proved += count,
             Err(what) => return wrong(format!("in {reading}: {what}")),
+        }
+        if unknown.is_empty() {
+            continue;
+        }
+        for size in SIZES {
+            let [before, after] = [bytes, &fixed.text].map(|text| sized(text, &unknown, size));
+            match check_in(reading, &before, &after, finding.verdict, fix) {
+                Ok(count) => proved += count,
+                Err(what) => return wrong(format!("in {reading}, at size {size}: {what}")),
+            }
         }
     }
     // The fixes of rules about atomics and about defects change what is done. For them it suffices that kernels
@@ -131,6 +142,42 @@ fn check_fix(
         return wrong("no kernel is proved equal".to_owned());
     }
     Ok(())
+}
+
+/// The sizes at which kernels are compared if only a build knows the size of their group.
+const SIZES: [u32; 4] = [16, 32, 64, 256];
+
+/// The names in `numthreads` that the text does not define.
+fn names_of_sizes(text: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(text);
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words = |text: &str| text.split(|c| !is_word(c)).map(str::to_owned).collect::<Vec<_>>();
+    let sizes = text.split("numthreads").skip(1);
+    let sizes = sizes.filter_map(|rest| rest.split(')').next());
+    let mut names: Vec<String> = sizes.flat_map(words).collect();
+    names.retain(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    names.sort();
+    names.dedup();
+    // Whatever stands for the size in the text would be another declaration of the name.
+    let all = words(&text);
+    let declares = |name: &String| {
+        all.windows(2)
+            .any(|pair| &pair[1] == name && matches!(&*pair[0], "define" | "uint" | "int"))
+    };
+    if names.iter().any(declares) {
+        Vec::new()
+    } else {
+        names
+    }
+}
+
+/// The text in a build in which the first of these names is `size`, and the others are 1.
+fn sized(text: &[u8], names: &[String], size: u32) -> Vec<u8> {
+    let values = std::iter::once(size).chain(std::iter::repeat(1));
+    let defines = names.iter().zip(values);
+    let defines = defines.map(|(name, value)| format!("#define {name} {value}\n"));
+    let defines = defines.collect::<Vec<_>>().concat();
+    [defines.as_bytes(), text].concat()
 }
 
 fn count(report: &Report, of: impl Fn(&Diagnostic) -> bool) -> usize {

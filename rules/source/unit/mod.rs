@@ -147,11 +147,10 @@ impl Unit {
                 .map(|pair| pair[0].argument.trim_ascii().to_vec())
                 .collect::<Vec<_>>()
         });
-        let is_directive = |before: &[u8]| {
-            let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-            line.trim_ascii_start().starts_with(b"#")
-        };
-        hooks.any(|hook| self.occurrences(&hook).any(|found| !is_directive(found.before)))
+        hooks.any(|hook| {
+            self.occurrences(&hook)
+                .any(|found| !is_in_directive(found.before))
+        })
     }
 
     fn is_chosen_include(&self, line: &Directive) -> bool {
@@ -410,8 +409,8 @@ impl Unit {
     }
 
     /// Whether a `using` may bring in names that it does not spell, as `using namespace` does. `using A::b;` brings in
-    /// `b` alone, and `using T = …;` declares `T`: such a name is a word of the unit, and no fix declares one or takes
-    /// one for an intrinsic.
+    /// `b` alone, and `using T = …;` declares `T`. Such a name is a word of the unit: no fix declares it, nor takes it
+    /// for an intrinsic.
     pub fn may_use_namespace(&self) -> bool {
         let spells_all = |found: Occurrence| {
             let line = found
@@ -421,17 +420,15 @@ impl Unit {
                 .unwrap_or_default();
             let statement = line.trim_ascii_start();
             let first = words(statement).next().filter(|word| statement.starts_with(word));
-            let is_plain = |word: &&[u8]| {
-                *word != b"namespace"
-                    && self.definitions.named(word).is_empty()
-                    && !self.given.contains(*word)
-            };
-            first.as_ref().is_some_and(is_plain) && statement.contains(&b';')
+            let is_plain = |word: &[u8]| word != b"namespace" && self.definitions.named(word).is_empty();
+            !is_in_directive(found.before) && first.is_some_and(is_plain) && statement.contains(&b';')
         };
-        let mut occurrences = self.occurrences(b"using").peekable();
-        // If none is in the files, a definition from outside or `##` makes it.
-        let is_made = self.may_name(b"using") && occurrences.peek().is_none();
-        is_made || !occurrences.all(spells_all)
+        // A definition from outside or `##` may make another one.
+        let is_given =
+            |one: &Definition| one.place.is_none() && words(&one.body).any(|word| word == b"using");
+        self.may_be_pasted(b"using")
+            || self.definitions.all().any(|(_, one)| is_given(one))
+            || !self.occurrences(b"using").all(spells_all)
     }
 
     /// Whether a word stands in the expanded text.
@@ -478,6 +475,12 @@ impl Unit {
 /// The texts of a unit's files without comments, also those that this build leaves out.
 pub(crate) fn code_of_files(shader: &Shader) -> impl Iterator<Item = Vec<u8>> {
     shader.sources.files.iter().map(|file| blank_comments(&file.text))
+}
+
+/// Whether the text behind this one is in a directive.
+fn is_in_directive(before: &[u8]) -> bool {
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    line.trim_ascii_start().starts_with(b"#")
 }
 
 /// What stands between the parentheses that a text begins with.

@@ -18,12 +18,12 @@ pub(super) struct Pieces {
 }
 
 impl Unit {
-    /// Whether `##` may form this word from words of the files, as a build with other definitions may have it.
+    /// Whether `##` may form this word from words of the files in some build, whatever it defines.
     pub fn may_be_pasted(&self, word: &[u8]) -> bool {
         self.has_pasting(word) && is_formed(word, &|piece| self.of_files.contains(&hash(piece)))
     }
 
-    /// Whether `##` may form this word under the definitions of the files, whatever an `#if` chooses.
+    /// Whether `##` may form this word with the files' own definitions, in any arm of an `#if`.
     pub fn may_be_pasted_as_defined(&self, word: &[u8]) -> bool {
         self.may_be_pasted(word)
             && match self.pieces.get_or_init(|| self.pieces()) {
@@ -32,8 +32,7 @@ impl Unit {
             }
     }
 
-    /// Whether a build with other definitions may put together this word, or the name of a macro whose body begins with
-    /// it.
+    /// Whether `##` may form this word in some build, or the name of a macro whose body begins with it.
     pub fn may_be_pasted_elsewhere(&self, word: &[u8]) -> bool {
         let is_alias = |found: Occurrence| {
             let alias = alias(found.before, found.behind);
@@ -47,14 +46,13 @@ impl Unit {
         std::str::from_utf8(word).is_ok_and(|name| self.definitions.all().any(|(_, one)| one.may_paste(name)))
     }
 
-    /// The words that `##` puts together; `None` if it may be any.
+    /// The words that `##` puts together; `None` if they may be any.
     ///
-    /// It puts together words beside it, and words of the arguments of that macro: these are words of its calls, also in
-    /// other macros, and of the calls of those, or of what such words expand to. What a macro in an
-    /// argument puts together consists of such words again. All of this holds only if each call can be seen: the name
-    /// of the macro with its arguments behind it. A name in another place, such as an argument, or one that is put
-    /// together itself may be called with any words. So may be a word that a build may define: that the files define in
-    /// an arm of an `#if` alone, or ask for.
+    /// They stand beside a `##`, or in arguments of its macro, of macros whose bodies call that one, and so on, or in
+    /// what such words expand to. This is known only if every call shows its arguments: the macro's name with
+    /// parentheses behind it. If a name stands elsewhere, say as an argument, or if `##` may form it, any word may be
+    /// an argument. The same holds if a build may define one of the words: files define it only under an `#if`, or
+    /// test it.
     fn pieces(&self) -> Option<Pieces> {
         let is_pasting = |one: &Definition| one.body.windows(2).any(|pair| pair == b"##");
         let pasting = { self.definitions.all() }.filter(|(_, one)| is_pasting(one));

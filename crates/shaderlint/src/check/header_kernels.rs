@@ -1,4 +1,4 @@
-//! The kernels in which a header is checked by itself: the findings in a header come from the files that include it.
+//! The kernels that shaderlint checks for a header: the findings in a header come from the files that include it.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{Directives, SourceFile, Text, declared_words};
 
-use crate::check::candidates::{WorkspaceFile, mentioning};
+use crate::check::candidates::mentioning;
 use crate::check::options::{Options, Target};
 use crate::support::paths::{here, is_same, shown};
 use crate::support::words::words;
@@ -69,9 +69,9 @@ pub(crate) fn most_telling(header: &Path, mut including: Vec<Target>, options: &
         .collect();
     let mut chosen = BTreeSet::new();
     while chosen.len() < MAX_KERNELS {
-        let new = |at: usize| named.get(at).map_or(0, FxHashSet::len);
-        let next = (0..including.len()).max_by_key(|at| (new(*at), Reverse(*at)));
-        let Some(next) = next.filter(|at| new(*at) > 0 || chosen.is_empty()) else {
+        let count = |at: usize| named.get(at).map_or(0, FxHashSet::len);
+        let next = (0..including.len()).max_by_key(|at| (count(*at), Reverse(*at)));
+        let Some(next) = next.filter(|at| count(*at) > 0 || chosen.is_empty()) else {
             break;
         };
         let new = named.get(next).cloned().unwrap_or_default();
@@ -112,7 +112,7 @@ impl<'a> Names<'a> {
     /// Those that occur in a file, or in one that it includes beside the header.
     fn named_in(&mut self, target: &Target, options: &Options) -> FxHashSet<usize> {
         let path = target.input.path.display().to_string();
-        let Ok(Some(unit)) = WorkspaceFile::read(&target.input.path, options) else {
+        let Some(SourceFile { text, .. }) = options.files.read(&target.input.path) else {
             return FxHashSet::default();
         };
         let included = RefCell::new(Vec::new());
@@ -120,9 +120,9 @@ impl<'a> Names<'a> {
             included.borrow_mut().push(file.clone());
             false
         };
-        let search = unit.search(options);
-        search.includes_one(&path, &unit.text, Sought::file(&collect).for_certain());
-        let mut found = self.named_by(&unit.text);
+        let search = options.search(&target.project);
+        search.includes_one(&path, &text, Sought::file(&collect).for_certain());
+        let mut found = self.named_by(&text);
         for file in included.into_inner() {
             if is_same(Path::new(&file.path), self.header) {
                 continue;

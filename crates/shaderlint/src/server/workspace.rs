@@ -82,7 +82,7 @@ pub(super) fn check(target: &Target, options: &Options, role: Role) -> anyhow::R
     check_file(target, options, role)
 }
 
-/// The kernels in which an open header is checked. The files in one folder have the same project.
+/// The kernels in which an open header is checked.
 pub(super) fn kernels_of(
     header: &Path,
     folders: &[PathBuf],
@@ -91,6 +91,7 @@ pub(super) fn kernels_of(
     options: &Options,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let (folders, settings, good) = (folders.to_vec(), settings.clone(), good.clone());
+    // The files in one folder have the same project.
     let by_folder: Mutex<HashMap<PathBuf, Arc<Project>>> = Mutex::default();
     let project_of = move |path: &Path| {
         let folder = path.parent().unwrap_or(path).to_owned();

@@ -41,6 +41,7 @@ impl Derived for MayBeFixed {
 }
 
 /// Whether a text may make a function run: by the attribute of an entry point, an input of a thread or a group barrier.
+/// Whole words outside of comments count: headers of engines have names such as `numThreadsX`.
 struct MayRun(bool);
 
 impl Derived for MayRun {
@@ -54,11 +55,11 @@ impl Derived for MayRun {
     }
 }
 
-/// Whether anything may run in the file, under whatever definitions.
+/// Whether a function of the file, or of a file that it includes, may run, whatever an `#if` chooses.
 pub(crate) fn may_run(path: &str, text: &Text, includes: &dyn Includes) -> bool {
     let is_one = |file: &SourceFile| file.text.derived::<MayRun>().0;
-    let is_other = |file: &SourceFile| is_cpp(&file.text);
-    let sought = Sought::file(&is_one).without(&is_other);
+    let is_for_cpp = |file: &SourceFile| is_cpp(&file.text);
+    let sought = Sought::file(&is_one).without(&is_for_cpp);
     text.derived::<MayRun>().0 || reaches(path, text, includes, sought)
 }
 

@@ -220,7 +220,10 @@ pub(crate) fn workspace<'a>(
                 .or_insert_with(|| folder.join(".git").exists())
         }));
         if !around.iter().any(|root| folder.starts_with(root)) {
-            loose.push(folder.to_owned());
+            // A folder that is searched in full needs no other search.
+            if !folders.iter().any(|known| folder.starts_with(known)) {
+                loose.push(folder.to_owned());
+            }
             let here = std::env::current_dir().ok();
             reach = reach.or(here.filter(|here| folder.starts_with(here)));
         }

@@ -169,15 +169,16 @@ impl Terms {
 
     /// Whether the value derives from a term with this property.
     pub fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
-        self.is_made_by(value, |_| true, |_, term| is_such(term))
+        self.derives_from(value, |_| true, |_, term| is_such(term))
     }
 
-    /// Whether the value is computed from one of these atoms. What is read at a place computed from one is not.
+    /// Whether the value is computed from one of these atoms. Results of reads, and of statements that were not followed,
+    /// do not count.
     pub fn is_computed_from(&self, value: &Value, atoms: &FxHashSet<u32>) -> bool {
-        self.is_made_by(value, |op| !is_data(op), |atom, _| atoms.contains(&atom))
+        self.derives_from(value, |op| !is_data(op), |atom, _| atoms.contains(&atom))
     }
 
-    fn is_made_by(
+    fn derives_from(
         &self,
         value: &Value,
         counts: impl Fn(&Op) -> bool,

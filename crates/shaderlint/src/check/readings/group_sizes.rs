@@ -5,9 +5,8 @@
 //! that every size has in the same place, and names one of the sizes, for it does not know the build's size. It
 //! reports no defects, for the assumed size may cause them.
 //!
-//! A fix stays if every size has the very same one: then it has no number that goes with the size. It is proved for
-//! these sizes alone, as a fix beside a macro is proved for the current value of that macro. So it is unsafe, and a
-//! note names the sizes.
+//! A fix stays if several sizes are tried and it is the same at each. It is proved at these sizes only, so it is unsafe,
+//! and a note names them.
 
 use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic, FixNote, NoFix, Proof, Reason, Safety};

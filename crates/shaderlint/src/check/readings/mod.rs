@@ -7,7 +7,7 @@
 //! | sizes | the default one with assumed group sizes | nothing says the size ([`group_sizes`]) |
 //! | explored | those with a region that `#if` leaves out elsewhere | it may hold findings, or change a fix |
 //!
-//! Nothing is explored in a unit in which nothing may run, such as a pixel shader with an engine's headers.
+//! Nothing is explored in a unit without a function to run, such as a pixel shader with an engine's headers.
 //!
 //! A fix must hold in each configuration that compiles its lines. So the fixes of the default reading, and of those
 //! with assumed sizes, decide what the last stage reads: besides regions that may hold findings, those that a fix
@@ -106,7 +106,11 @@ fn run_configurations(root: Root<'_>, includes: &dyn Includes, settings: &Settin
     for tree in &sized {
         interest.fixes.extend(tree.fix_dependencies());
     }
-    let may_run = LazyCell::new(|| prefilter::may_run(root.name, root.text, includes));
+    // A build's definition may hold the attribute of an entry point.
+    let values = || outline.given.iter().map(|(_, value)| value.as_bytes());
+    let may_run = LazyCell::new(|| {
+        values().any(prefilter::names_entry) || prefilter::may_run(root.name, root.text, includes)
+    });
     let is_wanted = |path: &str, place: FileSpan, text: &[u8]| interest.is_in(path, place, text) && *may_run;
     let is_build = |defines: &[Define]| configurations.is_build(defines);
     let mut exploration = Exploration::new(&is_wanted, &is_build);

@@ -132,7 +132,7 @@ impl Files {
 
     /// The `#include` lines of the workspace's units and of the files that these mention in turn, including
     /// hidden and ignored ones. If a file in `of` is not in the workspace, for instance because git ignores
-    /// it, the files beside it count, too.
+    /// it, the [`walk::loose_files`] of its folder count, too.
     fn mentions(&self, of: &[Option<PathBuf>], of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
         let mut mentions = lock(&self.mentions);
         let Mentions {

@@ -6,7 +6,7 @@ use crate::detect::Detectors;
 use crate::detect::collectives::atoms::Atoms;
 use crate::detect::collectives::executed::Executed;
 use crate::detect::collectives::leftover_places::Total;
-use crate::detect::collectives::partial_results::{Noticed, Row, Watch, borrowed, row_length};
+use crate::detect::collectives::partial_results::{MaybeTotal, Row, Watch, borrowed, row_length};
 use crate::detect::collectives::pattern;
 use crate::detect::collectives::pattern::Scan;
 use crate::detect::collectives::result_merging::{Pattern, Several};
@@ -461,8 +461,8 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     if !in_rows.is_empty() || !counts_noticed {
         return in_rows;
     }
-    let total_of = |noticed: &Noticed| {
-        let Noticed { place, scalar, .. } = noticed;
+    let total_of = |noticed: &MaybeTotal| {
+        let MaybeTotal { place, scalar, .. } = noticed;
         total(
             atoms,
             place,
@@ -490,7 +490,7 @@ fn totals_of_blocks(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32) 
     if !in_rows.is_empty() {
         return in_rows;
     }
-    let of_threads = |noticed: &Noticed| {
+    let of_threads = |noticed: &MaybeTotal| {
         let threads = noticed.threads.threads();
         let row: Vec<Value> = threads.map(|thread| noticed.column.at(thread).clone()).collect();
         block_totals(atoms, &noticed.place, noticed.scalar, &row, lanes)

@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     /// The growing widths of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
     pub windows: Vec<u32>,
     /// Values given to variables that may be a total, also to variables of blocks inside the candidate.
-    pub noticed: Vec<Noticed>,
+    pub noticed: Vec<MaybeTotal>,
     /// The most elements that a partial result combined before there was a scan.
     pub before_scan: u32,
     pub barriers: u32,
@@ -47,17 +47,17 @@ pub(crate) struct Watch {
     pub settled: bool,
 }
 
-/// Values that perhaps are totals.
-pub(crate) struct Noticed {
-    /// Where the first of the threads has its own.
+/// The values of an expression or a variable, which may be totals.
+pub(crate) struct MaybeTotal {
+    /// Where the first of `threads` has its value.
     pub place: Elements,
     pub scalar: Scalar,
     pub threads: Mask,
     pub column: Column,
 }
 
-impl Noticed {
-    /// The first thread's.
+impl MaybeTotal {
+    /// The value of the first of `threads`.
     pub fn value(&self) -> &Value {
         self.column.at(self.threads.threads().next().unwrap_or(0))
     }
@@ -203,7 +203,7 @@ impl Machine<'_, Detectors> {
         for (component, column) in value.iter().enumerate() {
             if column.at(first).atom_count() as usize >= self.lanes.min(pattern::LEAST as usize) {
                 let component = (value_count(ty) > 1).then_some(component as u8);
-                watch.noticed.push(Noticed {
+                watch.noticed.push(MaybeTotal {
                     place: place(component, first as u32),
                     scalar,
                     threads,
