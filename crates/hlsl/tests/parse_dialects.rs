@@ -277,6 +277,44 @@ uint g(uint Count) { return times<Count>(1); }
     );
 }
 
+/// `first < Count > (a)` is two comparisons where a variable hides the template.
+#[test]
+fn variables_hide_templates() {
+    let text = |hides: &str, call: &str| {
+        format!(
+            "static const uint Count = 2;\nenum {{ One = 1 }};\ntemplate <uint N> bool first(uint x) {{ return x < N; }}\n\
+             namespace inner {{ {hides}\n{call} }}\n"
+        )
+    };
+    let use_it = "bool f(uint a) { return first<Count>(a); }";
+    for (hides, call) in [
+        ("", "bool f(uint a) { uint first = 0; return first<Count>(a); }"),
+        ("", "bool f(uint a, uint first) { return first<2>(a); }"),
+        (
+            "",
+            "bool f(uint a) { uint first = first<Count>(a); return first; }",
+        ),
+        (
+            "",
+            "bool f(uint a) { return all(bool2(a > 1, 1)); } struct S { uint first; bool g(uint a) { return first<Count>(a); } };",
+        ),
+        ("static uint first = 1;", use_it),
+        ("cbuffer C { uint first; }", use_it),
+        ("enum { first = 1 };", use_it),
+    ] {
+        let (_, problems) = shaderlint_hlsl::parse(text(hides, call).into_bytes());
+        let problems: Vec<&str> = problems.iter().map(|one| &*one.message).collect();
+        assert!(
+            problems
+                .iter()
+                .any(|one| one.contains("unsupported use of `first`")),
+            "{hides} {call}: {problems:?}"
+        );
+    }
+    let (_, problems) = shaderlint_hlsl::parse(text("", use_it).into_bytes());
+    assert!(problems.is_empty(), "{problems:?}");
+}
+
 #[test]
 fn templates_that_cannot_be_told() {
     check(

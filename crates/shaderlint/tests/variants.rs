@@ -845,6 +845,18 @@ a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D
     );
     let told = Folder::new("sizes-contested").with("a.hlsl", &text).printed(&[]);
     assert!(told.contains("no automatic fix"), "{told}");
+    // An array may have more elements than the group has threads.
+    let text = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\ngroupshared uint g[SIZE];\n\
+        [numthreads(THREADS, 1, 1)]\nvoid Sum(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)\n{\n    \
+        for (uint j = gi; j < SIZE; j += THREADS) g[j] = Src[group.x * SIZE + j];\n    \
+        GroupMemoryBarrierWithGroupSync();\n    for (uint s = SIZE / 2; s > 0; s >>= 1)\n    {\n        \
+        if (gi < s) g[gi] += g[gi + s];\n        GroupMemoryBarrierWithGroupSync();\n    }\n    \
+        if (gi == 0) Out[group.x] = g[0];\n}\n";
+    let told = Folder::new("sizes-of-two").with("a.hlsl", text).printed(&[]);
+    assert!(
+        told.contains("hand-rolled sum") && told.contains("no automatic fix"),
+        "{told}"
+    );
     // Right at one of the sizes alone.
     let text = sum("THREADS").replace("= THREADS / 2", "= 64 / 2");
     assert_data_eq!(

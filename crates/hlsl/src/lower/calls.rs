@@ -86,12 +86,17 @@ impl<'a> Lowering<'a> {
                 self.method_call(object, name, of, arguments, span)
             }
             "template_function" => {
-                let ty = self.type_at(self.span(callee));
+                let name = part(callee, Part::Name).map_or(&[][..], |name| self.node_source(name));
+                let callee_span = self.span(callee);
+                if self.names_value(name, callee_span) {
+                    self.unknown_name(name, callee_span);
+                    self.told.insert(span);
+                    return opaque(arguments, Type::Unknown, span);
+                }
+                let ty = self.type_at(callee_span);
                 if ty.scalar().is_some() {
                     return self.constructor(&ty, arguments, span);
                 }
-                let name = part(callee, Part::Name).map_or(&[][..], |name| self.node_source(name));
-                let callee_span = self.span(callee);
                 let explicit = self.template_arguments(callee);
                 let is_in_struct = self.body.this.is_some() || self.body.owner.is_some();
                 let is_hidden = is_in_struct && self.lexed.member_templates.contains(name);
@@ -124,6 +129,14 @@ impl<'a> Lowering<'a> {
                 self.call_object(object, arguments, span)
             }
         }
+    }
+
+    /// Whether a name means a variable, a member or a constant here. It then hides a template: `name < N > (x)` is two
+    /// comparisons, though the grammar reads a call.
+    fn names_value(&mut self, name: &'a [u8], span: Span) -> bool {
+        self.body.initialised == Some(name)
+            || !matches!(self.variable(name), Variable::None)
+            || self.outer_name(name, span).is_some()
     }
 
     /// `object(arguments)`. It is opaque if the object cannot be called.

@@ -5,8 +5,9 @@
 //! that every size has in the same place, and names one of the sizes, for it does not know the build's size. It
 //! reports no defects, for the assumed size may cause them.
 //!
-//! A fix stays if several sizes are tried and it is the same at each. It is proved at these sizes only, so it is unsafe,
-//! and a note names them.
+//! A fix stays if one name has the size, several sizes are tried, and the fix is the same at each. It is proved at these
+//! sizes only, so it is unsafe, and a note names them. With two names it goes: a group may have half as many threads as
+//! an array has elements, and shaderlint tries only some pairs.
 
 use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic, FixNote, NoFix, Proof, Reason, Safety};
@@ -145,6 +146,7 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Define], known: &[Reading]
         others.iter().map(|other| found(other, &first, finding)).collect()
     };
     findings.retain(|finding| finding.category == Category::Perf && in_others(finding).is_some());
+    let is_one = names.len() == 1;
     let names = names.iter().map(|(name, _)| name);
     let (defined, unknown): (Vec<&String>, Vec<&String>) =
         names.partition(|name| is_defined(&first.sources, name));
@@ -168,7 +170,7 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Define], known: &[Reading]
             continue;
         }
         finding.notes.extend(supposed.iter().cloned());
-        let there = in_others(finding).unwrap_or_default();
+        let there = in_others(finding).filter(|_| is_one).unwrap_or_default();
         let there: Vec<(&Reading, &Diagnostic)> = others.iter().zip(there).collect();
         keep_fix_of_all(finding, &first, &there);
     }
