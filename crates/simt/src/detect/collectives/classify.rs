@@ -6,7 +6,7 @@ use crate::detect::Detectors;
 use crate::detect::collectives::atoms::Atoms;
 use crate::detect::collectives::executed::Executed;
 use crate::detect::collectives::leftover_places::Total;
-use crate::detect::collectives::partial_results::{MaybeTotal, Row, Watch, borrowed, row_length};
+use crate::detect::collectives::partial_results::{Row, Watch, borrowed, row_length};
 use crate::detect::collectives::pattern;
 use crate::detect::collectives::pattern::Scan;
 use crate::detect::collectives::result_merging::{Pattern, Several};
@@ -461,41 +461,25 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     if !in_rows.is_empty() || !counts_noticed {
         return in_rows;
     }
-    let total_of = |noticed: &MaybeTotal| {
-        let MaybeTotal { place, scalar, .. } = noticed;
-        total(
-            atoms,
-            place,
-            *scalar,
-            std::slice::from_ref(noticed.value()),
-            lanes,
-        )
+    let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
+        total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
     };
     // The value of a variable is noticed as an expression first.
     let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
     let mut noticed = watch.noticed.iter().filter_map(total_of);
     let Some(first) = noticed.next() else {
-        return totals_of_blocks(watch, atoms, rows, lanes);
+        return totals_of_blocks(atoms, rows, lanes);
     };
     let named = noticed.find(is_named).filter(|_| !is_named(&first));
     vec![named.unwrap_or(first)]
 }
 
-/// The totals of blocks: in the rows, or else among the noticed values.
-fn totals_of_blocks(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32) -> Vec<Pattern> {
-    let in_rows = rows
-        .iter()
-        .filter_map(|(place, scalar, row)| block_totals(atoms, place, *scalar, row, lanes));
-    let in_rows: Vec<Pattern> = in_rows.collect();
-    if !in_rows.is_empty() {
-        return in_rows;
-    }
-    let of_threads = |noticed: &MaybeTotal| {
-        let threads = noticed.threads.threads();
-        let row: Vec<Value> = threads.map(|thread| noticed.column.at(thread).clone()).collect();
-        block_totals(atoms, &noticed.place, noticed.scalar, &row, lanes)
-    };
-    watch.noticed.iter().find_map(of_threads).into_iter().collect()
+/// The totals of blocks in the rows. A noticed value counts for nothing here: the last step of a whole ladder passes
+/// through the totals of its blocks.
+fn totals_of_blocks(atoms: &Atoms, rows: &[Row<'_>], lanes: u32) -> Vec<Pattern> {
+    rows.iter()
+        .filter_map(|(place, scalar, row)| block_totals(atoms, place, *scalar, row, lanes))
+        .collect()
 }
 
 /// The order of the chosen elements, if it contains each of them once.

@@ -11,7 +11,7 @@ use crate::detect::collectives::pattern;
 use crate::exec::Machine;
 use crate::facts::layout::{Layout, MAX_WIDTH};
 use crate::finding::Elements;
-use crate::terms::column::{Column, Mask};
+use crate::terms::column::Column;
 use crate::terms::packed16::Half;
 use crate::terms::value::Value;
 
@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     /// The growing widths of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
     pub windows: Vec<u32>,
     /// Values given to variables that may be a total, also to variables of blocks inside the candidate.
-    pub noticed: Vec<MaybeTotal>,
+    pub noticed: Vec<(Elements, Scalar, Value)>,
     /// The most elements that a partial result combined before there was a scan.
     pub before_scan: u32,
     pub barriers: u32,
@@ -45,22 +45,6 @@ pub(crate) struct Watch {
     pub orders_device: bool,
     /// No groupshared access since the last barrier.
     pub settled: bool,
-}
-
-/// The values of an expression or a variable, which may be totals.
-pub(crate) struct MaybeTotal {
-    /// Where the first of `threads` has its value.
-    pub place: Elements,
-    pub scalar: Scalar,
-    pub threads: Mask,
-    pub column: Column,
-}
-
-impl MaybeTotal {
-    /// The value of the first of `threads`.
-    pub fn value(&self) -> &Value {
-        self.column.at(self.threads.threads().next().unwrap_or(0))
-    }
 }
 
 impl Machine<'_, Detectors> {
@@ -171,7 +155,7 @@ impl Machine<'_, Detectors> {
     pub fn forget_noticed(&mut self, local: LocalId) {
         if let Some(watch) = self.observer.prober.watch.as_mut() {
             watch.noticed.retain(
-                |noticed| !matches!(noticed.place, Elements::OneRegister { local: other, .. } if other == local),
+                |(place, ..)| !matches!(place, Elements::OneRegister { local: other, .. } if *other == local),
             );
         }
     }
@@ -198,17 +182,14 @@ impl Machine<'_, Detectors> {
         let (Some(scalar), true) = (ty.scalar(), watch.depth == self.state.frame.depth) else {
             return;
         };
-        let threads = self.state.active;
-        let first = threads.threads().next().unwrap_or(0);
+        let first = self.state.active.threads().next().unwrap_or(0);
         for (component, column) in value.iter().enumerate() {
-            if column.at(first).atom_count() as usize >= self.lanes.min(pattern::LEAST as usize) {
+            let value = column.at(first);
+            if value.atom_count() as usize >= self.lanes.min(pattern::LEAST as usize) {
                 let component = (value_count(ty) > 1).then_some(component as u8);
-                watch.noticed.push(MaybeTotal {
-                    place: place(component, first as u32),
-                    scalar,
-                    threads,
-                    column: column.clone(),
-                });
+                watch
+                    .noticed
+                    .push((place(component, first as u32), scalar, value.clone()));
             }
         }
     }

@@ -435,9 +435,9 @@ impl Machine<'_, Detectors> {
 /// The outermost expressions within `span` that evaluated to the total.
 fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<StepEdit> {
     let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
-    let noticed = watch.noticed.iter().filter(|noticed| noticed.value() == total);
-    let spans = noticed.filter_map(|noticed| match noticed.place {
-        Elements::Expression { span: own, .. } if holds(span, own) => Some(own),
+    let noticed = watch.noticed.iter().filter(|(.., value)| value == total);
+    let spans = noticed.filter_map(|(place, ..)| match place {
+        Elements::Expression { span: own, .. } if holds(span, *own) => Some(*own),
         _ => None,
     });
     let spans: BTreeSet<Span> = spans.collect();
