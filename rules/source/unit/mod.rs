@@ -426,7 +426,7 @@ impl Unit {
         // A definition from outside or `##` may make another one.
         let is_given =
             |one: &Definition| one.place.is_none() && words(&one.body).any(|word| word == b"using");
-        self.may_be_pasted(b"using")
+        self.may_be_pasted_as_defined(b"using")
             || self.definitions.all().any(|(_, one)| is_given(one))
             || !self.occurrences(b"using").all(spells_all)
     }
