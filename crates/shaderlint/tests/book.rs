@@ -125,12 +125,18 @@ fn check(path: &Path, folder: &Folder) {
     }
 }
 
-/// Each page begins with the folder as it is in `fixtures/book`, and goes on with what its commands made of it.
+/// Each page begins with the folder as it is in `fixtures/book`, the museum's with its own kernels, and goes on with what
+/// its commands made of it.
 #[test]
 fn pages_show_what_is_printed() {
     for page in pages() {
         let folder = Folder::new(&format!("book-{}", page.replace('/', "-")));
-        copy(&root().join("fixtures/book"), &folder.0);
+        let files = if page == "museum.md" {
+            "fixtures/museum"
+        } else {
+            "fixtures/book"
+        };
+        copy(&root().join(files), &folder.0);
         check(&root().join("docs").join(&page), &folder);
     }
 }
