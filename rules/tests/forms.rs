@@ -342,6 +342,66 @@ void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
     );
 }
 
+/// The variable of such a ladder may be all that code behind it reads, though the array holds the result as well.
+#[test]
+fn a_result_in_a_variable_is_left_there_alone() {
+    let scan = |before: &str, behind: &str| {
+        let text = format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\ngroupshared uint g[64];\n\
+             [numthreads(64, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{{\n{before}    \
+             for (uint s = 1; s < 64; s <<= 1)\n    {{\n        if (gi >= s)\n            mine += g[gi - s];\n        \
+             GroupMemoryBarrierWithGroupSync();\n        g[gi] = mine;\n        \
+             GroupMemoryBarrierWithGroupSync();\n    }}\n    Out[id.x] = {behind};\n}}\n"
+        );
+        let text = fixed(&text);
+        let body = kernel_of(&text)
+            .split_once('{')
+            .map_or("", |(_, body)| body)
+            .to_owned();
+        (text.contains("uint g["), body)
+    };
+    let (keeps_array, body) = scan(
+        "    uint mine = Src[id.x];\n    g[gi] = mine;\n    GroupMemoryBarrierWithGroupSync();\n",
+        "mine",
+    );
+    assert!(!keeps_array);
+    assert_data_eq!(
+        body,
+        str![[r#"
+
+    uint mine = Src[id.x];
+    mine = GroupInclusiveSum(mine, gi);
+    Out[id.x] = mine;
+}
+
+"#]]
+    );
+    // The elements come by way of the array, from other threads.
+    let rotated = "    g[(gi + 1) & 63] = gi == 63 ? 0 : Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n    \
+                   uint mine = g[gi];\n";
+    let (keeps_array, body) = scan(rotated, "mine");
+    assert!(keeps_array);
+    assert_data_eq!(
+        body,
+        str![[r#"
+
+    g[(gi + 1) & 63] = gi == 63 ? 0 : Src[id.x];
+    GroupMemoryBarrierWithGroupSync();
+    uint mine = g[gi];
+    mine = GroupInclusiveSum(mine, gi);
+    Out[id.x] = mine;
+}
+
+"#]]
+    );
+    // Other threads read the array behind the ladder.
+    let (keeps_array, body) = scan(rotated, "mine + g[63 - gi]");
+    assert!(
+        keeps_array && body.contains("    g[gi] = GroupInclusiveSum(g[gi], gi);"),
+        "{body}"
+    );
+}
+
 /// The total is stored from variables; what the value's macros stand for is what is proved.
 #[test]
 fn a_total_between_the_sweeps_is_stored_behind_the_call() {

@@ -70,7 +70,10 @@ pub(crate) fn forms(
     if context.has_rows() {
         return with(&|barriers| text.by_one_wave(barriers), &barriers);
     }
-    let calls = text.by_helper(&barriers);
+    let calls = without_array(context, scan, rewrite, totals, &barriers)
+        .into_iter()
+        .chain(text.by_helper(&barriers));
+    let calls: Vec<WaveForm> = calls.collect();
     let mut blocks = with(&|barriers| text.several_elements_per_lane(barriers), &barriers);
     // A thread that takes its own element waits for nobody.
     barriers.retain(|barriers| !barriers.first || scan.reversed);
@@ -80,4 +83,31 @@ pub(crate) fn forms(
         FixForm::Inline => [blocks, calls],
     };
     first.into_iter().chain(second).collect()
+}
+
+/// The calls that leave the result of a scan in a variable alone, where the scan leaves it in an array as well. Code
+/// behind the scan often reads only the variable; the proof shows whether it does.
+fn without_array(
+    context: &Context<'_>,
+    scan: &Collective,
+    rewrite: &Rewrite,
+    totals: &str,
+    barriers: &[Barriers],
+) -> Vec<WaveForm> {
+    let is_in_array = matches!(scan.output, Elements::Array { .. });
+    let [variable @ Elements::Register { component: None, .. }] = rewrite.other_places.as_slice() else {
+        return Vec::new();
+    };
+    if !is_in_array {
+        return Vec::new();
+    }
+    let mut scan = scan.clone();
+    scan.output = variable.clone();
+    let rewrite = Rewrite {
+        other_places: Vec::new(),
+        ..rewrite.clone()
+    };
+    let text = Text::new(context, &scan, &rewrite, totals);
+    let forms = text.map_or(Vec::new(), |text| text.by_helper(barriers));
+    forms.into_iter().filter(|form| form.sole_use.is_some()).collect()
 }

@@ -22,6 +22,8 @@ pub(super) struct Around<'s> {
     pub function: &'s Function,
     /// Back to the last statement that uses the array otherwise than to store an element.
     pub before: &'s [Stmt],
+    /// The statement right before the ladder.
+    previous: Option<&'s Stmt>,
     pub ladder: &'s [Stmt],
     /// Up to the next statement that stores an element.
     pub behind: &'s [Stmt],
@@ -55,6 +57,7 @@ impl<'s> Around<'s> {
             declared,
             function,
             before: before.get(start..)?,
+            previous: before.last(),
             ladder: list.get(first..=last)?,
             behind,
             next_store: rest.first().and_then(store),
@@ -65,6 +68,21 @@ impl<'s> Around<'s> {
     pub fn to_barrier(&self, found: &Collective) -> Span {
         let barriers = self.behind.iter().take_while(|statement| is_removable(statement));
         barriers.fold(found.span, |over, barrier| over.to(barrier.span))
+    }
+
+    /// The variable that the statement right before the ladder declares with the thread's own element.
+    pub fn holder(&self, shader: &Shader, rewrite: &Rewrite, taken: Taken<'_>) -> Option<&'s str> {
+        let StmtKind::Declare {
+            local,
+            init: Some(value),
+        } = &self.previous?.kind
+        else {
+            return None;
+        };
+        let (index, component) = place(shader, value, self.array)?;
+        let is_own = index == rewrite.lane && component == taken.component;
+        let local = self.function.locals.get(local.0 as usize).filter(|_| is_own)?;
+        Some(&local.name)
     }
 
     /// Whether an `#if` in the function, but not around the ladder, has an arm that names the array. Readings that

@@ -33,8 +33,8 @@ pub(crate) struct SoleUse {
     pub over: Span,
     /// With the barriers behind it.
     pub to_barrier: Span,
-    /// The arguments of the call: the values of the thread's elements, except for those in registers, and further
-    /// ones. As the file spells them, and expanded.
+    /// The arguments of the call: the values of the thread's elements, except for those that stay where they are, and
+    /// further ones. As the file spells them, and expanded.
     pub values: Vec<Spelled>,
     /// One of these has more components than an element, or fewer.
     pub is_of_another_width: bool,
@@ -85,7 +85,9 @@ impl SoleUse {
             [(read_at, _)] if read.takes_call => read_at.start,
             _ => found.span.start,
         };
-        let StoredBefore { values, mut gone, .. } = stored;
+        let StoredBefore {
+            mut values, mut gone, ..
+        } = stored;
         if { stored.first }.is_some_and(|first| may_mean_else(shader, around.function, first, end, &values)) {
             return None;
         }
@@ -94,6 +96,10 @@ impl SoleUse {
         let has_none = values.is_empty() && stored.count == 0 && !is_in_array;
         if !rewrite.other_places.is_empty() || is_in_array == read.reads.is_empty() || !has_all && !has_none {
             return None;
+        }
+        if has_none && taken.each == 1 {
+            let holder = around.holder(shader, rewrite, taken);
+            values.extend(holder.map(|name| Spelled::alike(name.to_owned())));
         }
         let going = stored.count + read.outright;
         let is_all = around.goes_with_ladder(shader, found, rewrite, going);

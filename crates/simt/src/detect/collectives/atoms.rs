@@ -208,8 +208,8 @@ impl Machine<'_, Detectors> {
         }
     }
 
-    /// Frees a variable component that is known for some threads. For another thread it becomes the atom of the
-    /// cell with the same value, if that cell is the thread's own.
+    /// Frees a variable component that is known for some threads. It becomes the atom of the cell with the same
+    /// value, if that cell is free and the thread's own; a known value stays otherwise.
     fn put_in_mixed(
         &mut self,
         atoms: &Atoms,
@@ -236,13 +236,14 @@ impl Machine<'_, Detectors> {
         };
         let mut cells = vec![None; values.len()];
         let freed = values.iter().enumerate().map(|(thread, value)| {
-            match known.get(value).and_then(|holders| holders.first()) {
-                _ if self.terms.is_place(value) => value.clone(),
-                Some((_, atom)) if is_own(*atom, thread) => {
+            let mut holders = known.get(value).into_iter().flatten();
+            match holders.find(|(_, atom)| is_own(*atom, thread)) {
+                Some((_, atom)) => {
                     cells[thread] = cell_of(layouts, origins, *atom);
                     Value::atom(first + atom)
                 }
-                _ => self.terms.fresh(),
+                None if self.terms.is_place(value) => value.clone(),
+                None => self.terms.fresh(),
             }
         });
         *values = freed.collect();
