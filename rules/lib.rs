@@ -25,6 +25,7 @@ mod performance {
     pub(crate) mod hand_rolled_reduction;
     pub(crate) mod hand_rolled_scan;
     pub(crate) mod hillis_steele_scan;
+    pub(crate) mod redundant_barrier;
     pub(crate) mod single_cell_atomic;
     pub(crate) mod small_bin_atomic;
 }
@@ -40,7 +41,7 @@ use crate::correctness::{
 };
 use crate::performance::{
     atomic_slot_claim, blelloch_scan, hand_rolled_reduction, hand_rolled_scan, hillis_steele_scan,
-    single_cell_atomic, small_bin_atomic,
+    redundant_barrier, single_cell_atomic, small_bin_atomic,
 };
 use crate::suppression::unused_suppression;
 
@@ -53,6 +54,7 @@ pub static RULES: &[Rule] = &[
     atomic_slot_claim::RULE,
     single_cell_atomic::RULE,
     small_bin_atomic::RULE,
+    redundant_barrier::RULE,
     groupshared_race::RULE,
     divergent_barrier::RULE,
     groupshared_out_of_bounds::RULE,

@@ -106,6 +106,7 @@ tools/b.hlsl
                  atomic-slot-claim = off
                  single-cell-atomic = off
                  small-bin-atomic = off
+                 redundant-barrier = off
                  groupshared-race = warn
                  divergent-barrier = warn
                  groupshared-out-of-bounds = warn

@@ -145,7 +145,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "ruleId": "groupshared-race",
-          "ruleIndex": 7,
+          "ruleIndex": 8,
           "suppressions": [
             {
               "justification": "one wave, /"measured/"",
@@ -359,7 +359,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "ruleId": "groupshared-race",
-          "ruleIndex": 7
+          "ruleIndex": 8
         }
       ],
       "tool": {

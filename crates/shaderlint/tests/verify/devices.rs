@@ -172,7 +172,12 @@ fn every_offered_fix_is_equal_on_the_adapters() {
         return;
     }
     let scans = ["hillis-steele-scan", "blelloch-scan", "hand-rolled-scan"];
-    let others = ["hand-rolled-reduction", "atomic-slot-claim", "single-cell-atomic"];
+    let others = [
+        "hand-rolled-reduction",
+        "atomic-slot-claim",
+        "single-cell-atomic",
+        "redundant-barrier",
+    ];
     let folders = scans.into_iter().chain(others);
     let mut files: Vec<PathBuf> = folders
         .map(|rule| root().join("fixtures/rules").join(rule))

@@ -177,6 +177,11 @@ impl<'s> Runs<'s> {
         }
         let stopped = machine.run();
         let report = std::mem::take(&mut machine.report);
+        let needless_barriers = if stopped.is_none() && report.is_settled() {
+            machine.needless_barriers()
+        } else {
+            Vec::new()
+        };
         self.assuming.skims = machine.limits.skims;
         self.budget = machine.limits.budget;
         self.counts_by_group = machine.noticed.counts_by_group;
@@ -189,6 +194,7 @@ impl<'s> Runs<'s> {
             out_of_bounds: report.out_of_bounds,
             uninitialised: report.uninitialised,
             has_gaps: report.unproved,
+            needless_barriers,
             steps: BUDGET - self.budget,
             work: machine.terms.work() as u64,
             stopped,

@@ -137,6 +137,11 @@ impl Ordering {
         self.events.is_empty()
     }
 
+    /// A number that changes with each access to device memory, and with each fence.
+    pub fn touched(&self) -> u32 {
+        self.touched
+    }
+
     pub fn events(&self) -> &Rc<Vec<Event>> {
         &self.events
     }

@@ -418,6 +418,19 @@ impl Track {
         all.filter(move |(touch, _)| is_now && touch.is_unconditional && touch.action == Action::Plain)
     }
 
+    /// Threads that accessed the cell in an interval, and whether they wrote: two of each kind, if there are more.
+    pub fn threads_in(&self, interval: u32) -> impl Iterator<Item = (u16, bool)> {
+        let all = [(self.writes, true), (self.reads, false)].into_iter();
+        let all = all.flat_map(|(touches, writes)| {
+            touches
+                .into_iter()
+                .flatten()
+                .map(move |touch| (touch.thread, writes))
+        });
+        let is_now = self.interval == interval;
+        all.filter(move |_| is_now)
+    }
+
     fn touches_no_more(&self, other: &Track, interval: u32) -> bool {
         let is_now = other.interval == interval;
         let unconditional = |touches: [Option<Touch>; 2]| {

@@ -12,6 +12,7 @@ pub(crate) mod assumed_barriers;
 pub(crate) mod assumptions;
 pub(crate) mod atomic;
 pub(crate) mod atomic_history;
+pub(crate) mod barrier_needs;
 pub(crate) mod buffer_tiles;
 pub(crate) mod call;
 pub(crate) mod control;
@@ -50,6 +51,7 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Spa
 
 use crate::exec::assumptions::Assumptions;
 use crate::exec::atomic_history::Steps;
+use crate::exec::barrier_needs::{BarrierNeeds, Ledger};
 use crate::exec::buffer_tiles::Tile;
 use crate::exec::convergence::Convergence;
 use crate::exec::device_order::Ordering;
@@ -110,6 +112,7 @@ pub(crate) struct State {
     /// The run may have written something that other groups may see meanwhile.
     pub publishes: bool,
     pub barriers: Barriers,
+    pub ledger: Rc<Ledger>,
     pub atomics: Atomics,
     pub loops: Unended,
     pub active: Mask,
@@ -249,6 +252,19 @@ pub(crate) struct Report {
     pub has_unmarked_index: bool,
 }
 
+impl Report {
+    /// The run has no defect and no gap in what it proves, and no lane of a wave exchanged values with another.
+    pub fn is_settled(&self) -> bool {
+        !self.unproved
+            && !self.used_waves
+            && self.open_name.is_none()
+            && self.races.is_empty()
+            && self.divergences.is_empty()
+            && self.out_of_bounds.is_empty()
+            && self.uninitialised.is_empty()
+    }
+}
+
 /// Statements times threads that a run may execute: about a fifth of a second.
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms that a run may make, with their arguments: about 80 MB.
@@ -272,6 +288,7 @@ pub(crate) struct Machine<'a, O> {
     pub state: State,
     pub report: Report,
     pub noticed: Noticed,
+    pub barrier_needs: BarrierNeeds,
     pub effects: EffectsCache,
     pub cache: Cache<'a>,
     pub observer: O,
@@ -426,6 +443,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             state: State::at_entry(entry, all),
             report: Report::default(),
             noticed: Noticed::default(),
+            barrier_needs: BarrierNeeds::default(),
             effects: EffectsCache::default(),
             cache: Cache::default(),
             observer: O::default(),
@@ -456,6 +474,7 @@ impl<'a, O: Observer> Machine<'a, O> {
         match self.block(body) {
             Ok(()) => {
                 self.report_data_dependent_races();
+                self.end_last_interval();
                 None
             }
             Err(Halt::Stop(stop)) => {
@@ -527,6 +546,7 @@ impl State {
                 exchanges: 0,
                 waited: Mask::EMPTY,
             },
+            ledger: Rc::default(),
             atomics: Atomics::default(),
             loops: Unended::default(),
             active: all,

@@ -345,6 +345,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             return Self::stop("some threads may not reach a barrier", span);
         };
         self.report.passed_conditional_barrier |= guard != Value::TRUE;
+        self.end_merged_interval(span, &guard, orders_shared, orders_device);
         self.record_barrier(orders_device, &guard);
         if orders_shared {
             self.report_data_dependent_races();
@@ -362,6 +363,7 @@ impl<'a, O: Observer> Machine<'a, O> {
             // It synchronises the threads, but promises nothing about groupshared memory.
             state.barriers.epoch += 1;
         }
+        self.begin_merged_interval();
         O::passed_barrier(self, span, orders_device);
         Ok(())
     }

@@ -45,6 +45,9 @@ pub struct Analysis {
     pub wave_ladders: Vec<WaveLadder>,
     /// The run did not follow all accesses to groupshared memory, so ladders and races there may be missing.
     pub has_gaps: bool,
+    /// Barriers that the kernel does not need as long as all others stay, in the order of the text. Empty where the run
+    /// did not follow all that may need one.
+    pub needless_barriers: Vec<Span>,
     /// The cost of the first run, in statements times threads.
     pub steps: u64,
     /// The cost of the runs, in values made and looked at.

@@ -75,6 +75,10 @@ pub(crate) const TOPICS: &[Topic<Read>] = &[
         },
     },
     Topic {
+        starts: &["needless barrier:", "no needless barriers"],
+        facts: |read| or_none(read.needless_barriers(), "no needless barriers"),
+    },
+    Topic {
         starts: &["wrong at wave size", "right at all wave sizes"],
         facts: |read| vec![read.wave_dependence()],
     },
@@ -154,6 +158,12 @@ impl Read {
 
     fn divergences(&self) -> Vec<String> {
         lines(&self.analysis.divergences, |found| self.divergence(found))
+    }
+
+    fn needless_barriers(&self) -> Vec<String> {
+        lines(&self.analysis.needless_barriers, |barrier| {
+            format!("needless barrier: line {}", self.line(barrier.start))
+        })
     }
 
     fn out_of_bounds(&self) -> Vec<String> {

@@ -33,6 +33,7 @@ suites! {
     equivalence_of_atomics
     halves
     ladders
+    needless_barriers
     other_threads
     outside_of_resources
     results
