@@ -6,7 +6,7 @@ use shaderlint_hlsl::{Counter, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span
 
 use crate::exec::atomic_history::Made;
 use crate::exec::memory::{Action, Touch};
-use crate::exec::place::Root;
+use crate::exec::place::{Root, index_outside};
 use crate::exec::{AtomicAccess, Observer};
 use crate::exec::{Machine, Run};
 use crate::facts::calls::Atomic;
@@ -216,12 +216,25 @@ impl<'a, O: Observer> Machine<'a, O> {
         self.state.atomics.left +=
             u32::from(made.step.is_some() && (made.operator.is_none() || made.is_somewhere));
         let Some(number) = number else { return };
+        let mut outside = None;
         for thread in self.state.active.threads() {
-            let cell = base.at(thread).known();
-            if let Some(cell) = cell.map(|base| base.saturating_add(made.component)) {
-                let touch = touch_of_all.by(thread, self.state.guard.row());
+            let Some(base) = base.at(thread).known() else {
+                continue;
+            };
+            let touch = touch_of_all.by(thread, self.state.guard.row());
+            let cell = base.saturating_add(made.component);
+            if (cell as usize) < self.state.shared[number].cells().len() {
                 self.change_cell(&made, number, cell, touch);
+            } else {
+                self.report.unproved = true;
+                if touch.is_unconditional && !self.state.convergence.is_uncertain() {
+                    outside.get_or_insert((touch.thread, index_outside(base)));
+                }
             }
+        }
+        // Like a write: an atomic outside leaves all groupshared memory undefined, whatever it operates with.
+        if let Some((thread, index)) = outside {
+            self.report_outside(array, index, thread, true, site);
         }
         if made.is_somewhere {
             // Any thread may come last, so any cell may hold anything now. This is done once, not once a
@@ -253,7 +266,6 @@ impl<'a, O: Observer> Machine<'a, O> {
         let (cells, tracks) = state.shared[number].open();
         let old = cells.get(cell as usize).cloned();
         let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize)) else {
-            self.report.unproved = true;
             return;
         };
         *slot = match (made.operator, made.step) {
