@@ -13,7 +13,7 @@ use shaderlint_hlsl::Shader;
 
 use crate::compare::ResourceCell;
 use crate::exec::Write;
-use crate::terms::formula::{number, part};
+use crate::terms::formula::{indices, number, part};
 use crate::terms::sample::Sample;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
@@ -261,11 +261,9 @@ impl Terms {
     /// For example `Out[0]`, in the first group.
     fn place_name(&self, shader: &Shader, write: &Write) -> String {
         let mut sample = Sample::new(self, 0);
-        let index: Vec<String> = (write.index.iter())
-            .map(|value| sample.value(value).to_string())
-            .collect();
+        let index: Vec<u32> = write.index.iter().map(|value| sample.value(value)).collect();
         let component = write.component.wrapping_add(sample.value(&write.part));
         let name = self.name(write.resource);
-        format!("{name}[{}]{}", index.join("]["), part(shader, name, component))
+        format!("{name}{}{}", indices(&index), part(shader, name, component))
     }
 }

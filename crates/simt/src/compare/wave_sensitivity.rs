@@ -22,7 +22,7 @@ use crate::exec::{Machine, Report, RunMode, Write};
 use crate::facts::kernel::Kernel;
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
 use crate::terms::Terms;
-use crate::terms::formula::part;
+use crate::terms::formula::{indices, part};
 use crate::terms::value::Value;
 use crate::waves::{LaneMap, Waves, maps};
 
@@ -185,12 +185,11 @@ fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDepend
         .map(|(run, _)| *run)
         .collect();
     let (cell, expected, got, thread) = seen(breaking.first()?.results.as_ref()?)?;
-    let index: Vec<String> = cell.index.iter().map(u32::to_string).collect();
     let name = terms.name(cell.resource);
     let effect = WaveEffect::Differs {
         place: format!(
-            "{name}[{}]{}",
-            index.join("]["),
+            "{name}{}{}",
+            indices(&cell.index),
             part(shader, name, cell.component)
         ),
         thread: u32::from(thread),

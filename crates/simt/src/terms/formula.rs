@@ -118,9 +118,8 @@ impl Terms {
                 if let (Some(Words::Bytes), [address]) = (words, index.as_mut_slice()) {
                     *address = address.wrapping_add(4 * std::mem::take(&mut component));
                 }
-                let index: Vec<String> = index.iter().map(u32::to_string).collect();
                 let name = self.name(*resource);
-                format!("{name}[{}]{}", index.join("]["), part(shader, name, component))
+                format!("{name}{}{}", indices(&index), part(shader, name, component))
             }
             Op::Uniform { name, component } => {
                 let name = self.name(*name);
@@ -193,6 +192,13 @@ pub(crate) fn number(word: u32, is_float: bool) -> String {
     } else {
         word.to_string()
     }
+}
+
+/// The indices of an element, written as the suffix behind the name. A large one is a negative number, as in
+/// [`crate::exec::place::index_outside`]: no resource has so many elements.
+pub(crate) fn indices(words: &[u32]) -> String {
+    let indices: Vec<String> = words.iter().map(|word| word.cast_signed().to_string()).collect();
+    format!("[{}]", indices.join("]["))
 }
 
 /// A component of the named global, written as the suffix behind its name.
