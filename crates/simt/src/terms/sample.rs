@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
 
-use crate::terms::known_floats::{is_arithmetic, keeps_bits};
+use crate::terms::known_floats::{is_arithmetic, keeps_bits, normal};
 use crate::terms::operator::Operator;
 use crate::terms::rounding::is_smooth;
 use crate::terms::value::{Op, Part, Value};
@@ -40,7 +40,7 @@ pub(crate) struct Sample<'t> {
     pub guessed: bool,
     /// Atoms whose word is a stand-in.
     stand_ins: FxHashSet<u32>,
-    /// With given inputs: the largest error of the evaluated float relative to the kernel's, in units of 2⁻²⁴.
+    /// With given inputs, or if it rounds: the largest error of the evaluated float relative to the kernel's, in units of 2⁻²⁴.
     /// The kernel rounds a sum or product in one order, which the term does not record. 0 if every order gives
     /// the same result.
     pub error: f64,
@@ -49,6 +49,8 @@ pub(crate) struct Sample<'t> {
     /// Values that are not guessed are what kernels compute on possible inputs: every float that is read is a
     /// small whole number.
     strict: bool,
+    /// A float that kernels may round differently is no guess, but has an error.
+    rounds: bool,
     /// Unknown values, such as those of an arbitrary loop iteration, are less than 64.
     pub has_few_iterations: bool,
     /// Small inputs are as likely as large ones.
@@ -95,13 +97,19 @@ impl Terms {
                 self.note_work(sample.visits);
                 continue;
             }
+            sample.rounds = surely;
             let (a, b) = (sample.value(a), sample.value(b));
             // A term may be as long as the run that made it.
             self.note_work(sample.visits);
             if sample.visits >= sample.limit {
                 return None;
             }
-            if a != b && !(surely && sample.guessed) {
+            let differ = if sample.error > 0.0 {
+                are_far_apart(a, b)
+            } else {
+                a != b
+            };
+            if differ && !(surely && sample.guessed) {
                 return Some(sample.seed);
             }
         }
@@ -187,6 +195,7 @@ impl<'t> Sample<'t> {
             error: 0.0,
             errors: FxHashMap::default(),
             strict: false,
+            rounds: false,
             has_few_iterations: false,
             has_all_magnitudes: false,
             given: None,
@@ -222,6 +231,10 @@ impl<'t> Sample<'t> {
     /// Whether a word that is not guessed must be what kernels compute.
     fn is_computed(&self) -> bool {
         self.strict || self.given.is_some()
+    }
+
+    fn has_errors(&self) -> bool {
+        self.rounds || self.given.is_some()
     }
 
     fn of_form(&mut self, value: &Value) -> u32 {
@@ -261,13 +274,13 @@ impl<'t> Sample<'t> {
                     }
                 }
             }
-            if sample.given.is_some() {
+            if sample.has_errors() {
                 let error = exactness.error(operator, f32::from_bits(total), &errors);
                 sample.guessed |= error.is_none();
                 sample.error = sample.error.max(error.unwrap_or_default());
             }
             sample.guessed |= operator.is_on_floats() && operator.is_extremum() && zeros.are_open(total);
-            sample.guessed |= !is_sign_known || sample.strict && !exactness.holds();
+            sample.guessed |= !is_sign_known || sample.strict && !sample.rounds && !exactness.holds();
             total
         };
         match value {
@@ -362,7 +375,9 @@ impl<'t> Sample<'t> {
         // An operation may map nearby floats to floats that are far apart.
         if self.error > 0.0 {
             let may_cancel = matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, _));
-            self.guessed |= may_cancel || !is_smooth(op, arguments);
+            // An intrinsic may multiply an error by more than 2, as `exp` does.
+            let may_grow = self.rounds && matches!(op, Op::Intrinsic { .. });
+            self.guessed |= may_cancel || may_grow || !is_smooth(op, arguments);
             self.error = 2.0 * self.error + 1.0;
         }
         // An operation on known floats whose result is not the same for every compiler depends on the order of
@@ -380,6 +395,9 @@ impl<'t> Sample<'t> {
         self.guessed |= is_sum && words.contains(&(-0.0f32).to_bits());
         if let Some(word) = computed(op, &words) {
             return word;
+        }
+        if let Some(quotient) = self.quotient(op, &words) {
+            return quotient;
         }
         let mut op = *op;
         // A component of an element, at a known or unknown index.
@@ -400,6 +418,22 @@ impl<'t> Sample<'t> {
             return given(self.terms.name(name), &words, component);
         }
         self.input(op, words)
+    }
+
+    /// A quotient of floats that kernels may round differently.
+    fn quotient(&mut self, op: &Op, words: &[u32]) -> Option<u32> {
+        let (Op::Binary(BinaryOp::Div, Scalar::Float), true, [x, y]) = (op, self.rounds, words) else {
+            return None;
+        };
+        let operands = [*x, *y].map(f32::from_bits);
+        let [x, y] = operands;
+        let is_usual = operands
+            .iter()
+            .all(|operand| operand.is_normal() || *operand == 0.0);
+        let word = normal(x / y).filter(|_| is_usual)?;
+        self.error += QUOTIENT_ERROR;
+        self.guessed |= self.error > MAX_ERROR;
+        Some(word)
     }
 
     /// An input, or an operation that is not evaluated: some function of its arguments.
@@ -497,8 +531,18 @@ enum Exactness {
 /// Exponents of floats far from both ends of the range.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -100..=100;
 
+/// A division has one ulp of error, and two roundings if the compiler multiplies by the reciprocal instead.
+const QUOTIENT_ERROR: f64 = 4.0;
+
 /// A float with a larger error, in units of 2⁻²⁴, may be anything.
 const MAX_ERROR: f64 = 256.0;
+
+/// Whether two floats with errors certainly differ. An error of [`MAX_ERROR`] is 2⁻¹⁶ of the float, and 2⁻⁹ if it is
+/// that of a thousand summands whose rounding errors all have one sign.
+fn are_far_apart(a: u32, b: u32) -> bool {
+    let (a, b) = (f32::from_bits(a), f32::from_bits(b));
+    (a - b).abs() > a.abs().max(b.abs()) / 128.0
+}
 
 /// The maximum number of times that one part may occur in a sum or product of floats.
 const MAX_FACTOR: u32 = 4;
