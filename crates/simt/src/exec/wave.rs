@@ -202,18 +202,13 @@ fn prefixes(
 
 /// One of the four words of a ballot: a bit for each lane whose value is true.
 fn ballot(terms: &mut Terms, word: u32, lanes: &Lanes, column: &Column) -> Value {
-    let mut bits = Some(0u32);
-    for (lane, thread) in lanes {
-        bits = match column.at(*thread) {
-            Value::Known(set) if lane / 32 == word => {
-                bits.map(|bits| bits | u32::from(*set != 0) << (lane % 32))
-            }
-            Value::Known(_) => bits,
-            _ => None,
-        };
-    }
-    match bits {
-        Some(bits) => Value::Known(bits),
-        None => terms.fresh(),
-    }
+    let of_word = lanes.iter().filter(|(lane, _)| lane / 32 == word);
+    let bits: Vec<Value> = of_word
+        .map(|(lane, thread)| {
+            let bit = Value::Known(1 << (lane % 32));
+            terms.select(column.at(*thread), &bit, &Value::Known(0))
+        })
+        .collect();
+    let together = |all: Value, bit: &Value| terms.combine(Operator::Or, &all, bit);
+    bits.iter().fold(Value::Known(0), together)
 }
