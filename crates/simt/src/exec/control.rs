@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shaderlint_hlsl::{Case, Expr, ExprKind, GlobalId, LocalId, Loop, Span, Stmt, StmtKind, Storage};
+use shaderlint_hlsl::{
+    BinaryOp, Case, Expr, ExprKind, GlobalId, LocalId, Loop, Span, Stmt, StmtKind, Storage, Type,
+};
 
 use crate::exec::Observer;
 use crate::exec::divergence::{Parting, breaks};
@@ -249,8 +251,42 @@ impl<'a, O: Observer> Machine<'a, O> {
             .effects
             .of_statements(self.shader, std::slice::from_ref(&l.body));
         let leaves = breaks(&l.body) || inside.leaves || inside.jumps || inside.opaque || inside.repeats;
-        let is_count = || l.condition.as_ref().is_some_and(|ends| self.counts(l, ends));
+        let is_aside = self.is_aside(l) && !inside.atomic && !inside.device_observed;
+        let ends = l.condition.as_ref();
+        let is_count = || ends.is_some_and(|ends| self.counts(l, ends) || is_aside && self.walks(l, ends));
         sees_others && (leaves || !is_count())
+    }
+
+    /// Whether a loop walks through groupshared elements: it ends after a count at the latest, and tests an element
+    /// at most once, so it does not wait until that changes. An example is `while (d > 0 && Counts[d] <= rank)`.
+    fn walks(&self, l: &Loop, condition: &Expr) -> bool {
+        let ExprKind::Binary(BinaryOp::LogicalAnd, count, test) = &condition.kind else {
+            return false;
+        };
+        let local = |part: &Expr| match part.kind {
+            ExprKind::Local(local) => Some(local),
+            _ => None,
+        };
+        let counters: Vec<LocalId> = count.descendants().filter_map(local).collect();
+        let is_at_count = |index: &Expr| {
+            let mut locals = index.descendants().filter_map(local);
+            locals.any(|local| counters.contains(&local))
+        };
+        // An array stands nowhere but under an index.
+        let is_array = |global: GlobalId| {
+            let global = self.shader.globals.get(global.0 as usize);
+            global.is_some_and(|global| {
+                global.storage == Storage::Groupshared && matches!(global.ty, Type::Array(..))
+            })
+        };
+        let is_test = test.descendants().all(|part| match &part.kind {
+            ExprKind::Index(_, index) => is_at_count(index),
+            ExprKind::Global(global) => is_array(*global) || self.counts(l, part),
+            ExprKind::Local(_) | ExprKind::Literal(_) | ExprKind::Unary(..) | ExprKind::Binary(..) => true,
+            ExprKind::Cast(_) | ExprKind::Field(..) | ExprKind::Swizzle(..) => true,
+            _ => false,
+        });
+        is_test && self.counts(l, count)
     }
 
     /// Whether a condition compares only numbers, values that the host sets, and variables that the loop changes by
