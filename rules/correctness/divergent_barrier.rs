@@ -24,7 +24,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let Divergence { here, away, .. } = divergence;
-    let given = given(divergence);
+    let given = witness::given(&divergence.given);
     let iterations = witness::iterations(context, &divergence.around);
     // A first barrier needs no mention. One that only some inputs reach need not be passed for the named ones.
     let is_passed = |since: &Point| {
@@ -105,13 +105,4 @@ fn is_conditional(context: &Context<'_>, place: Span) -> bool {
     let around = statements_around(context.shader, place).unwrap_or_default();
     let mut around = around.iter();
     around.any(|statement| matches!(statement.kind, StmtKind::If { .. } | StmtKind::Switch { .. }))
-}
-
-/// The values from the host for which it happens, in the first group.
-fn given(divergence: &Divergence) -> String {
-    let values: Vec<String> = divergence.given.iter().map(ToString::to_string).collect();
-    if values.is_empty() {
-        return String::new();
-    }
-    format!(", for instance in the first group, with {}", values.join(" and "))
 }

@@ -30,6 +30,7 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         &[&found.read.around],
     );
     let when = when.map_or(String::new(), |when| format!(" {when}"));
+    let given = witness::given(&found.given);
     let mut secondary = vec![Label {
         place: found.used,
         text: "the undefined value is stored here".to_owned(),
@@ -38,6 +39,14 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         place: array.span,
         text: "has undefined contents when a group starts".to_owned(),
     }));
+    let mut notes = vec![
+        format!("thread {thread} reads {element}{when}{iterations}{given}"),
+        "implementations may clear groupshared memory, but need not: write every element before you read it"
+            .to_owned(),
+    ];
+    if !found.given.is_empty() {
+        notes.push("instead, if the host never sets such values, remove the test on them".to_owned());
+    }
     Finding {
         entry: context.entry,
         message: format!("{element} is read, but no thread has written it"),
@@ -50,12 +59,7 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
             text: format!("thread {thread} reads {element}"),
         },
         secondary,
-        notes: vec![
-            format!("thread {thread} reads {element}{when}{iterations}"),
-            "implementations may clear groupshared memory, but need not: write every element before you \
-             read it"
-                .to_owned(),
-        ],
+        notes,
         fix: None,
         no_fix: None,
     }

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{FileId, GlobalId, Intrinsic, Span, statements};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Around, Iteration, Point, element_text};
+use shaderlint_simt::{Around, Iteration, NamedValue, Point, element_text};
 
 use crate::source::lines::{file_name, line_after, lines_in_words};
 use crate::source::statements::group_barrier;
@@ -10,6 +10,15 @@ use crate::source::statements::group_barrier;
 /// An element as one would write it; the index is that of the outermost dimension.
 pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl Into<i64>) -> String {
     element_text(context.shader, array, index.into())
+}
+
+/// The values from the host for which something happens in the first group.
+pub(crate) fn given(values: &[NamedValue]) -> String {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    if values.is_empty() {
+        return String::new();
+    }
+    format!(", for instance in the first group, with {}", values.join(" and "))
 }
 
 /// The iterations of loops in which something happens, to follow the words of [`when`].

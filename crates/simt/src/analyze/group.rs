@@ -17,13 +17,14 @@ use std::collections::BTreeSet;
 use crate::analyze::findings::{
     add_collectives, add_races, has_defects, is_same_collective, keep_common_defects, overlap,
 };
-use crate::analyze::host_bounds::{HostBounds, races_in_iterations};
+use crate::analyze::host_bounds::{HostBounds, races_in_iterations, unfilled};
 use crate::compare::wave_sensitivity;
 use crate::detect::Detectors;
 use crate::detect::collectives::partial_result_taint::withdraw_unused;
 use crate::detect::coverage::is_for_other_waves;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
+use crate::exec::undef_flow::FilledInPart;
 use crate::exec::{BUDGET, FIRST_WORK, Read, RunMode};
 use crate::facts::effects::Effects;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
@@ -95,6 +96,7 @@ fn run_all(kernel: Kernel<'_>, effects: &Effects, mode: RunMode, assuming: Assum
         runs.assume_bounds(bounds, races);
     }
     runs.withdraw_unused();
+    runs.look_for_unfilled();
     if runs.counts_by_group && !assuming.is_first_group && assuming.tiles.is_empty() {
         let mut of_first = in_first_group(kernel, effects, mode, runs.assuming);
         if runs.found.collectives.is_empty() {
@@ -123,6 +125,7 @@ struct Runs<'s> {
     found: Analysis,
     unordered: BTreeSet<Read>,
     uses_waves: bool,
+    filled_in_part: Vec<FilledInPart>,
     /// The group's number determines which groupshared element a thread accesses.
     counts_by_group: bool,
 }
@@ -143,6 +146,7 @@ impl<'s> Runs<'s> {
             },
             unordered: BTreeSet::new(),
             uses_waves: false,
+            filled_in_part: Vec::new(),
             counts_by_group: false,
         })
     }
@@ -186,6 +190,7 @@ impl<'s> Runs<'s> {
         self.budget = machine.limits.budget;
         self.counts_by_group = machine.noticed.counts_by_group;
         self.unordered = std::mem::take(&mut machine.noticed.unordered);
+        self.filled_in_part = std::mem::take(&mut machine.noticed.filled_in_part);
         self.uses_waves = report.used_waves;
         self.found = Analysis {
             collectives: machine.collectives(stopped.is_some().then_some(self.kernel.entry)),
@@ -228,6 +233,16 @@ impl<'s> Runs<'s> {
     fn withdraw_unused(&mut self) {
         let (terms, found, budget) = (&mut self.terms, &mut self.found.collectives, &mut self.budget);
         withdraw_unused(self.kernel, terms, self.assuming, None, found, budget);
+    }
+
+    /// Adds reads of elements that stay unwritten by what the host sets.
+    fn look_for_unfilled(&mut self) {
+        let assuming = self.assuming;
+        let is_looked_for = !self.uses_waves && !assuming.is_first_group && assuming.is_of_kernel_itself();
+        if is_looked_for && self.found.uninitialised.is_empty() {
+            let filled = &self.filled_in_part;
+            self.found.uninitialised = unfilled(self.kernel, &mut self.terms, filled, assuming);
+        }
     }
 
     /// Keeps the findings that occur at every other wave size too. A kernel may branch on the wave size, so a

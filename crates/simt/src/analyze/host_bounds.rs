@@ -1,4 +1,5 @@
-//! Runs that assume numbers for loop bounds that only the host or a buffer knows.
+//! Runs that assume numbers for bounds that only the host or a buffer knows: of loops, or of the elements that threads
+//! write.
 
 use crate::analyze::findings::is_same_race;
 use crate::detect::Detectors;
@@ -6,10 +7,11 @@ use crate::detect::collectives::partial_result_taint::withdraw_unused;
 use crate::detect::witness::borne_out;
 use crate::exec::assumptions::Assumptions;
 use crate::exec::loop_bounds::{self, AssumedBounds, Bound};
+use crate::exec::undef_flow::FilledInPart;
 use crate::exec::{BUDGET, MAX_WORK, Machine, RunMode};
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::{Kernel, WAVE_SIZES};
-use crate::finding::{Collective, Obstacle, Race, Stop};
+use crate::finding::{Collective, Obstacle, Race, Stop, Uninitialised};
 use crate::terms::Terms;
 use crate::waves::{LaneMap, Waves};
 
@@ -196,4 +198,48 @@ pub(super) fn races_in_iterations(
         }
     }
     Vec::new()
+}
+
+/// The unwritten elements that threads read where the host sets bounds within which only some threads write.
+///
+/// The kernel shows by its own test that it expects such bounds. That threads beyond them store something
+/// undefined may be meant, as nobody need read it. So a thread within the bounds must store a sum of written
+/// and unwritten elements.
+pub(super) fn unfilled(
+    kernel: Kernel<'_>,
+    terms: &mut Terms,
+    filled: &[FilledInPart],
+    assuming: Assumptions<'_>,
+) -> Vec<Uninitialised> {
+    let Some(group) = kernel.group() else {
+        return Vec::new();
+    };
+    let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
+    let mut all = Vec::new();
+    for filled in filled {
+        terms.forget_assumptions();
+        for of_host in &filled.given {
+            terms.assume(of_host.atom, of_host.value.word);
+        }
+        let assuming = Assumptions {
+            is_first_group: true,
+            filled: Some(filled),
+            ..assuming
+        };
+        let max_work = terms.work().saturating_add(MAX_WORK / 8);
+        let machine =
+            assuming.new_machine::<Detectors>(kernel, terms, waves.clone(), RunMode::Plain, BUDGET / 16);
+        let Some(mut machine) = machine else { break };
+        machine.limits.max_work = max_work;
+        machine.run();
+        let found = std::mem::take(&mut machine.report.uninitialised);
+        let of_array = found.into_iter().filter(|found| found.array == filled.array);
+        let given = || filled.given.iter().map(|of_host| of_host.value.clone()).collect();
+        all.extend(of_array.map(|found| Uninitialised {
+            given: given(),
+            ..found
+        }));
+    }
+    terms.forget_assumptions();
+    all
 }

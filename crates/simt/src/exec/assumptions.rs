@@ -6,6 +6,7 @@ use shaderlint_hlsl::GlobalId;
 
 use crate::exec::Observer;
 use crate::exec::assumed_barriers::AssumedBarriers;
+use crate::exec::undef_flow::FilledInPart;
 use crate::exec::{Machine, Read, RunMode};
 use crate::facts::kernel::Kernel;
 use crate::terms::Terms;
@@ -22,6 +23,9 @@ pub(crate) struct Assumptions<'s> {
     pub finds_anything: Option<&'s BTreeSet<Read>>,
     /// Barriers that the kernel does not have.
     pub barriers: Option<&'s AssumedBarriers>,
+    /// An array of which some elements stay unwritten, by what the host sets: the run reports only what threads within the
+    /// bounds make of written and unwritten elements together.
+    pub filled: Option<&'s FilledInPart>,
     /// The run skims from its start ([`Limits::skims`](crate::exec::Limits::skims)).
     pub skims: bool,
 }

@@ -12,9 +12,10 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Loop, Scalar, Span, Stmt, StmtKind};
 
 use crate::exec::host::MANY;
+use crate::exec::undef_flow::{FilledInPart, HostValue};
 use crate::exec::{Machine, Observer};
 use crate::finding::{Divergence, NamedValue, Point};
 use crate::terms::column::{Column, Mask};
@@ -181,6 +182,41 @@ impl<O: Observer> Machine<'_, O> {
     fn parting(&self, guards: &[Value]) -> Option<Witness> {
         let scalar_of = |name, component| self.host_name(name, component).map(|(_, scalar)| scalar);
         self.terms.parting(guards, self.group, scalar_of)
+    }
+
+    /// Numbers of the host by which only some of these guards hold, if all hold where the numbers are large.
+    pub fn filled_in_part(&mut self, array: GlobalId, guards: &[Value]) -> Option<FilledInPart> {
+        let witness = self.parting(guards)?;
+        let is_large = |(atom, word): &(u32, u32)| {
+            let name = self.terms.name_of(*atom);
+            let scalar = name.and_then(|(name, component)| Some(self.host_name(name, component)?.1));
+            match scalar {
+                Some(Scalar::Float) => *word == (MANY as f32).to_bits(),
+                _ => *word == MANY,
+            }
+        };
+        if !witness.stay.iter().all(is_large) {
+            return None;
+        }
+        let given = witness.given.into_iter().map(|(symbol, component, word)| {
+            let (name, scalar) = self.host_name(symbol, component)?;
+            let op = Op::Uniform {
+                name: symbol,
+                component,
+            };
+            let atom = self.terms.apply(op, &[]).atoms().next()?;
+            let value = NamedValue { name, scalar, word };
+            Some(HostValue { atom, value })
+        });
+        let given: Vec<HostValue> = given.collect::<Option<_>>()?;
+        let words: Vec<(u32, u32)> = given.iter().map(|of| (of.atom, of.value.word)).collect();
+        let mut within = Mask::EMPTY;
+        for (thread, guard) in guards.iter().enumerate() {
+            if self.terms.value_given(guard, &words)? != 0 {
+                within.insert(thread);
+            }
+        }
+        Some(FilledInPart { array, given, within })
     }
 
     fn report_parting(&mut self, span: Span, witness: Witness) {

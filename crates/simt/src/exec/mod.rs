@@ -63,7 +63,7 @@ pub(crate) use crate::exec::observer::{AtomicAccess, Observer};
 use crate::exec::over_approximation::Approximation;
 use crate::exec::position::Caller;
 pub(crate) use crate::exec::run_mode::RunMode;
-use crate::exec::undef_flow::Suspect;
+use crate::exec::undef_flow::{FilledInPart, Suspect};
 use crate::facts::canonical_form::Meaning;
 use crate::facts::effects::EffectsCache;
 use crate::facts::kernel::{Kernel, MAX_THREADS};
@@ -314,6 +314,9 @@ pub(crate) struct Noticed {
     pub bounds: Vec<Bound>,
     /// Reads of groupshared arrays that met a write, at least once, and no barrier is known to order the two.
     pub unordered: BTreeSet<Read>,
+    /// Arrays with a store under a condition, and those of them that are filled in part.
+    pub conditional_fills: BTreeSet<GlobalId>,
+    pub filled_in_part: Vec<FilledInPart>,
     /// A barrier that only some inputs reach, after which the run touched groupshared memory.
     pub conditional_barrier: Option<Span>,
     /// The run assumed that all threads reach a barrier, and knows no inputs for which they do.

@@ -550,6 +550,9 @@ impl<O: Observer> Machine<'_, O> {
         let mut is_outside = false;
         let mut outside = None;
         let mut forgotten = Vec::new();
+        let declared = self.shader.globals.get(global.0 as usize);
+        let name = declared.map(|declared| self.terms.symbol(&declared.name));
+        let mut fills_in_part = false;
         let given = [base, value];
         let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
         let convergence = &self.state.convergence;
@@ -570,6 +573,9 @@ impl<O: Observer> Machine<'_, O> {
                 }
                 continue;
             };
+            fills_in_part = fills_in_part
+                || !touch.is_unconditional
+                    && name.is_some_and(|name| self.terms.is_uninitialised(slot, name, cell));
             let new = value.at(thread);
             // Where the group has left, no thread reads the cell any more.
             let new = if touch.is_unconditional || convergence.holds_unless_group_left(guard.at(thread)) {
@@ -608,6 +614,9 @@ impl<O: Observer> Machine<'_, O> {
         }
         if let Some((thread, index)) = outside {
             self.report_outside(global, index, thread, true, site);
+        }
+        if fills_in_part {
+            self.note_filled_in_part(global);
         }
         self.report.unproved |= unproved;
         if self.state.shared[number].is_blurred(interval) {

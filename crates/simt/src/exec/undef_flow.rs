@@ -8,8 +8,8 @@
 use shaderlint_hlsl::{GlobalId, Span, Type};
 
 use crate::exec::{Machine, Observer};
-use crate::finding::{Access, OutOfBounds, Uninitialised};
-use crate::terms::column::Column;
+use crate::finding::{Access, NamedValue, OutOfBounds, Uninitialised};
+use crate::terms::column::{Column, Mask};
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
@@ -30,6 +30,23 @@ pub(crate) enum Cell {
     Unwritten(u32),
     /// There is no such element.
     Outside(i32),
+}
+
+/// A groupshared array of which the threads write elements only within bounds that the host sets.
+#[derive(Clone, Debug)]
+pub(crate) struct FilledInPart {
+    pub array: GlobalId,
+    /// Numbers for these bounds, by which only some threads are within them in the first group.
+    pub given: Vec<HostValue>,
+    /// The threads that are.
+    pub within: Mask,
+}
+
+/// A number for a value that the host sets.
+#[derive(Clone, Debug)]
+pub(crate) struct HostValue {
+    pub atom: u32,
+    pub value: NamedValue,
 }
 
 /// How many are recorded: each yields at most one finding.
@@ -61,11 +78,14 @@ impl<O: Observer> Machine<'_, O> {
         let state = &self.state;
         let mut used: Vec<Suspect> = Vec::new();
         for thread in state.active.threads() {
-            if !self.is_known_to_hold(state.guard.at(thread)) {
+            let filled = self.assuming.filled;
+            let is_within = filled.is_none_or(|filled| filled.within.contains(thread));
+            if !is_within || !self.is_known_to_hold(state.guard.at(thread)) {
                 continue;
             }
-            for column in index.iter().chain([value]) {
-                self.add_undefined_parts(column.at(thread), &mut used);
+            let values = index.iter().chain([value]).map(|column| column.at(thread));
+            for value in values.filter(|value| filled.is_none() || self.terms.holds_written(value)) {
+                self.add_undefined_parts(value, &mut used);
             }
         }
         for suspect in used {
@@ -152,6 +172,20 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
+    /// Notes whether an array is filled in part, at the first store to it under a condition.
+    pub fn note_filled_in_part(&mut self, array: GlobalId) {
+        let Column::Lanes(guards) = self.state.guard.clone() else {
+            return;
+        };
+        let is_noted = !self.noticed.conditional_fills.insert(array);
+        if is_noted || self.over_approximates() || !self.remembers_reads() || self.state.active != self.all {
+            return;
+        }
+        if let Some(filled) = self.filled_in_part(array, &guards) {
+            self.noticed.filled_in_part.push(filled);
+        }
+    }
+
     fn report_undefined(&mut self, suspect: Suspect, used: Span) {
         let Some(site) = self.sites.get(suspect.site as usize) else {
             return;
@@ -175,6 +209,7 @@ impl<O: Observer> Machine<'_, O> {
                         index,
                         read: access,
                         used,
+                        given: Vec::new(),
                         since: site.since.as_deref().cloned(),
                         interval: suspect.interval,
                     };
@@ -186,6 +221,13 @@ impl<O: Observer> Machine<'_, O> {
 }
 
 impl Terms {
+    /// Whether a sum has a part that is no initial value of groupshared memory.
+    fn holds_written(&self, value: &Value) -> bool {
+        let is_initial =
+            |atom: u32| matches!(self.term(atom), Some(Term::Apply(Op::Uninitialised { .. }, _)));
+        value.atoms().any(|atom| !is_initial(atom))
+    }
+
     /// Whether this is the initial value of this cell, to which nothing was written. The initial value of another
     /// cell, copied here, does not count.
     pub fn is_uninitialised(&self, value: &Value, array: Symbol, cell: u32) -> bool {

@@ -154,6 +154,8 @@ pub struct Uninitialised {
     /// Where the value is stored.
     pub used: Span,
     /// As in [`Divergence`].
+    pub given: Vec<NamedValue>,
+    /// As in [`Divergence`].
     pub since: Option<Point>,
     pub(crate) interval: u32,
 }

@@ -176,7 +176,8 @@ impl Read {
     fn unwritten(&self) -> Vec<String> {
         lines(&self.analysis.uninitialised, |found| {
             let place = self.place(found.array, found.index.cast_signed());
-            format!("unwritten: {}", access(&found.read, &place))
+            let given = found.given.iter().map(|given| format!("given {given}"));
+            joined(std::iter::once(format!("unwritten: {}", access(&found.read, &place))).chain(given))
         })
     }
 
