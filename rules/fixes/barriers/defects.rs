@@ -112,15 +112,18 @@ fn defects(
             Span::default(),
         )
     });
+    // Elements that only some bounds of the host leave unwritten have no part in whether threads race.
     let unwritten = analysis.uninitialised.iter();
-    let unwritten = unwritten.map(move |found| {
-        (
-            3,
-            name(shader, found.array.0),
-            moved(found.read.span),
-            Span::default(),
-        )
-    });
+    let unwritten = unwritten
+        .filter(|found| found.given.is_empty())
+        .map(move |found| {
+            (
+                3,
+                name(shader, found.array.0),
+                moved(found.read.span),
+                Span::default(),
+            )
+        });
     races.chain(parted).chain(outside).chain(unwritten)
 }
 
