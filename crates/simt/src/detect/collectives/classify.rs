@@ -267,21 +267,30 @@ impl Machine<'_, Detectors> {
         } else if has_companions && collective.companions.is_none() {
             Err(Obstacle::Companions)
         } else {
-            self.rewrite_of(watch, ran, &collective, several.also, &total)
+            let totals = several.ranges.iter().map(|&(start, end)| Value::Run {
+                operator: main.operator,
+                start,
+                end,
+            });
+            let totals: Vec<Value> = match main.kind {
+                Kind::Reduction => totals.collect(),
+                _ => vec![total],
+            };
+            self.rewrite_of(watch, ran, &collective, several.also, &totals)
         };
         Some(collective)
     }
 
     /// How code can take the construct's place. Wave forms exist for a total, and for a scan from the left with
-    /// one or two elements per thread. `also` are other places of the result, and `total` is all elements
-    /// combined.
+    /// one or two elements per thread. `also` are other places of the result, and `totals` are all elements
+    /// combined, one for each component.
     fn rewrite_of(
         &mut self,
         watch: &Watch,
         ran: Executed<'_>,
         collective: &Collective,
         also: Vec<Elements>,
-        total: &Value,
+        totals: &[Value],
     ) -> Result<Rewrite, Obstacle> {
         let lanes = self.lanes as u32;
         let is_scan = collective.kind != Kind::Reduction;
@@ -301,12 +310,12 @@ impl Machine<'_, Detectors> {
             output,
             also,
             beside,
-            total: Some(total).filter(|_| is_scan),
+            total: totals.first().filter(|_| is_scan),
         };
         let rewrite = self.rewrite(watch, ran, results, &[]);
         rewrite.or_else(|obstacle| {
             let is_one = !is_scan && beside.is_empty();
-            let before = is_one.then(|| self.rewrite_before_last_step(watch, ran, input, output, total));
+            let before = is_one.then(|| self.rewrite_before_last_step(watch, ran, input, output, totals));
             before.flatten().ok_or(obstacle)
         })
     }
@@ -471,7 +480,19 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
         return totals_of_blocks(atoms, rows, lanes);
     };
     let named = noticed.find(is_named).filter(|_| !is_named(&first));
-    vec![named.unwrap_or(first)]
+    let main = named.unwrap_or(first);
+    let is_of_main = |other: &Pattern| {
+        other.output != main.output
+            && other.output.with_component(None) == main.output.with_component(None)
+    };
+    let mut all: Vec<Pattern> = Vec::new();
+    for other in watch.noticed.iter().filter_map(total_of).filter(is_of_main) {
+        if all.iter().all(|known| known.output != other.output) {
+            all.push(other);
+        }
+    }
+    all.insert(0, main);
+    all
 }
 
 /// The totals of blocks in the rows. A noticed value counts for nothing here: the last step of a whole ladder passes

@@ -1,7 +1,7 @@
 //! Merges several results of the same statements: the components of a vector, and the results of other elements
 //! or operators.
 
-use shaderlint_hlsl::{FunctionId, Scalar, Shader, Type};
+use shaderlint_hlsl::{FunctionId, Scalar, Shader, Type, expressions};
 
 use crate::finding::{Beside, Elements, Kind};
 use crate::terms::operator::Operator;
@@ -131,16 +131,20 @@ fn components<'p>(
 }
 
 /// The number of components of the vectors that a place holds.
-fn vector_width(shader: &Shader, function: FunctionId, place: &Elements) -> Option<u8> {
+pub(crate) fn vector_width(shader: &Shader, function: FunctionId, place: &Elements) -> Option<u8> {
+    let function = shader.functions.get(function.0 as usize)?;
     let mut ty = match place {
         Elements::Array { global, .. } | Elements::Cell { global, .. } => {
             &shader.globals.get(global.0 as usize)?.ty
         }
         Elements::Register { local, .. } | Elements::OneRegister { local, .. } => {
-            let function = shader.functions.get(function.0 as usize)?;
             &function.locals.get(local.0 as usize)?.ty
         }
-        Elements::Spread { .. } | Elements::Expression { .. } => return None,
+        Elements::Expression { span, .. } => {
+            let body = function.body.as_deref().unwrap_or_default();
+            &expressions(body).find(|expr| expr.span == *span)?.ty
+        }
+        Elements::Spread { .. } => return None,
     };
     while let Type::Array(inner, _) = ty {
         ty = inner;

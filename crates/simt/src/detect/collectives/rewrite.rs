@@ -9,6 +9,7 @@ use shaderlint_hlsl::{
 use crate::detect::Detectors;
 use crate::detect::collectives::executed::Executed;
 use crate::detect::collectives::partial_results::Watch;
+use crate::detect::collectives::result_merging::vector_width;
 use crate::exec::Machine;
 use crate::exec::control::root;
 use crate::exec::memory::Shared;
@@ -177,7 +178,7 @@ impl Machine<'_, Detectors> {
         ran: Executed<'_>,
         input: &Elements,
         output: &Elements,
-        total: &Value,
+        totals: &[Value],
     ) -> Option<Rewrite> {
         let &Elements::Array {
             global,
@@ -213,7 +214,7 @@ impl Machine<'_, Detectors> {
             | Elements::Register {
                 local,
                 component: None,
-            } => match total_expressions(watch, last.span(), total) {
+            } => match self.total_expressions(watch, last.span(), totals) {
                 reads if reads.is_empty() => {
                     let gives = |effects: &Effects| effects.written.contains(local);
                     let goes = StepEdit::Remove(self.only_writer(last.statements, &gives)?);
@@ -224,7 +225,7 @@ impl Machine<'_, Detectors> {
                 }
                 reads => (None, reads),
             },
-            _ => (None, total_expressions(watch, last.span(), total)),
+            _ => (None, self.total_expressions(watch, last.span(), totals)),
         };
         if changes.is_empty() {
             return None;
@@ -371,6 +372,37 @@ impl Machine<'_, Detectors> {
         }
     }
 
+    /// The outermost expressions within `span` that evaluated to the total: to all of its components, if it is a
+    /// vector.
+    fn total_expressions(&self, watch: &Watch, span: Span, totals: &[Value]) -> Vec<StepEdit> {
+        let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
+        let is_noticed = |own: Span, number: usize, total: &Value| {
+            watch.noticed.iter().any(|(place, _, value)| {
+                let is_here =
+                    matches!(place, Elements::Expression { span: other, .. } if *other == own);
+                let is_component = totals.len() == 1 || place.component().map(usize::from) == Some(number);
+                is_here && is_component && value == total
+            })
+        };
+        let spans = watch.noticed.iter().filter_map(|(place, ..)| match place {
+            Elements::Expression { span: own, .. } if holds(span, *own) => Some((*own, place)),
+            _ => None,
+        });
+        let is_total = |(own, place): &(Span, &Elements)| {
+            let width = || vector_width(self.shader, self.state.frame.function, place);
+            (totals.len() == 1 || width().map(usize::from) == Some(totals.len()))
+                && totals.iter().enumerate().all(|(number, total)| is_noticed(*own, number, total))
+        };
+        let spans: BTreeSet<Span> = spans.filter(is_total).map(|(own, _)| own).collect();
+        let is_outermost =
+            |own: &&Span| !spans.iter().any(|other| other != *own && holds(*other, **own));
+        spans
+            .iter()
+            .filter(is_outermost)
+            .map(|own| StepEdit::ReadTotal(*own))
+            .collect()
+    }
+
     /// The number that a variable holds in all threads now, as HLSL text.
     fn value_left(&self, local: LocalId) -> Option<String> {
         let variable = self.function()?.locals.get(local.0 as usize)?;
@@ -430,23 +462,6 @@ impl Machine<'_, Detectors> {
             }
         }
     }
-}
-
-/// The outermost expressions within `span` that evaluated to the total.
-fn total_expressions(watch: &Watch, span: Span, total: &Value) -> Vec<StepEdit> {
-    let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
-    let noticed = watch.noticed.iter().filter(|(.., value)| value == total);
-    let spans = noticed.filter_map(|(place, ..)| match place {
-        Elements::Expression { span: own, .. } if holds(span, *own) => Some(*own),
-        _ => None,
-    });
-    let spans: BTreeSet<Span> = spans.collect();
-    let is_outermost = |own: &&Span| !spans.iter().any(|other| other != *own && holds(*other, **own));
-    spans
-        .iter()
-        .filter(is_outermost)
-        .map(|own| StepEdit::ReadTotal(*own))
-        .collect()
 }
 
 /// The initial value of this variable's declaration in these statements or nested blocks.
