@@ -9,24 +9,32 @@
 //! [`shaderlint_simt`] says why a function of such a rank is the ladder's choice; the proof of the fix shows, as for
 //! any other, that the form does what this ladder did.
 //!
-//! Values are `uint`s: a NaN would belong to no thread, and HLSL has no atomics of floats.
+//! HLSL has no atomics of floats. For these, the wave of thread 0 alone does both reductions, over all elements of the
+//! array, as many a pass as it has lanes. Nothing is assumed here either, except that no float is NaN: it equals nothing,
+//! so the form might find no element. It then copies some other one.
 
 use std::fmt::Write;
+
+use std::ops::RangeInclusive;
 
 use shaderlint_hlsl::{Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Companions, Elements, LaneMap, Operator, Order, Rewrite};
 
 use crate::fixes::waves::code::Code;
-use crate::fixes::waves::form::{WaveForm, barrier_of};
+use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
-use crate::fixes::waves::totals::{Totals, name_beside};
+use crate::fixes::waves::totals::{Totals, goes_with_size, name_beside};
 use crate::source::element::{part_of, scalar_part};
+use crate::source::group_size::{all_threads_by_name, has_literal_size};
 use crate::source::names::{further_name, inner_name, local_name};
 use crate::source::text::Spelled;
 
 /// The number of elements from which the form was faster than the ladder (`docs/measurements.md`).
 pub(crate) const FASTER_FROM: u32 = 64;
+
+/// The numbers of elements for which one wave was faster than the ladder (`docs/measurements.md`).
+const BY_ONE_WAVE: RangeInclusive<u32> = 64..=512;
 
 /// The forms that may replace the ladder, the one that does least first: with a declared helper, or a new one;
 /// without a barrier behind the copy, or with one for later readers.
@@ -36,14 +44,39 @@ pub(crate) fn forms(
     rewrite: &Rewrite,
     companions: &Companions,
 ) -> Vec<WaveForm> {
-    let shader = context.shader;
     let leaves_nothing = rewrite.other_places.is_empty()
         && rewrite.further_results.is_empty()
         && rewrite.live_values.is_empty();
-    let copied = copied(context, reduction, rewrite, companions).filter(|_| leaves_nothing);
-    let Some([value, copies]) = copied else {
+    let parts = Parts::of(context, reduction, companions).filter(|_| leaves_nothing);
+    let Some(parts) = parts else {
         return Vec::new();
     };
+    if reduction.element == Scalar::Float {
+        return by_one_wave(context, reduction, rewrite, companions.order, &parts);
+    }
+    by_atomics(context, reduction, rewrite, companions.order, &parts)
+}
+
+/// The forms in which atomics combine the waves.
+fn by_atomics(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    order: Order,
+    parts: &Parts,
+) -> Vec<WaveForm> {
+    let shader = context.shader;
+    let lanes: u32 = context.analysis.group_size.iter().product();
+    if reduction.element != Scalar::Uint || reduction.count != lanes {
+        return Vec::new();
+    }
+    let lane = &rewrite.lane;
+    let value = format!("{}, {lane}", parts.key(lane));
+    let copies = match parts.copies.as_slice() {
+        [copy] => format!("        {copy}\n"),
+        copies => format!("    {{\n        {}\n    }}\n", copies.join("\n        ")),
+    };
+    let copies = format!("    if ({lane} == 0)\n{copies}");
     let (least, barrier) = (reduction.operator == Operator::MinUint, barrier_of(reduction));
     let kept = further_name(shader, &name_beside(shader, reduction, ["Best", "_best"]), &[]);
     let name = function_name(shader, &["Group", "Arg", if least { "Min" } else { "Max" }]);
@@ -51,7 +84,7 @@ pub(crate) fn forms(
         "The number of the thread with the {} value; of equal ones the first{}.\n\
          // Two calls need a barrier between them.",
         if least { "least" } else { "greatest" },
-        match companions.order {
+        match order {
             Order::Ascending => "",
             Order::BitReversed => " in\n// bit-reversed order",
         }
@@ -60,7 +93,7 @@ pub(crate) fn forms(
         shader,
         barrier,
         least,
-        order: companions.order,
+        order,
     };
     let write = |name: &str, kept: &str| Spelled::alike(search.helper(name, kept));
     let wanted = Wanted {
@@ -95,52 +128,146 @@ pub(crate) fn forms(
 /// The name of the variable for the thread of the best element.
 const BEST: &str = "best";
 
-/// The helper's arguments, and the statement that copies what belongs to the best element; `None` for too few
-/// elements, or where no form is written for them.
-fn copied(
+/// The parts of a form.
+struct Parts {
+    /// The array of the keys, and the selector behind an element's index.
+    array: String,
+    selector: String,
+    /// The statements that copy what belongs to the best element.
+    copies: Vec<String>,
+}
+
+impl Parts {
+    /// `None` for too few elements, or where no form is written for them.
+    fn of(context: &Context<'_>, reduction: &Collective, companions: &Companions) -> Option<Parts> {
+        let shader = context.shader;
+        let (
+            &Elements::Array {
+                global,
+                offset: 0,
+                component,
+                axis: 0,
+            },
+            &Elements::Cell { index: 0, .. },
+        ) = (&reduction.input, &reduction.output)
+        else {
+            return None;
+        };
+        if reduction.vector.is_some() || reduction.count < FASTER_FROM {
+            return None;
+        }
+        let array = shader.globals.get(global.0 as usize)?;
+        let Type::Array(element, _) = &array.ty else {
+            return None;
+        };
+        let (_, selector) = scalar_part(shader, element, component.unwrap_or(0).into())?;
+        let best = local_name(shader, reduction, BEST);
+        Some(Parts {
+            array: array.name.clone(),
+            selector,
+            copies: copies(context, reduction, companions, &best)?,
+        })
+    }
+
+    /// The key of the element with this index.
+    fn key(&self, index: &str) -> String {
+        format!("{}[{index}]{}", self.array, self.selector)
+    }
+}
+
+/// A thread's rank, or the thread of a rank.
+fn ranked(order: Order, of: &str) -> String {
+    match order {
+        Order::Ascending => of.to_owned(),
+        Order::BitReversed => format!("reversebits({of})"),
+    }
+}
+
+/// The forms in which the wave of thread 0 finds the best element: without a barrier behind the copy, or with one for
+/// later readers.
+fn by_one_wave(
     context: &Context<'_>,
     reduction: &Collective,
     rewrite: &Rewrite,
-    companions: &Companions,
-) -> Option<[String; 2]> {
-    let shader = context.shader;
+    order: Order,
+    parts: &Parts,
+) -> Vec<WaveForm> {
     let lanes: u32 = context.analysis.group_size.iter().product();
-    let (
-        &Elements::Array {
-            global,
-            offset: 0,
-            component,
-            axis: 0,
-        },
-        &Elements::Cell { index: 0, .. },
-    ) = (&reduction.input, &reduction.output)
-    else {
-        return None;
+    let in_figures = reduction.count.to_string();
+    let count = if has_literal_size(context) {
+        Some(in_figures.clone())
+    } else {
+        all_threads_by_name(context, reduction)
+            .filter(|_| reduction.count == lanes && goes_with_size(rewrite).is_none())
     };
-    let is_plain = reduction.element == Scalar::Uint && reduction.vector.is_none();
-    if !is_plain || reduction.count != lanes || reduction.count < FASTER_FROM {
-        return None;
-    }
-    let array = shader.globals.get(global.0 as usize)?;
-    let Type::Array(element, _) = &array.ty else {
-        return None;
+    let Some(count) = count.filter(|_| BY_ONE_WAVE.contains(&reduction.count)) else {
+        return Vec::new();
     };
-    let (_, key) = scalar_part(shader, element, component.unwrap_or(0).into())?;
-    let lane = &rewrite.lane;
-    let copies = copies(
-        context,
-        reduction,
-        companions,
-        &local_name(shader, reduction, BEST),
-    )?;
-    let body = match copies.as_slice() {
-        [copy] => format!("        {copy}\n"),
-        copies => format!("    {{\n        {}\n    }}\n", copies.join("\n        ")),
+    let write = |count: &str, waits_last: bool| {
+        let mut code = of_one_wave(context.shader, reduction, &rewrite.lane, order, parts, count);
+        if waits_last {
+            code.push_barrier(barrier_of(reduction));
+        }
+        code
     };
-    Some([
-        format!("{}[{lane}]{key}, {lane}", array.name),
-        format!("    if ({lane} == 0)\n{body}"),
-    ])
+    let forms = [false, true].into_iter().map(|waits_last| {
+        let expanded = (count != in_figures).then(|| write(&in_figures, waits_last));
+        WaveForm::new(write(&count, waits_last), expanded, Vec::new(), &LaneMap::ALL)
+    });
+    forms.collect()
+}
+
+/// The statements in which the wave of thread 0 finds the best of `count` elements, and thread 0 copies it.
+fn of_one_wave(
+    shader: &Shader,
+    reduction: &Collective,
+    thread: &str,
+    order: Order,
+    parts: &Parts,
+    count: &str,
+) -> Code {
+    let is_least = reduction.operator == Operator::MinFloat;
+    let (word, of_two) = if is_least { ("Min", "min") } else { ("Max", "max") };
+    let name = |wanted: &str| local_name(shader, reduction, wanted);
+    let [lanes, first, element, key, rank] = [
+        "waveLanes",
+        "waveFirst",
+        "waveElement",
+        if is_least { "waveLeast" } else { "waveGreatest" },
+        "waveRank",
+    ]
+    .map(name);
+    let ty = reduction.element_name();
+    let neutral = neutral(reduction.operator, reduction.element, &ty);
+    let own = parts.key(&element);
+    let pass = format!(
+        "        for (uint {element} = {first}; {element} < {count}; {element} += {lanes})\n\
+         \x20           "
+    );
+    let mut code = Code::new(format!(
+        "    // The element with the {what} value, by the wave of thread 0, whichever lanes it has.\n\
+         \x20   uint {rank} = 0xffffffff;\n\
+         \x20   if (WaveActiveAnyTrue({thread} == 0))\n    {{\n\
+         \x20       uint {lanes} = WaveActiveCountBits(true);\n\
+         \x20       uint {first} = WavePrefixCountBits(true);\n\
+         \x20       {ty} {key} = {neutral};\n\
+         {pass}{key} = {of_two}({key}, {own});\n\
+         \x20       {key} = WaveActive{word}({key});\n\
+         {pass}{rank} = min({rank}, {own} == {key} ? {own_rank} : 0xffffffff);\n\
+         \x20       {rank} = WaveActiveMin({rank});\n    }}\n",
+        what = if is_least { "least" } else { "greatest" },
+        own_rank = ranked(order, &element),
+    ));
+    code.push_barrier(barrier_of(reduction));
+    let _ = write!(
+        code,
+        "    if ({thread} == 0)\n    {{\n\
+         \x20       uint {best} = {of_rank} % {count};\n        {copies}\n    }}\n",
+        best = name(BEST),
+        of_rank = ranked(order, &rank),
+        copies = parts.copies.join("\n        "),
+    );
+    code
 }
 
 /// How the thread of the least or greatest element is found.
@@ -173,10 +300,6 @@ impl Search<'_> {
         } else {
             ("Max", "0")
         };
-        let ranked = |of: &str| match order {
-            Order::Ascending => of.to_owned(),
-            Order::BitReversed => format!("reversebits({of})"),
-        };
         let mut code = Code::new(format!(
             "uint {name}(uint {value}, uint {thread})\n{{\n\
              \x20   uint {best} = WaveActive{word}({value});\n\
@@ -191,7 +314,7 @@ impl Search<'_> {
              \x20       Interlocked{word}({kept}[0], {best});\n"
         );
         code.push_barrier(barrier);
-        let of_thread = ranked(&thread);
+        let of_thread = ranked(order, &thread);
         let _ = write!(
             code,
             "    uint {rank} = WaveActiveMin({value} == {kept}[0] ? {of_thread} : 0xffffffff);\n\
@@ -199,7 +322,7 @@ impl Search<'_> {
              \x20       InterlockedMin({kept}[1], {rank});\n"
         );
         code.push_barrier(barrier);
-        let _ = write!(code, "    return {};\n}}", ranked(&format!("{kept}[1]")));
+        let _ = write!(code, "    return {};\n}}", ranked(order, &format!("{kept}[1]")));
         code
     }
 }

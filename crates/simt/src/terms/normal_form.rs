@@ -204,7 +204,7 @@ impl Terms {
         Some(power.to_bits())
     }
 
-    fn note_need(&self, note: impl FnOnce(&mut Needs)) {
+    pub(crate) fn note_need(&self, note: impl FnOnce(&mut Needs)) {
         let mut needs = self.needs.get();
         note(&mut needs);
         self.needs.set(needs);

@@ -15,13 +15,15 @@
 //! the later of two halves if its best key is better, so of equal keys it takes the first. By induction over
 //! the halves, that is the first of the best.
 //!
-//! Keys are whole numbers: a float NaN equals nothing, and a flushed float may equal another one.
+//! Floats are keys where none is NaN, which equals nothing. Comparisons, minima and maxima flush denormals and take
+//! both zeros as one ([`crate::terms::rounding`]), so they see numbers: some key has the number of `m`, and a ladder
+//! of comparisons chooses the first of the best numbers.
 
 use shaderlint_hlsl::{BinaryOp, Scalar};
 
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
-use crate::terms::{Term, Terms, fold};
+use crate::terms::{Floats, Term, Terms, fold};
 
 /// The maximum number of elements in a choice.
 const MOST: usize = 1024;
@@ -31,40 +33,56 @@ const DEEPEST: usize = 8;
 
 /// Elements by rank: the first one with the best key is chosen.
 pub(crate) struct Ranked {
-    /// The minimum or maximum of whole numbers that compares keys.
+    /// The minimum or maximum that compares keys.
     pub operator: Operator,
     /// For each element, by rank: its key, and the value if this element is chosen.
     pub elements: Vec<(Value, u32)>,
+}
+
+/// A key and the best one, in either order, and the key's rank.
+struct Compared {
+    scalar: Scalar,
+    both: [Value; 2],
+    rank: u32,
 }
 
 impl Terms {
     /// The value for each element that may be chosen, if it is a function of the chosen rank alone.
     pub fn ranked(&mut self, value: &Value) -> Option<Ranked> {
         let rank = self.rank_in(value, DEEPEST)?;
-        let compared: Vec<([Value; 2], u32)> = rank
+        let compared: Vec<Compared> = rank
             .atoms()
             .map(|atom| self.compared_by(atom))
             .collect::<Option<_>>()?;
         // All keys are compared with the best one.
-        let (first, _) = compared.first()?;
-        let is_in_all = |best: &&Value| compared.iter().all(|(both, _)| both.contains(best));
-        let best = first.iter().find(is_in_all)?.clone();
+        let first = compared.first()?;
+        let scalar = first.scalar;
+        let is_in_all = |best: &&Value| {
+            let mut all = compared.iter();
+            all.all(|compared| compared.scalar == scalar && compared.both.contains(best))
+        };
+        let best = first.both.iter().find(is_in_all)?.clone();
         let mut keys: Vec<(u32, Value)> = Vec::new();
-        for ([a, b], number) in compared {
-            keys.push((number, if a == best { b } else { a }));
+        for Compared {
+            both: [a, b], rank, ..
+        } in compared
+        {
+            keys.push((rank, if a == best { b } else { a }));
         }
         keys.sort_by_key(|(number, _)| *number);
         if keys.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return None;
         }
-        let operator = [
-            Operator::MinUint,
-            Operator::MaxUint,
-            Operator::MinInt,
-            Operator::MaxInt,
-        ]
-        .into_iter()
-        .find(|operator| {
+        let operators: &[Operator] = match scalar {
+            Scalar::Float => &[Operator::MinFloat, Operator::MaxFloat],
+            _ => &[
+                Operator::MinUint,
+                Operator::MaxUint,
+                Operator::MinInt,
+                Operator::MaxInt,
+            ],
+        };
+        let operator = operators.iter().copied().find(|operator| {
             let all = keys
                 .iter()
                 .fold(Value::Known(operator.identity()), |all, (_, key)| {
@@ -72,6 +90,9 @@ impl Terms {
                 });
             all == best
         })?;
+        if scalar == Scalar::Float {
+            self.note_need(|needs| needs.numbers = true);
+        }
         // Whether these keys equal those that `m` was made from may depend on how floats are rounded.
         for value in keys.iter().map(|(_, key)| key).chain([&best]) {
             self.note_left_out(value);
@@ -109,8 +130,8 @@ impl Terms {
         parts.find_map(|part| self.rank_in(part, depth))
     }
 
-    /// For `key == best ? rank : ~0`: the two compared values, and the rank.
-    fn compared_by(&self, atom: u32) -> Option<([Value; 2], u32)> {
+    /// The parts of `key == best ? rank : ~0`.
+    fn compared_by(&self, atom: u32) -> Option<Compared> {
         let Term::Apply(Op::Select, [condition, Value::Known(rank), Value::Known(u32::MAX)]) =
             self.term(atom)?
         else {
@@ -119,8 +140,16 @@ impl Terms {
         let Term::Apply(Op::Binary(BinaryOp::Equal, scalar), [a, b]) = self.single(condition)? else {
             return None;
         };
-        let is_word = matches!(scalar, Scalar::Int | Scalar::Uint);
-        (is_word && *rank < u32::MAX).then(|| ([a.clone(), b.clone()], *rank))
+        let is_number = match scalar {
+            Scalar::Int | Scalar::Uint => true,
+            Scalar::Float => self.floats == Floats::Numbers,
+            _ => false,
+        };
+        (is_number && *rank < u32::MAX).then(|| Compared {
+            scalar: *scalar,
+            both: [a.clone(), b.clone()],
+            rank: *rank,
+        })
     }
 
     /// The result of a value that is made from `rank`, where the rank is `number`.
@@ -180,12 +209,16 @@ impl Terms {
         let (first, second) = elements.split_at_checked(elements.len() / 2)?;
         let (key, value) = self.first_best(operator, first)?;
         let (later_key, later) = self.first_best(operator, second)?;
-        let scalar = if matches!(operator, Operator::MinInt | Operator::MaxInt) {
-            Scalar::Int
-        } else {
-            Scalar::Uint
+        let scalar = match operator {
+            Operator::MinInt | Operator::MaxInt => Scalar::Int,
+            Operator::MinFloat | Operator::MaxFloat => Scalar::Float,
+            _ => Scalar::Uint,
         };
-        let is_better = if matches!(operator, Operator::MinInt | Operator::MinUint) {
+        let is_least = matches!(
+            operator,
+            Operator::MinInt | Operator::MinUint | Operator::MinFloat
+        );
+        let is_better = if is_least {
             BinaryOp::Less
         } else {
             BinaryOp::Greater

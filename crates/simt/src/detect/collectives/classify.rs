@@ -66,16 +66,14 @@ impl Machine<'_, Detectors> {
             };
             for component in 0..layout.width() {
                 let cell = array.cells().get(layout.cell(index as usize, component));
-                let Some(Value::Run { start, end, .. }) = cell else {
+                let Some(cell @ Value::Run { start, end, .. }) = cell else {
                     continue;
                 };
-                let is_own =
-                    cell.is_some_and(|cell| atoms.is_untouched(array.global, component, index, cell));
-                if is_own || *end - *start > 1 {
+                if atoms.is_untouched(array.global, component, index, cell) || *end - *start > 1 {
                     continue;
                 }
                 let mut chosen = Vec::new();
-                self.note_chosen(*start, atoms, main.count, &mut chosen)?;
+                self.note_chosen(cell, atoms, main.count, &mut chosen)?;
                 let of_cell = order_of(&chosen, main.count)?;
                 if *order.get_or_insert(of_cell) != of_cell {
                     return None;
@@ -90,19 +88,26 @@ impl Machine<'_, Detectors> {
     }
 
     /// Adds the numbers of the elements that a choice chooses from, in the order in which equal ones are
-    /// preferred. A choice takes the later element only if its key is better.
-    fn note_chosen(&self, atom: u32, atoms: &Atoms, most: u32, chosen: &mut Vec<u32>) -> Option<()> {
+    /// preferred. A choice takes the later element only if its key is better. A known word is taken for the number of
+    /// its element: kernels carry positions along. The order is only what a wave form tries; its proof does not use
+    /// it.
+    fn note_chosen(&self, value: &Value, atoms: &Atoms, most: u32, chosen: &mut Vec<u32>) -> Option<()> {
         if chosen.len() >= most as usize {
             return None;
         }
+        let atom = match value {
+            Value::Known(number) => {
+                chosen.push(*number);
+                return Some(());
+            }
+            Value::Run { start, end, .. } if end - start == 1 => *start,
+            _ => return None,
+        };
         match self.terms.term(atom)? {
             Term::Input { .. } => chosen.push(atoms.place_of(atom)?),
             Term::Apply(Op::Select, [_, later, earlier]) => {
                 for of in [earlier, later] {
-                    let Value::Run { start, end, .. } = of else {
-                        return None;
-                    };
-                    (end - start == 1).then(|| self.note_chosen(*start, atoms, most, chosen))??;
+                    self.note_chosen(of, atoms, most, chosen)?;
                 }
             }
             _ => return None,
@@ -482,8 +487,7 @@ fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_not
     let named = noticed.find(is_named).filter(|_| !is_named(&first));
     let main = named.unwrap_or(first);
     let is_of_main = |other: &Pattern| {
-        other.output != main.output
-            && other.output.with_component(None) == main.output.with_component(None)
+        other.output != main.output && other.output.with_component(None) == main.output.with_component(None)
     };
     let mut all: Vec<Pattern> = Vec::new();
     for other in watch.noticed.iter().filter_map(total_of).filter(is_of_main) {

@@ -378,8 +378,7 @@ impl Machine<'_, Detectors> {
         let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
         let is_noticed = |own: Span, number: usize, total: &Value| {
             watch.noticed.iter().any(|(place, _, value)| {
-                let is_here =
-                    matches!(place, Elements::Expression { span: other, .. } if *other == own);
+                let is_here = matches!(place, Elements::Expression { span: other, .. } if *other == own);
                 let is_component = totals.len() == 1 || place.component().map(usize::from) == Some(number);
                 is_here && is_component && value == total
             })
@@ -391,11 +390,13 @@ impl Machine<'_, Detectors> {
         let is_total = |(own, place): &(Span, &Elements)| {
             let width = || vector_width(self.shader, self.state.frame.function, place);
             (totals.len() == 1 || width().map(usize::from) == Some(totals.len()))
-                && totals.iter().enumerate().all(|(number, total)| is_noticed(*own, number, total))
+                && totals
+                    .iter()
+                    .enumerate()
+                    .all(|(number, total)| is_noticed(*own, number, total))
         };
         let spans: BTreeSet<Span> = spans.filter(is_total).map(|(own, _)| own).collect();
-        let is_outermost =
-            |own: &&Span| !spans.iter().any(|other| other != *own && holds(*other, **own));
+        let is_outermost = |own: &&Span| !spans.iter().any(|other| other != *own && holds(*other, **own));
         spans
             .iter()
             .filter(is_outermost)
