@@ -9,13 +9,12 @@
 //! [`shaderlint_simt`] says why a function of such a rank is the ladder's choice; the proof of the fix shows, as for
 //! any other, that the form does what this ladder did.
 //!
-//! HLSL has no atomics of floats. For these, the wave of thread 0 alone does both reductions, over all elements of the
-//! array, as many a pass as it has lanes. Nothing is assumed here either, except that no float is NaN: it equals nothing,
-//! so the form might find no element. It then copies some other one.
+//! HLSL has no atomics of floats. For these, each wave finds its best value and the least rank among its threads with it.
+//! The first wave then does the same with the waves: it is the only one to be sure of being full, or the only one. This
+//! takes waves to hold consecutive threads of a 1-D group, and no float to be NaN: a NaN equals nothing, so the form
+//! might find no element. It then copies some element of the array.
 
 use std::fmt::Write;
-
-use std::ops::RangeInclusive;
 
 use shaderlint_hlsl::{Scalar, Shader, Type};
 use shaderlint_linter::Context;
@@ -24,17 +23,14 @@ use shaderlint_simt::{Collective, Companions, Elements, LaneMap, Operator, Order
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
-use crate::fixes::waves::totals::{Totals, goes_with_size, name_beside};
+use crate::fixes::waves::totals::{Totals, length_by_name, name_beside};
 use crate::source::element::{part_of, scalar_part};
-use crate::source::group_size::{all_threads_by_name, has_literal_size};
+use crate::source::group_size::{has_literal_size, size_by_name};
 use crate::source::names::{further_name, inner_name, local_name};
 use crate::source::text::Spelled;
 
 /// The number of elements from which the form was faster than the ladder (`docs/measurements.md`).
 pub(crate) const FASTER_FROM: u32 = 64;
-
-/// The numbers of elements for which one wave was faster than the ladder (`docs/measurements.md`).
-const BY_ONE_WAVE: RangeInclusive<u32> = 64..=512;
 
 /// The forms that may replace the ladder, the one that does least first: with a declared helper, or a new one;
 /// without a barrier behind the copy, or with one for later readers.
@@ -52,7 +48,8 @@ pub(crate) fn forms(
         return Vec::new();
     };
     if reduction.element == Scalar::Float {
-        return by_one_wave(context, reduction, rewrite, companions.order, &parts);
+        let forms = by_totals(context, reduction, rewrite, companions.order, &parts);
+        return forms.unwrap_or_default();
     }
     by_atomics(context, reduction, rewrite, companions.order, &parts)
 }
@@ -183,91 +180,146 @@ fn ranked(order: Order, of: &str) -> String {
     }
 }
 
-/// The forms in which the wave of thread 0 finds the best element: without a barrier behind the copy, or with one for
-/// later readers.
-fn by_one_wave(
+/// The forms in which the first wave finds the best of the waves' best elements: without a barrier behind the copy, or
+/// with one for later readers.
+fn by_totals(
     context: &Context<'_>,
     reduction: &Collective,
     rewrite: &Rewrite,
     order: Order,
     parts: &Parts,
-) -> Vec<WaveForm> {
+) -> Option<Vec<WaveForm>> {
+    let shader = context.shader;
     let lanes: u32 = context.analysis.group_size.iter().product();
-    let in_figures = reduction.count.to_string();
-    let count = if has_literal_size(context) {
-        Some(in_figures.clone())
+    if context.has_rows() || reduction.count != lanes {
+        return None;
+    }
+    let in_figures = lanes.to_string();
+    let (size, length) = if has_literal_size(context) {
+        (
+            in_figures.clone(),
+            (lanes.div_ceil(4).to_string(), lanes.div_ceil(4)),
+        )
     } else {
-        all_threads_by_name(context, reduction)
-            .filter(|_| reduction.count == lanes && goes_with_size(rewrite).is_none())
+        (
+            size_by_name(context, reduction)?,
+            length_by_name(context, reduction, rewrite)?,
+        )
     };
-    let Some(count) = count.filter(|_| BY_ONE_WAVE.contains(&reduction.count)) else {
-        return Vec::new();
+    let best = name_beside(shader, reduction, ["WaveBest", "_wave_best"]);
+    let of_ranks = name_beside(shader, reduction, ["WaveRanks", "_wave_ranks"]);
+    let totals = |ty: String, name: &str| Totals {
+        ty,
+        name: name.to_owned(),
+        length: Some(length.clone()),
     };
-    let write = |count: &str, waits_last: bool| {
-        let mut code = of_one_wave(context.shader, reduction, &rewrite.lane, order, parts, count);
+    let totals = [
+        totals(reduction.element_name(), &best),
+        totals("uint".to_owned(), &of_ranks),
+    ];
+    let waves = Waves {
+        shader,
+        reduction,
+        thread: &rewrite.lane,
+        order,
+        parts,
+        best: &best,
+        ranks: &of_ranks,
+    };
+    let write = |size: &str, waits_last: bool| {
+        let mut code = waves.code(size);
         if waits_last {
             code.push_barrier(barrier_of(reduction));
         }
         code
     };
     let forms = [false, true].into_iter().map(|waits_last| {
-        let expanded = (count != in_figures).then(|| write(&in_figures, waits_last));
-        WaveForm::new(write(&count, waits_last), expanded, Vec::new(), &LaneMap::ALL)
+        let expanded = (size != in_figures).then(|| write(&in_figures, waits_last));
+        let block = write(&size, waits_last);
+        WaveForm::new(block, expanded, totals.to_vec(), &[LaneMap::Linear])
     });
-    forms.collect()
+    Some(forms.collect())
 }
 
-/// The statements in which the wave of thread 0 finds the best of `count` elements, and thread 0 copies it.
-fn of_one_wave(
-    shader: &Shader,
-    reduction: &Collective,
-    thread: &str,
+/// How the first wave finds the best element.
+struct Waves<'a> {
+    shader: &'a Shader,
+    reduction: &'a Collective,
+    thread: &'a str,
     order: Order,
-    parts: &Parts,
-    count: &str,
-) -> Code {
-    let is_least = reduction.operator == Operator::MinFloat;
-    let (word, of_two) = if is_least { ("Min", "min") } else { ("Max", "max") };
-    let name = |wanted: &str| local_name(shader, reduction, wanted);
-    let [lanes, first, element, key, rank] = [
-        "waveLanes",
-        "waveFirst",
-        "waveElement",
-        if is_least { "waveLeast" } else { "waveGreatest" },
-        "waveRank",
-    ]
-    .map(name);
-    let ty = reduction.element_name();
-    let neutral = neutral(reduction.operator, reduction.element, &ty);
-    let own = parts.key(&element);
-    let pass = format!(
-        "        for (uint {element} = {first}; {element} < {count}; {element} += {lanes})\n\
-         \x20           "
-    );
-    let mut code = Code::new(format!(
-        "    // The element with the {what} value, by the wave of thread 0, whichever lanes it has.\n\
-         \x20   uint {rank} = 0xffffffff;\n\
-         \x20   if (WaveActiveAnyTrue({thread} == 0))\n    {{\n\
-         \x20       uint {lanes} = WaveActiveCountBits(true);\n\
-         \x20       uint {first} = WavePrefixCountBits(true);\n\
-         \x20       {ty} {key} = {neutral};\n\
-         {pass}{key} = {of_two}({key}, {own});\n\
-         \x20       {key} = WaveActive{word}({key});\n\
-         {pass}{rank} = min({rank}, {own} == {key} ? {own_rank} : 0xffffffff);\n\
-         \x20       {rank} = WaveActiveMin({rank});\n    }}\n",
-        what = if is_least { "least" } else { "greatest" },
-        own_rank = ranked(order, &element),
-    ));
-    code.push_barrier(barrier_of(reduction));
-    let _ = write!(
-        code,
-        "    if ({thread} == 0)\n    {{\n\
-         \x20       uint {best} = {of_rank} % {count};\n        {copies}\n    }}\n",
-        best = name(BEST),
-        of_rank = ranked(order, &rank),
-        copies = parts.copies.join("\n        "),
-    );
-    code
+    parts: &'a Parts,
+    /// The arrays of each wave's best key, and of its rank.
+    best: &'a str,
+    ranks: &'a str,
+}
+
+impl Waves<'_> {
+    /// The statements for a group of `size` threads.
+    fn code(&self, size: &str) -> Code {
+        let Waves {
+            reduction,
+            thread,
+            order,
+            parts,
+            best: keys,
+            ranks,
+            ..
+        } = *self;
+        let is_least = reduction.operator == Operator::MinFloat;
+        let (word, of_two) = if is_least { ("Min", "min") } else { ("Max", "max") };
+        let [wave, lane, count, first, second, key, rank, best, is_best] = [
+            "waveIndex",
+            "waveLane",
+            "waveCount",
+            "firstWave",
+            "nextWave",
+            if is_least { "waveLeast" } else { "waveGreatest" },
+            "waveRank",
+            BEST,
+            "isBest",
+        ]
+        .map(|wanted| local_name(self.shader, reduction, wanted));
+        let ty = reduction.element_name();
+        let neutral = neutral(reduction.operator, reduction.element, &ty);
+        let own = parts.key(thread);
+        let pass = |number: &str| {
+            format!("        for (uint {number} = 0; {number} < {count}; {number} += WaveGetLaneCount())\n")
+        };
+        let mut code = Code::new(format!(
+            "    // The element with the {what} value; assumes a 1-D group packed into waves in order.\n\
+             \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   {ty} {key} = WaveActive{word}({own});\n\
+             \x20   uint {rank} = WaveActiveMin({own} == {key} ? {own_rank} : 0xffffffff);\n\
+             \x20   if ({lane} == 0)\n    {{\n\
+             \x20       {keys}[{wave}] = {key};\n\
+             \x20       {ranks}[{wave}] = {rank};\n    }}\n",
+            what = if is_least { "least" } else { "greatest" },
+            own_rank = ranked(order, thread),
+        ));
+        code.push_barrier(barrier_of(reduction));
+        let (at, next) = (format!("{first} + {lane}"), format!("{second} + {lane}"));
+        let _ = write!(
+            code,
+            "    if ({wave} == 0)\n    {{\n\
+             \x20       uint {count} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
+             \x20       {key} = {neutral};\n\
+             {first_pass}\
+             \x20           {key} = {of_two}({key}, WaveActive{word}({at} < {count} ? {keys}[{at}] : {neutral}));\n\
+             \x20       {rank} = 0xffffffff;\n\
+             {second_pass}        {{\n\
+             \x20           bool {is_best} = {next} < {count} ? {keys}[{next}] == {key} : false;\n\
+             \x20           {rank} = min({rank}, WaveActiveMin({is_best} ? {ranks}[{next}] : 0xffffffff));\n\
+             \x20       }}\n    }}\n\
+             \x20   if ({thread} == 0)\n    {{\n\
+             \x20       uint {best} = {of_rank} % {size};\n        {copies}\n    }}\n",
+            first_pass = pass(&first),
+            second_pass = pass(&second),
+            of_rank = ranked(order, &rank),
+            copies = parts.copies.join("\n        "),
+        );
+        code
+    }
 }
 
 /// How the thread of the least or greatest element is found.

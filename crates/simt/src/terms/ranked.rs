@@ -15,6 +15,11 @@
 //! the later of two halves if its best key is better, so of equal keys it takes the first. By induction over
 //! the halves, that is the first of the best.
 //!
+//! The elements may be parted, as among waves: each part has its best key `m_p` and the least rank `k_p` of its elements
+//! with that key, and `k` is the minimum of the words `m_p == m ? k_p : ~0`. An element whose key equals `m` is in a
+//! part with `m_p == m`, as no key of the part is better than `m`. So `k` is again the least rank of all elements whose
+//! key equals `m`.
+//!
 //! Floats are keys where none is NaN, which equals nothing. Comparisons, minima and maxima flush denormals and take
 //! both zeros as one ([`crate::terms::rounding`]), so they see numbers: some key has the number of `m`, and a ladder
 //! of comparisons chooses the first of the best numbers.
@@ -39,17 +44,47 @@ pub(crate) struct Ranked {
     pub elements: Vec<(Value, u32)>,
 }
 
-/// A key and the best one, in either order, and the key's rank.
+/// The elements that a minimum of ranks chooses from.
+struct Choice {
+    operator: Operator,
+    /// The best key, as what the keys are compared with.
+    best: Value,
+    /// The elements' keys, each with its rank.
+    keys: Vec<(u32, Value)>,
+}
+
+/// The parts of `key == best ? rank : ~0`: the type in which the two are compared, both in either order, and the rank.
 struct Compared {
     scalar: Scalar,
     both: [Value; 2],
-    rank: u32,
+    rank: Value,
 }
 
 impl Terms {
     /// The value for each element that may be chosen, if it is a function of the chosen rank alone.
     pub fn ranked(&mut self, value: &Value) -> Option<Ranked> {
         let rank = self.rank_in(value, DEEPEST)?;
+        let Choice {
+            operator, mut keys, ..
+        } = self.choice(&rank, DEEPEST)?;
+        keys.sort_by_key(|(number, _)| *number);
+        if keys.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return None;
+        }
+        let elements = keys.into_iter().map(|(number, key)| {
+            let word = self.at_rank(value, &rank, number, DEEPEST)?;
+            Some((key, word))
+        });
+        Some(Ranked {
+            operator,
+            elements: elements.collect::<Option<_>>()?,
+        })
+    }
+
+    /// The elements that this minimum of ranks chooses from. A rank may itself be such a minimum over some of the
+    /// elements, with their best key in the place of the key.
+    fn choice(&mut self, rank: &Value, depth: usize) -> Option<Choice> {
+        let depth = depth.checked_sub(1)?;
         let compared: Vec<Compared> = rank
             .atoms()
             .map(|atom| self.compared_by(atom))
@@ -63,17 +98,24 @@ impl Terms {
         };
         let best = first.both.iter().find(is_in_all)?.clone();
         let mut keys: Vec<(u32, Value)> = Vec::new();
+        let mut operators: Vec<Operator> = Vec::new();
         for Compared {
             both: [a, b], rank, ..
         } in compared
         {
-            keys.push((rank, if a == best { b } else { a }));
+            let key = if a == best { b } else { a };
+            if let Value::Known(number) = rank {
+                keys.push((number, key));
+                continue;
+            }
+            if !is_minimum_of_words(&rank) {
+                return None;
+            }
+            let inner = self.choice(&rank, depth).filter(|inner| inner.best == key)?;
+            operators.push(inner.operator);
+            keys.extend(inner.keys);
         }
-        keys.sort_by_key(|(number, _)| *number);
-        if keys.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return None;
-        }
-        let operators: &[Operator] = match scalar {
+        let of_scalar: &[Operator] = match scalar {
             Scalar::Float => &[Operator::MinFloat, Operator::MaxFloat],
             _ => &[
                 Operator::MinUint,
@@ -82,42 +124,30 @@ impl Terms {
                 Operator::MaxInt,
             ],
         };
-        let operator = operators.iter().copied().find(|operator| {
+        let mut of_scalar = of_scalar.iter().copied();
+        let operator = of_scalar.find(|operator| {
             let all = keys
                 .iter()
                 .fold(Value::Known(operator.identity()), |all, (_, key)| {
                     self.combine(*operator, &all, key)
                 });
-            all == best
+            all == best && operators.iter().all(|inner| inner == operator)
         })?;
         if scalar == Scalar::Float {
             self.note_need(|needs| needs.numbers = true);
         }
-        // Whether these keys equal those that `m` was made from may depend on how floats are rounded.
+        // Whether these keys equal those that the best was made from may depend on how floats are rounded.
         for value in keys.iter().map(|(_, key)| key).chain([&best]) {
             self.note_left_out(value);
         }
-        let elements = keys.into_iter().map(|(number, key)| {
-            let word = self.at_rank(value, &rank, number, DEEPEST)?;
-            Some((key, word))
-        });
-        Some(Ranked {
-            operator,
-            elements: elements.collect::<Option<_>>()?,
-        })
+        Some(Choice { operator, best, keys })
     }
 
     /// The minimum of ranks that the value is made from.
     fn rank_in(&self, value: &Value, depth: usize) -> Option<Value> {
         let depth = depth.checked_sub(1)?;
-        let count = value.atom_count() as usize;
-        let is_minimum = |operator: Operator| operator == Operator::MinUint && (2..=MOST).contains(&count);
-        let is_rank = match value {
-            Value::Known(_) => false,
-            Value::Run { operator, .. } => is_minimum(*operator),
-            Value::Sum(sum) => is_minimum(sum.operator) && sum.operator.is_identity(sum.constant),
-        };
-        if is_rank {
+        let is_choice = || value.atoms().all(|atom| self.compared_by(atom).is_some());
+        if is_minimum_of_words(value) && (value.atom_count() > 1 || is_choice()) {
             return Some(value.clone());
         }
         let [atom] = value.atoms().take(2).collect::<Vec<_>>()[..] else {
@@ -130,11 +160,8 @@ impl Terms {
         parts.find_map(|part| self.rank_in(part, depth))
     }
 
-    /// The parts of `key == best ? rank : ~0`.
     fn compared_by(&self, atom: u32) -> Option<Compared> {
-        let Term::Apply(Op::Select, [condition, Value::Known(rank), Value::Known(u32::MAX)]) =
-            self.term(atom)?
-        else {
+        let Term::Apply(Op::Select, [condition, rank, Value::Known(u32::MAX)]) = self.term(atom)? else {
             return None;
         };
         let Term::Apply(Op::Binary(BinaryOp::Equal, scalar), [a, b]) = self.single(condition)? else {
@@ -145,10 +172,10 @@ impl Terms {
             Scalar::Float => self.floats == Floats::Numbers,
             _ => false,
         };
-        (is_number && *rank < u32::MAX).then(|| Compared {
+        (is_number && *rank != Value::Known(u32::MAX)).then(|| Compared {
             scalar: *scalar,
             both: [a.clone(), b.clone()],
-            rank: *rank,
+            rank: rank.clone(),
         })
     }
 
@@ -229,4 +256,16 @@ impl Terms {
             self.select(&is_better, &later, &value),
         ))
     }
+}
+
+/// Whether the value is a minimum of words that are no constants.
+fn is_minimum_of_words(value: &Value) -> bool {
+    let count = value.atom_count() as usize;
+    let is_minimum = |operator: Operator| operator == Operator::MinUint || count == 1;
+    let has_form = match value {
+        Value::Known(_) => false,
+        Value::Run { operator, .. } => is_minimum(*operator),
+        Value::Sum(sum) => sum.operator == Operator::MinUint && sum.operator.is_identity(sum.constant),
+    };
+    has_form && (1..=MOST).contains(&count)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Type};
+use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator};
 
 use super::is_of_parts;
@@ -14,12 +14,24 @@ use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm, barrier_of, neutral};
 use crate::fixes::waves::totals::goes_with_size;
 use crate::source::element::{array_of_elements, element_name, part_of, scalar_part};
-use crate::source::group_size::{all_threads_by_name, has_literal_size};
+use crate::source::group_size::{all_threads_by_name, has_literal_size, length_text};
 use crate::source::lines;
+use crate::source::words::words;
 
 /// The names of the results of the same statements, as many as one wave was measured to be faster for. None is
 /// another one with a number: a taken name gets a number.
-const RESULT_NAMES: [&str; 4] = ["waveTotal", "waveSecond", "waveThird", "waveFourth"];
+const RESULT_NAMES: [&str; 10] = [
+    "waveTotal",
+    "waveSecond",
+    "waveThird",
+    "waveFourth",
+    "waveFifth",
+    "waveSixth",
+    "waveSeventh",
+    "waveEighth",
+    "waveNinth",
+    "waveTenth",
+];
 
 /// The numbers of elements for which one wave was faster than the ladder: of scalars, and of vectors of two, three
 /// and four (`docs/measurements.md`).
@@ -61,7 +73,7 @@ struct Part {
 }
 
 /// All results of the reduction's statements in their arrays, or `None` if one of them comes from other elements. The
-/// proof shows whether the elements of a further result begin in the array of the result.
+/// proof shows whether the elements of a further result begin at its place.
 fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
     let (shader, reduction) = (ladder.shader(), ladder.reduction);
     let total = |number: usize| Some(ladder.name(RESULT_NAMES.get(number)?));
@@ -84,9 +96,9 @@ fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
     }
     let results = results(reduction)?;
     let mut parts: Vec<Part> = Vec::new();
-    let mut taken: Vec<(GlobalId, usize)> = Vec::new();
-    for (operator, global, component) in &results {
-        if taken.contains(&(*global, *component)) {
+    let mut taken: Vec<(GlobalId, u32, usize)> = Vec::new();
+    for (operator, global, index, component) in &results {
+        if taken.contains(&(*global, *index, *component)) {
             continue;
         }
         let declared = shader.globals.get(global.0 as usize)?;
@@ -98,9 +110,9 @@ fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
         // A vector is one part if all of its components are combined alike.
         let is_whole = all
             .clone()
-            .all(|number| results.contains(&(*operator, *global, number)));
+            .all(|number| results.contains(&(*operator, *global, *index, number)));
         let (ty, name) = if is_whole {
-            taken.extend(all.map(|number| (*global, number)));
+            taken.extend(all.map(|number| (*global, *index, number)));
             let width = own.width.map(|width| width.to_string()).unwrap_or_default();
             (format!("{}{width}", own.scalar.name()), own.name)
         } else {
@@ -108,7 +120,7 @@ fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
             (scalar.name().to_owned(), name)
         };
         let is_plain = matches!(own.scalar, Scalar::Uint | Scalar::Int | Scalar::Float);
-        if *length < reduction.count || offset != 0 || !is_plain {
+        if *length - index.min(length) < reduction.count || !is_plain {
             return None;
         }
         parts.push(Part {
@@ -118,16 +130,16 @@ fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
             array: declared.name.clone(),
             stored_in: declared.name.clone(),
             component: name,
-            offset: 0,
-            index: 0,
+            offset: *index,
+            index: *index,
             total: total(parts.len())?,
         });
     }
     Some(parts)
 }
 
-/// The operator and the place of each result in the first element of an array: the array and the component.
-fn results(reduction: &Collective) -> Option<Vec<(Operator, GlobalId, usize)>> {
+/// The operator and the place of each result: the array, the element and the component.
+fn results(reduction: &Collective) -> Option<Vec<(Operator, GlobalId, u32, usize)>> {
     let outputs = reduction
         .beside
         .iter()
@@ -142,12 +154,12 @@ fn results(reduction: &Collective) -> Option<Vec<(Operator, GlobalId, usize)>> {
         .map(|(operator, output, width)| match *output {
             Elements::Cell {
                 global,
-                index: 0,
+                index,
                 component,
                 axis: 0,
             } => {
                 let first = usize::from(component.unwrap_or(0));
-                Some((0..usize::from(width)).map(move |number| (operator, global, first + number)))
+                Some((0..usize::from(width)).map(move |number| (operator, global, index, first + number)))
             }
             _ => None,
         });
@@ -186,11 +198,19 @@ impl<'a> ByOneWave<'a> {
             count_in_figures.clone()
         } else {
             let lanes = ladder.lanes();
-            let is_of_all = |part: &Part| part.offset == 0 && part.index == 0;
+            let size = all_threads_by_name(ladder.context, reduction)?;
+            let is_of_all = |part: &Part| {
+                (part.offset, part.index) == (0, 0)
+                    || part.offset == part.index
+                        && part.offset.is_multiple_of(reduction.count)
+                        && is_of_length(ladder.shader(), &part.array, &size)
+            };
             let is_right_for_any_size = reduction.count.is_multiple_of(lanes)
                 && parts.iter().all(is_of_all)
                 && goes_with_size(ladder.rewrite).is_none();
-            let size = all_threads_by_name(ladder.context, reduction).filter(|_| is_right_for_any_size)?;
+            if !is_right_for_any_size {
+                return None;
+            }
             match reduction.count / lanes {
                 1 => size,
                 each => format!("{each} * {size}"),
@@ -256,16 +276,24 @@ impl<'a> ByOneWave<'a> {
 
     fn statements(&self, count: &str, waits_first: bool) -> Code {
         let (what, index) = (self.what(), &self.ladder.rewrite.lane);
-        let barrier = barrier_of(self.ladder.reduction);
+        let reduction = self.ladder.reduction;
+        let barrier = barrier_of(reduction);
         let [element, of_wave_lanes] = ["waveElement", "waveLanes"].map(|wanted| self.ladder.name(wanted));
         let declared = self.each(4, |part| {
             let neutral = neutral(part.operator, part.element, &part.ty);
             format!("{} {} = {neutral}", part.ty, part.total)
         });
+        // A block of elements begins behind whole blocks of as many.
+        let number = |number: u32| match number / reduction.count {
+            _ if count == self.count_in_figures => number.to_string(),
+            0 => "0".to_owned(),
+            1 => count.to_owned(),
+            blocks => format!("{blocks} * {count}"),
+        };
         let combined = self.each_as_one(8, |part| {
             let at = match part.offset {
                 0 => element.clone(),
-                offset => format!("{element} + {offset}"),
+                offset => format!("{element} + {}", number(offset)),
             };
             let read = format!("{}[{at}]{}", part.array, part.component);
             accumulated(part.operator, &part.total, &read)
@@ -277,7 +305,10 @@ impl<'a> ByOneWave<'a> {
         let stores = self.each_as_one(4, |part| {
             format!(
                 "{}[{}]{} = {}",
-                part.stored_in, part.index, part.component, part.total
+                part.stored_in,
+                number(part.index),
+                part.component,
+                part.total
             )
         });
         let mut code = Code::new(format!(
@@ -298,6 +329,16 @@ impl<'a> ByOneWave<'a> {
         code.push_barrier(barrier);
         code
     }
+}
+
+/// Whether the array's length goes with the group's size: it names it.
+fn is_of_length(shader: &Shader, array: &str, size: &str) -> bool {
+    let array = shader.globals.iter().find(|global| global.name == array);
+    array
+        .and_then(|array| length_text(shader, array))
+        .is_some_and(|length| {
+            words(size.as_bytes()).all(|word| words(length.as_bytes()).any(|own| own == word))
+        })
 }
 
 /// Statements that leave each of several results, and the other values of the ladder, in variables.

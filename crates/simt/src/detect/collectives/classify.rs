@@ -470,7 +470,7 @@ fn spread_scan(
 fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_noticed: bool) -> Vec<Pattern> {
     let in_rows = rows
         .iter()
-        .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
+        .flat_map(|(place, scalar, row)| totals_of_row(atoms, place, *scalar, row, lanes));
     let in_rows: Vec<Pattern> = in_rows.collect();
     if !in_rows.is_empty() || !counts_noticed {
         return in_rows;
@@ -517,6 +517,38 @@ fn order_of(chosen: &[u32], count: u32) -> Option<Order> {
         chosen.iter().copied().eq((0..count).map(number))
     };
     [Order::Ascending, Order::BitReversed].into_iter().find(is_in)
+}
+
+/// The totals that this place holds: the first, and those of as many further elements.
+fn totals_of_row(
+    atoms: &Atoms,
+    place: &Elements,
+    element: Scalar,
+    row: &[Value],
+    lanes: u32,
+) -> Vec<Pattern> {
+    let mut totals: Vec<Pattern> = Vec::new();
+    totals.extend(total(atoms, place, element, row, lanes));
+    if let (Some(first), Elements::Array { .. }) = (totals.first(), place) {
+        let (operator, count) = (first.operator, first.count);
+        let further = (0u32..).zip(row).filter_map(|(index, value)| {
+            let is_alike = |of: &Value| {
+                pattern::run(of)
+                    .is_some_and(|(own, start, end)| own == Some(operator) && end - start == count)
+            };
+            let found = is_alike(value)
+                .then(|| total(atoms, place, element, std::slice::from_ref(value), lanes))??;
+            let output = place_of_total(place, row, index);
+            Some(Pattern { output, ..found })
+        });
+        for found in further {
+            let is_new = |known: &Pattern| found.first.abs_diff(known.first) >= count;
+            if totals.iter().all(is_new) {
+                totals.push(found);
+            }
+        }
+    }
+    totals
 }
 
 /// The total that this place holds, if it combines all elements of another place.

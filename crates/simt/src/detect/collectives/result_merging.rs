@@ -81,7 +81,7 @@ impl Several {
         for other in others {
             let is_news = (other.kind, other.count) == (main.kind, main.count)
                 && !known.contains(&(other.operator, other.first))
-                && is_apart(&other.output, &main.output);
+                && (is_apart(&other.output, &main.output) || is_of_others(other, main));
             if is_news {
                 known.push((other.operator, other.first));
                 beside.push(Beside {
@@ -153,6 +153,11 @@ pub(crate) fn vector_width(shader: &Shader, function: FunctionId, place: &Elemen
         Type::Vector(_, count) => Some(*count),
         _ => None,
     }
+}
+
+/// Whether two results in one array have no element in common.
+fn is_of_others(a: &Pattern, b: &Pattern) -> bool {
+    a.first.abs_diff(b.first) >= a.count && (a.blocks, b.blocks) == (1, 1)
 }
 
 /// Whether two places belong to different variables or components. Two cells of one array may be the two ends
