@@ -765,6 +765,161 @@ void Choose(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 g : S
     assert!(whole.contains("        b[0] = b[best];\n"), "{whole}");
 }
 
+/// A kernel with a ladder that finds the greatest float and its number.
+const GREATEST: &str = "\
+StructuredBuffer<float> Src;
+RWStructuredBuffer<uint> Out;
+groupshared float score[128];
+groupshared uint number[128];
+
+[numthreads(128, 1, 1)]
+void Greatest(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
+{
+    score[gi] = Src[group.x * 128 + gi];
+    number[gi] = gi;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint stride = 64; stride > 0; stride >>= 1)
+    {
+        if (gi < stride && score[gi + stride] > score[gi])
+        {
+            score[gi] = score[gi + stride];
+            number[gi] = number[gi + stride];
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+    if (gi == 0)
+    {
+        Out[group.x] = number[0];
+    }
+}
+";
+
+/// There is no atomic of floats: the first wave compares the waves' best elements.
+#[test]
+fn what_belongs_to_the_greatest_float_is_found_by_waves() {
+    let waves = fixed(GREATEST);
+    for line in [
+        "groupshared uint scoreWaveRanks[32];",
+        "        float waveGreatest = WaveActiveMax(score[gi]);",
+        "        uint waveRank = WaveActiveMin(score[gi] == waveGreatest ? reversebits(gi) : 0xffffffff);",
+        "            number[0] = number[best];",
+    ] {
+        assert!(waves.lines().any(|own| own == line), "{waves}");
+    }
+    // `uint`s have atomics.
+    let atomic = fixed(&GREATEST.replace("float", "uint"));
+    assert!(
+        atomic.contains("uint best = GroupArgMax(score[gi], gi);"),
+        "{atomic}"
+    );
+    // The greatest of equal scores is another choice, and a threshold is none.
+    for (old, new) in [
+        ("> score[gi])", ">= score[gi])"),
+        ("> score[gi])", "> score[gi] + 1.0)"),
+        ("stride > 0;", "stride > 1;"),
+    ] {
+        let text = GREATEST.replace(old, new);
+        assert_eq!(fixed(&text), text);
+    }
+}
+
+/// A kernel with a ladder over two blocks of one array.
+const BLOCKS: &str = "\
+#define THREADS 64
+StructuredBuffer<float> Src;
+RWStructuredBuffer<float> Out;
+groupshared float parts[2 * THREADS];
+
+[numthreads(THREADS, 1, 1)]
+void Mean(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
+{
+    float weight = Src[group.x * THREADS + gi];
+    parts[gi] = weight * gi;
+    parts[THREADS + gi] = weight;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint stride = THREADS / 2; stride > 0; stride >>= 1)
+    {
+        if (gi < stride)
+        {
+            parts[gi] += parts[gi + stride];
+            parts[THREADS + gi] += parts[THREADS + gi + stride];
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+    if (gi == 0)
+    {
+        Out[group.x] = parts[0] / parts[THREADS];
+    }
+}
+";
+
+#[test]
+fn blocks_of_one_array_are_summed_at_once() {
+    let blocks = fixed(BLOCKS);
+    for line in [
+        "                waveSecond += parts[waveElement + THREADS];",
+        "            parts[THREADS] = waveSecond;",
+    ] {
+        assert!(blocks.lines().any(|own| own == line), "{blocks}");
+    }
+    // The length does not go with the size.
+    let other = BLOCKS.replace("parts[2 * THREADS]", "parts[128]");
+    assert_eq!(fixed(&other), other);
+    // The blocks overlap.
+    let other = BLOCKS
+        .replace("THREADS + gi", "32 + gi")
+        .replace("parts[THREADS]", "parts[32]");
+    assert_eq!(fixed(&other), other);
+}
+
+/// A kernel in which one thread adds up the last vectors.
+const VECTORS: &str = "\
+StructuredBuffer<float3> Src;
+RWStructuredBuffer<float3> Out;
+groupshared float3 part[256];
+
+[numthreads(256, 1, 1)]
+void Sum(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
+{
+    part[gi] = Src[group.x * 256 + gi];
+    GroupMemoryBarrierWithGroupSync();
+    if (gi < 16)
+    {
+        float3 own = part[gi];
+        for (uint i = 1; i < 16; i++)
+        {
+            own += part[gi + 16 * i];
+        }
+        part[gi] = own;
+    }
+    GroupMemoryBarrierWithGroupSync();
+    if (gi == 0)
+    {
+        float3 total = 0;
+        for (uint i = 0; i < 16; i++)
+        {
+            total += part[i];
+        }
+        Out[group.x] = total / 256;
+    }
+}
+";
+
+#[test]
+fn the_last_step_over_vectors_reads_the_total() {
+    let total = fixed(VECTORS);
+    assert!(total.contains("float3 total = sum;"), "{total}");
+    // Not all components are sums of all elements.
+    for (old, new) in [
+        ("total += part[i];", "total.xy += part[i].xy;"),
+        ("total += part[i];", "total += part[i].xxz;"),
+        ("total / 256;", "total / 256 + part[1];"),
+    ] {
+        let text = VECTORS.replace(old, new);
+        assert_eq!(fixed(&text), text);
+    }
+}
+
 /// A directive goes with the ladder where it leaves nothing out.
 #[test]
 fn directives_that_leave_code_out_stay() {

@@ -51,7 +51,7 @@ const FLOATS_FROM: [u32; 3] = [64, 64, 256];
 
 /// The forms with a call, and the declarations that they need; for one result in whole elements.
 pub(super) fn forms(ladder: Ladder<'_>, registers: &[LocalId], totals: &str) -> Vec<WaveForm> {
-    if is_of_parts(ladder.reduction) {
+    if is_of_parts(ladder.shader(), ladder.reduction) {
         return Vec::new();
     }
     let text = Text::new(ladder);

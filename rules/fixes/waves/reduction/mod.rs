@@ -32,7 +32,7 @@ pub(crate) use ladder::atomic;
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::LocalId;
+use shaderlint_hlsl::{LocalId, Shader, Type};
 use shaderlint_linter::{Context, FixForm};
 use shaderlint_simt::{Collective, Elements, Rewrite};
 
@@ -71,7 +71,7 @@ pub(crate) fn forms(
         rewrite,
     };
     let calls = helper::forms(ladder, &registers, totals);
-    let blocks = if is_of_parts(reduction) || is_best_by_one_wave(context, reduction) {
+    let blocks = if is_of_parts(context.shader, reduction) || is_best_by_one_wave(context, reduction) {
         one_wave::forms(ladder, &registers)
     } else {
         let nothing_more = Ending {
@@ -100,8 +100,15 @@ fn is_best_by_one_wave(context: &Context<'_>, reduction: &Collective) -> bool {
     atomic(reduction).is_none() && (context.has_rows() || are_totals_slower(reduction))
 }
 
-/// Whether there are several results, or one in a part of an element.
-fn is_of_parts(reduction: &Collective) -> bool {
+/// Whether there are several results, or one in a part of an element or in a row of an array of arrays.
+fn is_of_parts(shader: &Shader, reduction: &Collective) -> bool {
+    let is_in_row = match reduction.output {
+        Elements::Cell { global, .. } => {
+            let array = shader.globals.get(global.0 as usize).map(|global| &global.ty);
+            matches!(array, Some(Type::Array(row, _)) if matches!(**row, Type::Array(..)))
+        }
+        _ => false,
+    };
     let is_part = matches!(
         reduction.output,
         Elements::Cell {
@@ -109,7 +116,7 @@ fn is_of_parts(reduction: &Collective) -> bool {
             ..
         }
     );
-    is_part || !reduction.beside.is_empty()
+    is_part || is_in_row || !reduction.beside.is_empty()
 }
 
 /// The variables for the total; `None` if the total is in a place that no form writes to.

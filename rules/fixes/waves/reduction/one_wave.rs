@@ -33,6 +33,9 @@ const RESULT_NAMES: [&str; 10] = [
     "waveTenth",
 ];
 
+/// As many results, if some are vectors.
+const MOST_VECTORS: usize = 4;
+
 /// The numbers of elements for which one wave was faster than the ladder: of scalars, and of vectors of two, three
 /// and four (`docs/measurements.md`).
 const BY_ONE_WAVE: [RangeInclusive<u32>; 4] = [64..=512, 64..=512, 64..=512, 128..=512];
@@ -72,16 +75,53 @@ struct Part {
     total: String,
 }
 
+/// The array of an element, or the row of an array of arrays.
+struct Row<'s> {
+    name: String,
+    element: &'s Type,
+    /// The element's index, and the number of elements.
+    index: u32,
+    length: u32,
+}
+
+impl<'s> Row<'s> {
+    fn of(shader: &'s Shader, global: GlobalId, index: u32) -> Option<Row<'s>> {
+        let declared = shader.globals.get(global.0 as usize)?;
+        let Type::Array(element, length) = &declared.ty else {
+            return None;
+        };
+        let (name, element, index, length) = match &**element {
+            Type::Array(element, columns) => {
+                let (row, column) = (index.checked_div(*columns)?, index.checked_rem(*columns)?);
+                (format!("{}[{row}]", declared.name), element, column, *columns)
+            }
+            _ => (declared.name.clone(), element, index, *length),
+        };
+        Some(Row {
+            name,
+            element,
+            index,
+            length,
+        })
+    }
+}
+
 /// All results of the reduction's statements in their arrays, or `None` if one of them comes from other elements. The
-/// proof shows whether the elements of a further result begin at its place.
+/// elements of a result in the array of the first one's elements are as far from it as these are from the first
+/// result; others begin at the place of their result. The proof shows whether that is so.
 fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
     let (shader, reduction) = (ladder.shader(), ladder.reduction);
     let total = |number: usize| Some(ladder.name(RESULT_NAMES.get(number)?));
-    let Elements::Array { global, offset, .. } = reduction.input else {
+    let Elements::Array {
+        global: ref input,
+        offset,
+        ..
+    } = reduction.input
+    else {
         return None;
     };
-    if !is_of_parts(reduction) {
-        let array = array_of_elements(shader, reduction, global)?.to_owned();
+    if !is_of_parts(shader, reduction) {
+        let array = array_of_elements(shader, reduction, *input)?.to_owned();
         return Some(vec![Part {
             operator: reduction.operator,
             element: reduction.element,
@@ -101,10 +141,19 @@ fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
         if taken.contains(&(*global, *index, *component)) {
             continue;
         }
-        let declared = shader.globals.get(global.0 as usize)?;
-        let Type::Array(of_array, length) = &declared.ty else {
-            return None;
+        let begin = match &reduction.output {
+            Elements::Cell {
+                global: of_first,
+                index: first,
+                ..
+            } if of_first == input && global == input => (index + offset).checked_sub(*first)?,
+            _ => *index,
         };
+        let (result, from) = (
+            Row::of(shader, *global, *index)?,
+            Row::of(shader, *global, begin)?,
+        );
+        let of_array = result.element;
         let own = part_of(shader, of_array, *component)?;
         let all = (0..usize::from(own.width.unwrap_or(1))).map(|number| own.first + number);
         // A vector is one part if all of its components are combined alike.
@@ -120,22 +169,24 @@ fn parts(ladder: Ladder<'_>) -> Option<Vec<Part>> {
             (scalar.name().to_owned(), name)
         };
         let is_plain = matches!(own.scalar, Scalar::Uint | Scalar::Int | Scalar::Float);
-        if *length - index.min(length) < reduction.count || !is_plain {
+        if from.length - from.index < reduction.count || !is_plain {
             return None;
         }
         parts.push(Part {
             operator: *operator,
             element: own.scalar,
             ty,
-            array: declared.name.clone(),
-            stored_in: declared.name.clone(),
+            array: from.name,
+            stored_in: result.name,
             component: name,
-            offset: *index,
-            index: *index,
+            offset: from.index,
+            index: result.index,
             total: total(parts.len())?,
         });
     }
-    Some(parts)
+    // More vectors were not measured.
+    let has_vectors = results.len() > parts.len();
+    (parts.len() <= MOST_VECTORS || !has_vectors).then_some(parts)
 }
 
 /// The operator and the place of each result: the array, the element and the component.
@@ -183,7 +234,7 @@ impl<'a> ByOneWave<'a> {
         let reduction = ladder.reduction;
         let mut parts = parts(ladder)?;
         let left = if let [part] = parts.as_mut_slice()
-            && !is_of_parts(reduction)
+            && !is_of_parts(ladder.shader(), reduction)
         {
             let cell = ladder.cell()?;
             part.index = cell.index;
@@ -201,7 +252,8 @@ impl<'a> ByOneWave<'a> {
             let size = all_threads_by_name(ladder.context, reduction)?;
             let is_of_all = |part: &Part| {
                 (part.offset, part.index) == (0, 0)
-                    || part.offset == part.index
+                    || part.array == part.stored_in
+                        && part.offset == part.index
                         && part.offset.is_multiple_of(reduction.count)
                         && is_of_length(ladder.shader(), &part.array, &size)
             };
