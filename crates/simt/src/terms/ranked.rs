@@ -53,8 +53,10 @@ struct Choice {
     keys: Vec<(u32, Value)>,
 }
 
-/// The parts of `key == best ? rank : ~0`: the type in which the two are compared, both in either order, and the rank.
+/// The parts of `key == best ? rank : ~0`: the condition, the type in which the two are compared, both in either order,
+/// and the rank.
 struct Compared {
+    condition: Value,
     scalar: Scalar,
     both: [Value; 2],
     rank: Value,
@@ -99,10 +101,15 @@ impl Terms {
         let best = first.both.iter().find(is_in_all)?.clone();
         let mut keys: Vec<(u32, Value)> = Vec::new();
         let mut operators: Vec<Operator> = Vec::new();
+        let mut conditions: Vec<Value> = Vec::new();
         for Compared {
-            both: [a, b], rank, ..
+            condition,
+            both: [a, b],
+            rank,
+            ..
         } in compared
         {
+            conditions.push(condition);
             let key = if a == best { b } else { a };
             if let Value::Known(number) = rank {
                 keys.push((number, key));
@@ -137,8 +144,8 @@ impl Terms {
             self.note_need(|needs| needs.numbers = true);
         }
         // Whether these keys equal those that the best was made from may depend on how floats are rounded.
-        for value in keys.iter().map(|(_, key)| key).chain([&best]) {
-            self.note_left_out(value);
+        for condition in &conditions {
+            self.note_left_out(condition);
         }
         Some(Choice { operator, best, keys })
     }
@@ -173,6 +180,7 @@ impl Terms {
             _ => false,
         };
         (is_number && *rank != Value::Known(u32::MAX)).then(|| Compared {
+            condition: condition.clone(),
             scalar: *scalar,
             both: [a.clone(), b.clone()],
             rank: rank.clone(),
