@@ -203,7 +203,7 @@ impl Machine<'_, Detectors> {
             .filter(|_| patterns.is_empty());
         let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
         let main_output = main.output.clone();
-        let total = main.total.clone();
+        let totals = several.totals(&main);
         let whole = |place: Elements| match several.vector {
             Some(_) => place.with_component(None),
             None => place,
@@ -272,15 +272,6 @@ impl Machine<'_, Detectors> {
         } else if has_companions && collective.companions.is_none() {
             Err(Obstacle::Companions)
         } else {
-            let totals = several.ranges.iter().map(|&(start, end)| Value::Run {
-                operator: main.operator,
-                start,
-                end,
-            });
-            let totals: Vec<Value> = match main.kind {
-                Kind::Reduction => totals.collect(),
-                _ => vec![total],
-            };
             self.rewrite_of(watch, ran, &collective, several.also, &totals)
         };
         Some(collective)

@@ -45,6 +45,19 @@ pub(crate) struct Several {
 }
 
 impl Several {
+    /// All elements combined, for each component of a reduction's.
+    pub fn totals(&self, main: &Pattern) -> Vec<Value> {
+        let total = |&(start, end): &(u32, u32)| Value::Run {
+            operator: main.operator,
+            start,
+            end,
+        };
+        match main.kind {
+            Kind::Reduction => self.ranges.iter().map(total).collect(),
+            _ => vec![main.total.clone()],
+        }
+    }
+
     /// Merges `others` into the results of `main`.
     pub fn of(shader: &Shader, function: FunctionId, main: &Pattern, others: &[Pattern]) -> Several {
         let components = components(shader, function, main, others);
