@@ -869,7 +869,8 @@ fn blocks_of_one_array_are_summed_at_once() {
     let other = BLOCKS
         .replace("THREADS + gi", "32 + gi")
         .replace("parts[THREADS]", "parts[32]");
-    assert_eq!(fixed(&other), other);
+    let other = fixed(&other);
+    assert!(!other.contains("Wave"), "{other}");
 }
 
 /// A kernel in which one thread adds up the last vectors.

@@ -475,7 +475,7 @@ fn what_no_form_is_written_for_is_named() {
         );
         said(&lint(text.as_bytes()))
     };
-    let why = of("groupshared float g[2][64];", "64", "g[1]");
+    let why = of("groupshared float g[2][2][64];", "64", "g[1][1]");
     let reason = "no automatic fix: shaderlint writes no wave form for elements in `g`, an array of arrays";
     assert!(why.contains(reason), "{why}");
     // The loop's variable is another one.
