@@ -141,7 +141,9 @@ fn needless(text: &str) -> (Vec<usize>, String) {
 /// The kernel without marks.
 fn bare(kernel: &str) -> String {
     let lines = kernel.split_inclusive('\n');
-    lines.filter(|line| !line.trim_start().starts_with("//")).collect()
+    lines
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect()
 }
 
 /// A barrier that orders groupshared memory, or nothing that a kernel without such memory may have.
