@@ -36,20 +36,17 @@ pub(crate) struct Needless {
 /// finding of its own: its wave form replaces the barriers around it as well.
 pub(crate) fn barriers(context: &Context<'_>) -> Vec<Needless> {
     let has_ladder = !context.analysis.collectives.is_empty() && context.shader_model >= ShaderModel::WAVES;
-    if has_ladder || context.analysis.needless_barriers.is_empty() || !is_kernel_of_threads(context) {
-        return Vec::new();
-    }
-    let candidates: Vec<Candidate> = context
-        .analysis
-        .needless_barriers
-        .iter()
-        .filter_map(|call| candidate(context, *call))
-        .collect();
+    let needless = &context.analysis.needless_barriers;
     // For each: a comparison of two runs alone, and an analysis and another comparison together with those before.
-    let runs = context.analysis.steps.saturating_mul(5 * candidates.len() as u64);
-    if candidates.is_empty() || runs > MAX_STEPS || is_called(context) {
+    let runs = context.analysis.steps.saturating_mul(5 * needless.len() as u64);
+    if has_ladder || needless.is_empty() || runs > MAX_STEPS {
         return Vec::new();
     }
+    if !is_kernel_of_threads(context) || is_called(context) {
+        return Vec::new();
+    }
+    let candidates = needless.iter().filter_map(|call| candidate(context, *call));
+    let candidates: Vec<Candidate> = candidates.collect();
     if !context.shows(ShaderModel::ANY) {
         let silent = |candidate: Candidate| candidate.needless(None);
         return candidates.into_iter().map(silent).collect();

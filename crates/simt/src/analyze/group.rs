@@ -235,11 +235,12 @@ impl<'s> Runs<'s> {
         withdraw_unused(self.kernel, terms, self.assuming, None, found, budget);
     }
 
-    /// Adds reads of elements that stay unwritten by what the host sets.
+    /// Adds reads of elements that stay unwritten by what the host sets. Threads that leave before a barrier have a
+    /// finding already, and what they do not write is part of it.
     fn look_for_unfilled(&mut self) {
         let assuming = self.assuming;
         let is_looked_for = !self.uses_waves && !assuming.is_first_group && assuming.is_of_kernel_itself();
-        if is_looked_for && self.found.uninitialised.is_empty() {
+        if is_looked_for && self.found.uninitialised.is_empty() && self.found.divergences.is_empty() {
             let filled = &self.filled_in_part;
             self.found.uninitialised = unfilled(self.kernel, &mut self.terms, filled, assuming);
         }
