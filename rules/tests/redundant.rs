@@ -160,13 +160,13 @@ fn planted_barriers_are_found_and_no_others() {
             .enumerate()
             .filter(|(_, line)| line.trim_start().starts_with("//"));
         for (number, mark) in marks {
-            let lines = kernel.lines().enumerate().map(|(at, line)| {
+            let lines = kernel.split_inclusive('\n').enumerate().map(|(at, line)| {
                 if at == number {
                     format!("    {PLANTED}\n")
                 } else if line.trim_start().starts_with("//") {
                     String::new()
                 } else {
-                    format!("{line}\n")
+                    line.to_owned()
                 }
             });
             let text: String = lines.collect();

@@ -134,6 +134,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
             return Err(not_replaceable(context, found, Obstacle::SomeRuns));
         }
         results_are_known(context, found.needs)?;
+        if found.companions.is_some() {
+            return Err(not_replaceable(context, found, Obstacle::Companions));
+        }
     }
     Err(why_not)
 }
