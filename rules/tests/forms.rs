@@ -402,6 +402,22 @@ fn a_result_in_a_variable_is_left_there_alone() {
     );
 }
 
+/// The helper takes the place of the array that goes, where that follows an array that serves for its totals.
+#[test]
+fn a_helper_stands_behind_its_totals_in_the_place_of_an_array() {
+    let text = ladder("", STORE, READ).replace(
+        "groupshared uint g[64];\n",
+        "groupshared uint WaveTotals[64];\ngroupshared uint g[64];\n",
+    );
+    let text = fixed(&text.replace("Scan(uint gi", "WaveScan(uint gi"));
+    assert!(!text.contains("uint g["), "{text}");
+    assert!(
+        text.contains("    uint sum = GroupInclusiveSum(Src[id.x], gi);")
+            || text.contains("Out[id.x] = GroupInclusiveSum(Src[id.x], gi);"),
+        "{text}"
+    );
+}
+
 /// The total is stored from variables; what the value's macros stand for is what is proved.
 #[test]
 fn a_total_between_the_sweeps_is_stored_behind_the_call() {

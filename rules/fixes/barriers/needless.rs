@@ -23,7 +23,7 @@ use crate::source::unit::begins_in_all;
 use crate::source::words::words;
 
 /// The most steps that the runs for one kernel may take, counted by those of its first run.
-const MAX_STEPS: u64 = 8_000_000;
+const MAX_STEPS: u64 = 12_000_000;
 
 /// A barrier that the group does not need.
 pub(crate) struct Needless {
@@ -37,8 +37,9 @@ pub(crate) struct Needless {
 pub(crate) fn barriers(context: &Context<'_>) -> Vec<Needless> {
     let has_ladder = !context.analysis.collectives.is_empty() && context.shader_model >= ShaderModel::WAVES;
     let needless = &context.analysis.needless_barriers;
-    // For each: a comparison of two runs alone, and an analysis and another comparison together with those before.
-    let runs = context.analysis.steps.saturating_mul(5 * needless.len() as u64);
+    // For each: an analysis and a comparison of two runs alone, and two analyses and another comparison together with
+    // those before.
+    let runs = context.analysis.steps.saturating_mul(7 * needless.len() as u64);
     if has_ladder || needless.is_empty() || runs > MAX_STEPS {
         return Vec::new();
     }
@@ -175,6 +176,11 @@ fn is_proved(context: &Context<'_>, edits: &[Edit]) -> bool {
     let Some((fixed, entry)) = fixed_shader(context.shader, context.entry, edits) else {
         return false;
     };
+    // A barrier may keep a defect from being seen.
+    let seen = look_for_defects(&fixed, entry, None);
+    if !seen.is_right() || !seen.uninitialised.is_empty() {
+        return false;
+    }
     let mut runs = compare_with(Floats::Any, context.kernel(), (&fixed, entry), &[LaneMap::Linear]);
     runs.next().is_some_and(|run| {
         let is_same = matches!(

@@ -43,7 +43,11 @@ pub(crate) fn declarations(
             in_file.push(helper.set_off(shader, at));
             in_figures.push(helper.text.expanded.text.clone());
         } else if let Some(helper) = new_helper {
-            let at = At::After(behind);
+            // The last declaration behind the helper's totals may be that of the array that goes.
+            let at = match gone {
+                Some(gone) if gone == behind && at != At::Over(gone) => At::Over(gone),
+                _ => At::After(behind),
+            };
             edits.push(Edit {
                 expanded: Some(helper.text.expanded.text.clone()),
                 ..Edit::new(at, helper.set_off(shader, at))
