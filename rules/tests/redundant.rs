@@ -64,7 +64,7 @@ groupshared uint bins[64];
     InterlockedAdd(Total[gi], own);
     //plant
 }",
-    // Sorted pairs at growing distances, the last step of which is other threads' work.
+    // Sorts pairs at growing distances. Other threads do the last step.
     "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;
 groupshared uint keys[64];
 [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {

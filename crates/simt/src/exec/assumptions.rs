@@ -23,8 +23,8 @@ pub(crate) struct Assumptions<'s> {
     pub finds_anything: Option<&'s BTreeSet<Read>>,
     /// Barriers that the kernel does not have.
     pub barriers: Option<&'s AssumedBarriers>,
-    /// An array of which some elements stay unwritten, by what the host sets: the run reports only what threads within the
-    /// bounds make of written and unwritten elements together.
+    /// The host sets bounds that leave some elements of this array unwritten. The run reports only threads within the
+    /// bounds that combine written and unwritten elements.
     pub filled: Option<&'s FilledInPart>,
     /// The run skims from its start ([`Limits::skims`](crate::exec::Limits::skims)).
     pub skims: bool,

@@ -32,7 +32,7 @@ pub(crate) enum Cell {
     Outside(i32),
 }
 
-/// A groupshared array of which the threads write elements only within bounds that the host sets.
+/// A groupshared array that the threads write only within bounds that the host sets.
 #[derive(Clone, Debug)]
 pub(crate) struct FilledInPart {
     pub array: GlobalId,
