@@ -1,7 +1,7 @@
 //! A scan or a reduction in words: its elements, what was proved of it, and where its text is.
 
 use shaderlint_hlsl::{Global, Span, StmtKind, Type};
-use shaderlint_linter::{Assumption, Context, Label, ShaderModel, Verdict};
+use shaderlint_linter::{Assumption, Context, Label, Verdict};
 use shaderlint_simt::{
     Access, Amid, Collective, Elements, Half, Instance, Kind, Needs, Operator, Race, Shape,
 };
@@ -129,19 +129,6 @@ fn instances(found: &Collective, before: &str) -> String {
         format!("{before} {} = {}", instance.bound, instance.value)
     });
     instances.collect()
-}
-
-/// Whether any shader model has a prefix intrinsic for the operator.
-pub(crate) fn has_prefix_intrinsic(operator: Operator) -> bool {
-    !operator.is_extremum()
-}
-
-/// The oldest shader model with the intrinsics that replace the scan.
-pub(crate) fn needed_model(operator: Operator) -> ShaderModel {
-    match operator {
-        Operator::And | Operator::Or | Operator::Xor => ShaderModel::MULTI_PREFIX,
-        _ => ShaderModel::WAVES,
-    }
 }
 
 /// The proved statement, as a formula.

@@ -4,15 +4,15 @@ use shaderlint_linter::{Context, Finding, Label, Level, NoFix, Reason, ShaderMod
 use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 
 use crate::describe::{collective, element};
+use crate::fixes::waves::operator::{names, prefix};
 
-/// Scans for which there is an intrinsic. Minima and maxima have none: for them a ladder is the way.
+/// Scans for which there is an intrinsic. The others have none in shader model 6.0: for them a ladder is the way.
 pub(crate) fn scans(context: &Context<'_>) -> Vec<Finding> {
     let ladders = context.analysis.wave_ladders.iter();
-    let scans = ladders
-        .filter(|ladder| ladder.kind != Kind::Reduction && collective::has_prefix_intrinsic(ladder.operator));
-    let needed = |ladder: &WaveLadder| collective::needed_model(ladder.operator);
-    scans
-        .map(|ladder| finding(context, ladder, needed(ladder)))
+    let has_intrinsic = |ladder: &&WaveLadder| prefix(ladder.operator).is_some();
+    ladders
+        .filter(|ladder| ladder.kind != Kind::Reduction && has_intrinsic(ladder))
+        .map(|ladder| finding(context, ladder))
         .collect()
 }
 
@@ -20,11 +20,11 @@ pub(crate) fn reductions(context: &Context<'_>) -> Vec<Finding> {
     let ladders = context.analysis.wave_ladders.iter();
     let reductions = ladders.filter(|ladder| ladder.kind == Kind::Reduction);
     reductions
-        .map(|ladder| finding(context, ladder, ShaderModel::WAVES))
+        .map(|ladder| finding(context, ladder))
         .collect()
 }
 
-fn finding(context: &Context<'_>, ladder: &WaveLadder, needs: ShaderModel) -> Finding {
+fn finding(context: &Context<'_>, ladder: &WaveLadder) -> Finding {
     let kind = match (ladder.kind, ladder.reversed) {
         (Kind::InclusiveScan, false) => "inclusive scan",
         (Kind::ExclusiveScan, false) => "exclusive scan",
@@ -63,7 +63,7 @@ fn finding(context: &Context<'_>, ladder: &WaveLadder, needs: ShaderModel) -> Fi
         } else {
             Verdict::Reassociates
         },
-        needs,
+        needs: ShaderModel::WAVES,
         // In the measurements reads of other lanes were as fast.
         worth: Level::Info,
         primary: Label {
@@ -128,50 +128,35 @@ fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
 
 /// The intrinsics with the same result.
 fn advice(ladder: &WaveLadder) -> String {
-    let (function, sign) = match ladder.operator {
-        Operator::Add | Operator::FloatAdd => ("Sum", "+"),
-        Operator::Mul | Operator::FloatMul => ("Product", "\u{d7}"),
-        Operator::MinUint | Operator::MinInt | Operator::MinFloat => ("Min", ""),
-        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => ("Max", ""),
-        Operator::And => ("BitAnd", "&"),
-        Operator::Or => ("BitOr", "|"),
-        Operator::Xor => ("BitXor", "^"),
+    let needed = ShaderModel::WAVES;
+    let active = names(ladder.operator).wave;
+    // Scans are reported only for an operator with a prefix: sums and products.
+    let prefix = prefix(ladder.operator).unwrap_or_default();
+    let sign = match ladder.operator {
+        Operator::Add | Operator::FloatAdd => "+",
+        _ => "\u{d7}",
     };
-    let needed = collective::needed_model(ladder.operator);
-    let prefix = if needed > ShaderModel::WAVES {
-        format!("WaveMultiPrefix{function}")
-    } else {
-        format!("WavePrefix{function}")
-    };
-    let has_inverse = matches!(ladder.operator, Operator::Add | Operator::Xor);
     match (ladder.kind, ladder.reversed) {
         (Kind::Reduction, _) => {
-            let waves = ShaderModel::WAVES;
-            format!("WaveActive{function} gives every active lane the result; it needs shader model {waves}")
+            format!("{active} gives every active lane the result; it needs shader model {needed}")
         }
         (Kind::InclusiveScan, false) => {
-            format!(
-                "{prefix} {sign} the lane's own element gives the same result; it needs shader model {needed}"
-            )
+            format!("{prefix} {sign} the lane's own element gives the same result; it needs shader model {needed}")
         }
         (Kind::ExclusiveScan, false) => {
             format!("{prefix} gives the same result; it needs shader model {needed}")
         }
-        (_, true) if has_inverse => {
-            let inverse = if sign == "+" { "-" } else { sign };
+        (_, true) if ladder.operator == Operator::Add => {
             let own = if ladder.kind == Kind::ExclusiveScan {
-                format!(" {inverse} the lane's own element")
+                " - the lane's own element"
             } else {
-                String::new()
+                ""
             };
-            format!(
-                "WaveActive{function} {inverse} {prefix}{own} gives the same result; it needs shader model \
-                 {needed}"
-            )
+            format!("{active} - {prefix}{own} gives the same result; it needs shader model {needed}")
         }
         (_, true) => format!(
-            "HLSL has no intrinsic that scans from the last lane: WaveActive{function} gives the total, and \
-             {prefix}, which needs shader model {needed}, scans from the first lane"
+            "HLSL has no intrinsic that scans from the last lane: {active} gives the total, and {prefix}, which \
+             needs shader model {needed}, scans from the first lane"
         ),
     }
 }

@@ -1,6 +1,6 @@
 //! The finding that the rules about scans report.
 
-use shaderlint_linter::{Context, Finding, Label, Level, NoFix, Reason};
+use shaderlint_linter::{Context, Finding, Label, Level, Reason, ShaderModel};
 use shaderlint_simt::{Collective, Kind, Shape};
 
 use crate::describe::collective;
@@ -23,7 +23,7 @@ pub(crate) fn findings(context: &Context<'_>, name: impl Fn(Shape) -> Option<&'s
 }
 
 fn finding(context: &Context<'_>, shape: &str, scan: &Collective) -> Finding {
-    let needed = collective::needed_model(scan.operator);
+    let needed = ShaderModel::WAVES;
     let kind = match (scan.kind == Kind::InclusiveScan, scan.reversed) {
         (true, false) => "inclusive",
         (false, false) => "exclusive",
@@ -36,12 +36,7 @@ fn finding(context: &Context<'_>, shape: &str, scan: &Collective) -> Finding {
         Err(why_not) => (None, Some(why_not)),
     };
     let mut notes = vec![collective::proof(context, scan)];
-    notes.push(if !collective::has_prefix_intrinsic(scan.operator) {
-        format!(
-            "within a wave, the same ladder can read its neighbours with WaveReadLaneAt, without a barrier; \
-             this needs shader model {needed}"
-        )
-    } else if let Some(proved) = &proved {
+    notes.push(if let Some(proved) = &proved {
         wording::needs(scan, proved, needed)
     } else {
         let in_one_row = if context.has_rows() {
@@ -70,13 +65,6 @@ fn finding(context: &Context<'_>, shape: &str, scan: &Collective) -> Finding {
     notes.extend(collective::of_macro(context, scan));
     notes.extend(wording::of_floats(scan));
     let no_fix = why_not.map(|why_not| match why_not {
-        Refusal::NoForm(_) if !collective::has_prefix_intrinsic(scan.operator) => {
-            let text = format!(
-                "shaderlint writes no wave form for scans by {}: HLSL has no prefix intrinsic for it",
-                collective::name(scan.operator)
-            );
-            NoFix::new(Reason::NoPrefixIntrinsic, text)
-        }
         Refusal::NoForm(why) if context.has_rows() && why.reason == Reason::NoForm => {
             wording::no_packing(context, &format!("such a scan of {} elements", scan.count))
         }

@@ -82,6 +82,25 @@ pub(crate) fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
     }
 }
 
+/// The words of a struct's declaration that has nothing but members, one of which stands between these texts.
+pub(crate) fn members_around<'t>(before: &'t [u8], behind: &'t [u8]) -> Option<impl Iterator<Item = &'t [u8]>> {
+    let is_of_members = |byte: &u8| is_part(*byte) || byte.is_ascii_whitespace() || b",;:[]".contains(byte);
+    let open = before.iter().rposition(|byte| !is_of_members(byte))?;
+    let end = behind.iter().position(|byte| !is_of_members(byte))?;
+    if before.get(open) != Some(&b'{') || behind.get(end) != Some(&b'}') {
+        return None;
+    }
+    let head = before.get(..open)?.trim_ascii_end();
+    let name = last_word(head);
+    let head = head.strip_suffix(name)?.trim_ascii_end();
+    let line = head.rsplit(|byte| *byte == b'\n').next()?;
+    if name.is_empty() || last_word(head) != b"struct" || line.trim_ascii_start().starts_with(b"#") {
+        return None;
+    }
+    let body = [before.get(open..)?, behind.get(..end)?];
+    Some([b"struct".as_slice(), name].into_iter().chain(body.into_iter().flat_map(words)))
+}
+
 /// Whether a text ends inside parentheses, or inside the braces of an initializer, which its last statement opens.
 fn is_in_list(text: &[u8]) -> bool {
     let mut closed = 0_usize;

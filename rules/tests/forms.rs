@@ -402,6 +402,134 @@ fn a_result_in_a_variable_is_left_there_alone() {
     );
 }
 
+/// HLSL scans the lanes of a wave by `+` and `*` only. By other operators, lanes read each other's results.
+#[test]
+fn lanes_read_each_other_where_no_intrinsic_scans() {
+    let of = |step: &str| fixed(&ladder("", STORE, READ).replace("g[gi] += left", step));
+    assert_data_eq!(
+        of("g[gi] = max(g[gi], left)"),
+        str![[r#"
+StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint gWaveTotals[16];
+
+// The maximum of the values of the threads up to this one. Takes waves to hold consecutive threads.
+// Two calls need a barrier between them.
+uint GroupInclusiveMax(uint value, uint thread)
+{
+    uint maximum = value;
+    uint wave = thread / WaveGetLaneCount();
+    uint lane = WaveGetLaneIndex();
+    for (uint stride = 1; stride < WaveGetLaneCount(); stride *= 2)
+        maximum = max(maximum, WaveReadLaneAt(maximum, max(lane, stride) - stride));
+    if (lane + 1 == WaveGetLaneCount())
+        gWaveTotals[wave] = maximum;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint first = 0; first < wave; first += WaveGetLaneCount())
+        maximum = max(maximum, WaveActiveMax(first + lane < wave ? gWaveTotals[first + lane] : 0));
+    return maximum;
+}
+
+[numthreads(64, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    // What there is.
+    uint maximum = GroupInclusiveMax(Src[id.x], gi);
+
+    Out[id.x] = maximum;
+}
+
+"#]]
+    );
+    assert_data_eq!(of("g[gi] ^= left"), str![[r#"
+StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint gWaveTotals[16];
+
+// The bitwise exclusive or of the values of the threads up to this one. Takes waves to hold consecutive threads.
+// Two calls need a barrier between them.
+uint GroupInclusiveXor(uint value, uint thread)
+{
+    uint bits = value;
+    uint wave = thread / WaveGetLaneCount();
+    uint lane = WaveGetLaneIndex();
+    for (uint stride = 1; stride < WaveGetLaneCount(); stride *= 2)
+    {
+        uint earlier = WaveReadLaneAt(bits, max(lane, stride) - stride);
+        if (lane >= stride)
+            bits ^= earlier;
+    }
+    if (lane + 1 == WaveGetLaneCount())
+        gWaveTotals[wave] = bits;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint first = 0; first < wave; first += WaveGetLaneCount())
+        bits ^= WaveActiveBitXor(first + lane < wave ? gWaveTotals[first + lane] : 0);
+    return bits;
+}
+
+[numthreads(64, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    // What there is.
+    uint bits = GroupInclusiveXor(Src[id.x], gi);
+
+    Out[id.x] = bits;
+}
+
+"#]]);
+    let sweeps = fixed(
+        "StructuredBuffer<int> Src;\nRWStructuredBuffer<int> Out;\ngroupshared int g[64];\n\
+         [numthreads(32, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)\n{\n\
+         \x20   g[2 * gi] = Src[64 * group.x + 2 * gi];\n    g[2 * gi + 1] = Src[64 * group.x + 2 * gi + 1];\n\
+         \x20   uint d = 1;\n    for (uint n = 32; n > 0; n >>= 1, d <<= 1)\n    {\n\
+         \x20       GroupMemoryBarrierWithGroupSync();\n        if (gi < n)\n\
+         \x20           g[d * (2 * gi + 2) - 1] = min(g[d * (2 * gi + 2) - 1], g[d * (2 * gi + 1) - 1]);\n    }\n\
+         \x20   if (gi == 0)\n        g[63] = 0x7fffffff;\n\
+         \x20   for (uint m = 1; m < 64; m <<= 1)\n    {\n        d >>= 1;\n\
+         \x20       GroupMemoryBarrierWithGroupSync();\n        if (gi < m)\n        {\n\
+         \x20           int kept = g[d * (2 * gi + 1) - 1];\n\
+         \x20           g[d * (2 * gi + 1) - 1] = g[d * (2 * gi + 2) - 1];\n\
+         \x20           g[d * (2 * gi + 2) - 1] = min(g[d * (2 * gi + 2) - 1], kept);\n        }\n    }\n\
+         \x20   GroupMemoryBarrierWithGroupSync();\n\
+         \x20   Out[64 * group.x + 2 * gi] = g[2 * gi];\n    Out[64 * group.x + 2 * gi + 1] = g[2 * gi + 1];\n}\n",
+    );
+    assert_data_eq!(sweeps, str![[r#"
+StructuredBuffer<int> Src;
+RWStructuredBuffer<int> Out;
+groupshared int gWaveTotals[8];
+
+// The minimum of the values of the threads before this one. Takes waves to hold consecutive threads.
+// Two calls need a barrier between them.
+int GroupExclusiveMin(int value, uint thread)
+{
+    int minimum = WaveReadLaneAt(value, max(WaveGetLaneIndex(), 1) - 1);
+    uint wave = thread / WaveGetLaneCount();
+    uint lane = WaveGetLaneIndex();
+    if (lane == 0)
+        minimum = 2147483647;
+    for (uint stride = 1; stride < WaveGetLaneCount(); stride *= 2)
+        minimum = min(minimum, WaveReadLaneAt(minimum, max(lane, stride) - stride));
+    if (lane + 1 == WaveGetLaneCount())
+        gWaveTotals[wave] = min(minimum, value);
+    GroupMemoryBarrierWithGroupSync();
+    for (uint first = 0; first < wave; first += WaveGetLaneCount())
+        minimum = min(minimum, WaveActiveMin(first + lane < wave ? gWaveTotals[first + lane] : 2147483647));
+    return minimum;
+}
+
+[numthreads(32, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
+{
+    int first = Src[64 * group.x + 2 * gi];
+    int second = Src[64 * group.x + 2 * gi + 1];
+    int minimum = GroupExclusiveMin(min(first, second), gi);
+    Out[64 * group.x + 2 * gi] = minimum;
+    Out[64 * group.x + 2 * gi + 1] = min(minimum, first);
+}
+
+"#]]);
+}
+
 /// The helper takes the place of the array that goes, where that follows an array that serves for its totals.
 #[test]
 fn a_helper_stands_behind_its_totals_in_the_place_of_an_array() {

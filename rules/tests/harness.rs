@@ -912,7 +912,8 @@ fn no_fix_names_what_the_file_declares_anew() {
         "cbuffer C { uint WaveGetLaneCount; };\n",
         "template<typename T> struct WavePrefixSum { T a; };\n",
         "struct Base { uint WavePrefixSum(uint x) { return 5; } };\n",
-        "struct Held { uint WavePrefixSum; };\n",
+        "struct Held { uint WavePrefixSum; uint f() { return WavePrefixSum; } };\n",
+        "#define HELD }; static const uint\nstruct Held { uint a; HELD WavePrefixSum; };\n",
         "#define JOIN(a, b) a##b\nstruct Held { uint JOIN(WavePre, fixSum); };\n",
         "#define JOIN(a, b) a##b\n#define NAME(b) JOIN(WavePre, b)\nstruct Held { uint NAME(fixSum); };\n",
         // A macro is given to another one, or made, or a build says what is put together.
@@ -943,6 +944,9 @@ fn no_fix_names_what_the_file_declares_anew() {
         "#define uvec2 uint2\nuvec2 Both(uint2 a, vector<uint, 2> b) { return (uint2)a + uint2(b.x, 1); }\n",
         "#define Barrier GroupMemoryBarrierWithGroupSync\nvoid Wait() { Barrier(); }\n",
         "Buffer<uint2> Pairs;\nstatic const uint2 Some[2] = { uint2(1, 2), uint2(3, 4) };\n",
+        // A member has a meaning behind a dot only.
+        "struct Held { uint WavePrefixSum; float2 Other[4], WaveGetLaneCount; };\n\
+         uint Get(Held held) { return held.WavePrefixSum; }\n",
     ] {
         let findings = lint(of_pairs(before).as_bytes());
         assert!(findings.iter().any(|finding| finding.fix.is_some()), "{before}");

@@ -129,7 +129,6 @@ reasons! {
     // Nothing particular is in the way: there is no form.
     NoForm "no-form",
     NoPlace "no-place",
-    NoPrefixIntrinsic "no-prefix-intrinsic",
     NoSingleBarrier "no-single-barrier",
     NoThreadIndex "no-thread-index",
     NotAStatement "not-a-statement",

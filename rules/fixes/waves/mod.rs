@@ -7,6 +7,7 @@ mod fit;
 mod form;
 mod group_helper;
 mod last_calls;
+pub(crate) mod operator;
 mod padding;
 mod proof;
 pub(crate) mod reduction;

@@ -5,7 +5,9 @@ use shaderlint_linter::{NoFix, Reason};
 
 use super::choices::ends_before;
 use super::{Choice, Occurrence, Unit};
-use crate::source::declaring::{alias, calls_around, is_asked_for, may_be_a_function, may_be_a_type};
+use crate::source::declaring::{
+    alias, calls_around, is_asked_for, may_be_a_function, may_be_a_type, members_around,
+};
 use crate::source::lines::{file_name, line_after};
 use crate::source::words::{last_word, words};
 
@@ -72,6 +74,8 @@ impl Unit {
             let mut locals = holder.into_iter().flat_map(|holder| &holder.locals);
             is_type_name(word) && locals.any(|local| local.name.as_bytes() == word)
         };
+        // A method sees the members of its struct without a dot.
+        let knows_members = holder.is_none_or(|holder| holder.name.contains("::"));
         let words: Vec<&[u8]> = of_fix.collect();
         if let Some(word) = words.iter().find(|word| is_variable(word)) {
             let word = String::from_utf8_lossy(word);
@@ -79,7 +83,7 @@ impl Unit {
             return Some(NoFix::new(Reason::RedefinedName, text).named(word));
         }
         let of_word = |word| {
-            let meanings = self.other_meanings(shader, word).into_iter();
+            let meanings = self.other_meanings(shader, word, knows_members).into_iter();
             let mut own = meanings.filter(|one| !self.is_of_other_builds(shader, function, word, one));
             Some((word, own.next()?))
         };
@@ -92,18 +96,21 @@ impl Unit {
 
     /// Whether a word is the name of a type that some build may declare anew.
     pub fn may_be_another_type(&self, shader: &Shader, name: &[u8]) -> bool {
-        is_type_name(name) && !self.other_meanings(shader, name).is_empty()
+        is_type_name(name) && !self.other_meanings(shader, name, true).is_empty()
     }
 
     /// What may give a word of a fix another meaning: a macro, or text of the unit, compiled or not, that declares a
     /// name of the language (`struct uint2 { … }`, a member or a variable called `WavePrefixSum`), or a name that is
     /// put together.
     ///
+    /// A member of a struct without methods counts only where `knows_members` says that the fix may stand in a method,
+    /// such as one of a struct derived from it: elsewhere a member has a meaning only behind a dot.
+    ///
     /// A declaration has the name in a position where its normal use does not: the name of an intrinsic without a
     /// call, behind a type or behind a dot; the name of a type as that of a struct or an enumerator, or behind
     /// another type. So the text around each occurrence is enough. Some uses look like declarations, which costs a
     /// fix and never lets a wrong one through.
-    fn other_meanings(&self, shader: &Shader, name: &[u8]) -> Vec<Meaning> {
+    fn other_meanings(&self, shader: &Shader, name: &[u8], knows_members: bool) -> Vec<Meaning> {
         let mut found = Vec::new();
         if self.given.contains(name) {
             found.push(Meaning::Given);
@@ -138,7 +145,9 @@ impl Unit {
                 .into_iter()
                 .any(|before| is_redeclared(self.end_of_macro(before).unwrap_or(before), found.behind)),
         };
-        found.extend(self.occurrences(name).filter(declares).map(|found| {
+        let is_elsewhere = |found: &Occurrence| !knows_members && self.is_member(found);
+        let declaring = { self.occurrences(name) }.filter(|found| !is_elsewhere(found) && declares(found));
+        found.extend(declaring.map(|found| {
             // A token that continues on another line has moved the offsets.
             let length = shader.sources.get(found.file).map(|file| file.text.len());
             let is_exact = length == Some(found.before.len() + name.len() + found.behind.len());
@@ -152,6 +161,15 @@ impl Unit {
             found.push(Meaning::Unknown);
         }
         found
+    }
+
+    /// Whether a word is a member of a struct without methods, where it is declared or behind a dot.
+    fn is_member(&self, found: &Occurrence) -> bool {
+        if found.before.trim_ascii_end().ends_with(b".") {
+            return found.behind.trim_ascii_start().first() != Some(&b'(');
+        }
+        let struct_words = members_around(found.before, found.behind);
+        struct_words.is_some_and(|mut words| words.all(|word| self.definitions.named(word).is_empty()))
     }
 
     /// The text that a word follows where a macro precedes it, if every build has the same: behind `END` in `END x`,

@@ -27,6 +27,12 @@ impl Operator {
         !matches!(self, Operator::FloatAdd | Operator::FloatMul)
     }
 
+    /// Whether a value combined with itself is the value.
+    #[must_use]
+    pub fn is_idempotent(self) -> bool {
+        self.is_extremum() || matches!(self, Operator::And | Operator::Or)
+    }
+
     /// Whether it picks one of its operands.
     #[must_use]
     pub fn is_extremum(self) -> bool {

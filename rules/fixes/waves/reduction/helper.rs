@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use shaderlint_hlsl::{LocalId, Span, Type};
-use shaderlint_simt::{Elements, LaneMap, Operator};
+use shaderlint_simt::{Elements, LaneMap};
 
 use super::ladder::{Ladder, atomic};
 use super::one_wave::is_fast_by_one_wave;
-use super::operator::{accumulated, combined, names};
 use super::{FirstWave, is_of_parts, is_slower};
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
+use crate::fixes::waves::operator::{accumulated, combined, in_words, names, result_name};
 use crate::fixes::waves::sole_use::{ResultsIn, SoleUse, Taken};
 use crate::fixes::waves::totals::{Totals, length_by_name, total_name};
 use crate::source::element::{array_of_elements, element_name};
@@ -93,12 +93,7 @@ impl<'a> Text<'a> {
         let name = function_name(shader, &["Group", names(reduction.operator).word]);
         let comment = format!(
             "The {} of the values of the group's threads{}\n// Two calls need a barrier between them.",
-            match reduction.operator {
-                Operator::And => "bitwise and",
-                Operator::Or => "bitwise or",
-                Operator::Xor => "bitwise exclusive or",
-                _ => self.result(),
-            },
+            in_words(reduction.operator),
             match self.way {
                 Way::Atomic => ".",
                 Way::FirstWave => ". Takes waves to hold consecutive threads.",
@@ -337,22 +332,13 @@ impl<'a> Text<'a> {
 
     /// The names of a helper's parameters and of its result.
     fn inner(&self) -> [String; 3] {
-        ["value", "thread", self.result()].map(|wanted| inner_name(self.ladder.context.shader, wanted))
-    }
-
-    /// The word for the result.
-    fn result(&self) -> &'static str {
-        match self.ladder.reduction.operator {
-            Operator::Add | Operator::FloatAdd => "sum",
-            Operator::Mul | Operator::FloatMul => "product",
-            Operator::MinUint | Operator::MinInt | Operator::MinFloat => "minimum",
-            Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => "maximum",
-            Operator::And | Operator::Or | Operator::Xor => "bits",
-        }
+        let result = result_name(self.ladder.reduction.operator);
+        ["value", "thread", result].map(|wanted| inner_name(self.ladder.context.shader, wanted))
     }
 
     fn result_variable(&self) -> String {
-        local_name(self.ladder.context.shader, self.ladder.reduction, self.result())
+        let reduction = self.ladder.reduction;
+        local_name(self.ladder.context.shader, reduction, result_name(reduction.operator))
     }
 
     fn sole_use(&self, registers: &[LocalId]) -> Option<SoleUse> {

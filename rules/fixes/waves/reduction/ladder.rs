@@ -6,8 +6,8 @@ use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Rewrite};
 
-use super::operator::{combined, names, of_wave};
 use crate::fixes::waves::form::neutral;
+use crate::fixes::waves::operator::{combined, names, of_wave};
 use crate::fixes::waves::totals::goes_with_size;
 use crate::source::element::{array_of_elements, element_name};
 use crate::source::names::local_name;

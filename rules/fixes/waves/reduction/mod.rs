@@ -26,7 +26,6 @@
 mod helper;
 mod ladder;
 mod one_wave;
-mod operator;
 
 pub(crate) use ladder::atomic;
 
@@ -39,12 +38,12 @@ use shaderlint_simt::{Collective, Elements, Rewrite};
 use crate::fixes::waves::arg_extremum;
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{WaveForm, barrier_of, neutral};
+use crate::fixes::waves::operator::{accumulated, names};
 use crate::fixes::waves::totals::{Totals, length_by_name};
 use crate::source::element::element_name;
 use crate::source::group_size::{all_threads_by_name, has_literal_size, size_by_name};
 use crate::source::text::Spelled;
 use ladder::{Cell, Ladder};
-use operator::{accumulated, names};
 
 /// What a form leaves.
 #[derive(Clone, Copy)]

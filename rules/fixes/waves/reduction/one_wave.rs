@@ -8,10 +8,10 @@ use shaderlint_simt::{Collective, Elements, LaneMap, Operator};
 
 use super::is_of_parts;
 use super::ladder::Ladder;
-use super::operator::{accumulated, names, of_wave};
 use crate::describe::element;
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm, barrier_of, neutral};
+use crate::fixes::waves::operator::{accumulated, names, of_wave};
 use crate::fixes::waves::totals::goes_with_size;
 use crate::source::element::{array_of_elements, element_name, part_of, scalar_part};
 use crate::source::group_size::{all_threads_by_name, has_literal_size, length_text};

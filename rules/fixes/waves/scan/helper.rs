@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use shaderlint_linter::{Context, FixForm, OtherForm};
-use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator};
+use shaderlint_simt::{Collective, Elements, Kind, LaneMap};
 
 use super::text::{Names, Text, last, without_padding};
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
 use crate::fixes::waves::group_helper::{Helper, Wanted, function_name};
+use crate::fixes::waves::operator::{in_words, names, prefix, result_name};
 use crate::fixes::waves::sole_use::{ResultsIn, SoleUse, Taken};
 use crate::source::names::inner_name;
 use crate::source::text::{Spelled, indented, operand, without_suffix};
@@ -32,7 +33,9 @@ const WITHOUT_ARRAY_FROM: u32 = 64;
 pub(crate) fn other_form(context: &Context<'_>, scan: &Collective, of: FixForm) -> OtherForm {
     let lanes: u32 = context.analysis.group_size.iter().product();
     let is_scan = scan.kind != Kind::Reduction;
-    let is_measured = is_scan && scan.count == lanes && scan.vector.is_none() && scan.beside.is_empty();
+    let has_intrinsic = prefix(scan.operator).is_some();
+    let is_plain = scan.count == lanes && scan.vector.is_none() && scan.beside.is_empty();
+    let is_measured = is_scan && has_intrinsic && is_plain;
     let measured = SPEED_IN_PLACE
         .iter()
         .rfind(|(from, _)| *from <= scan.count && is_measured);
@@ -70,16 +73,15 @@ impl Text<'_> {
         }
         let is_inclusive = self.is_inclusive && each == 1;
         let kind = if is_inclusive { "Inclusive" } else { "Exclusive" };
-        let what = self.what();
-        let name = function_name(self.context.shader, &["Group", kind, what]);
+        let operator = self.scan.operator;
+        let name = function_name(self.context.shader, &["Group", kind, names(operator).word]);
         let which = if is_inclusive { "up to" } else { "before" };
         let comment = format!(
             "The {} of the values of the threads {which} this one. Takes waves to hold consecutive threads.\n\
              // Two calls need a barrier between them.",
-            what.to_lowercase()
+            in_words(operator)
         );
-        let write =
-            |name: &str, totals: &str| Spelled::alike(self.function(name, totals, what, is_inclusive));
+        let write = |name: &str, totals: &str| Spelled::alike(self.function(name, totals, is_inclusive));
         let wanted = Wanted {
             name: &name,
             totals: &self.totals,
@@ -163,7 +165,7 @@ impl Text<'_> {
                 *value = name;
             }
         }
-        let given = taken.join(&format!(" {} ", self.sign));
+        let given = { taken.into_iter() }.reduce(|all, value| self.combined(&all, &value))?;
         let (declared, result) = if sole_use.reads.is_empty() {
             (String::new(), self.own(&self.scan.output)?)
         } else {
@@ -173,7 +175,7 @@ impl Text<'_> {
         Some(if is_told_total {
             result
         } else {
-            format!("{result} {} {given}", self.sign)
+            self.combined(&result, &given)
         })
     }
 
@@ -183,8 +185,7 @@ impl Text<'_> {
         let results = (0..count).map(|number| {
             let own = usize::from(self.is_inclusive && count > 1);
             let before = elements.iter().take(number + own).cloned();
-            let all: Vec<String> = std::iter::once(self.result()).chain(before).collect();
-            all.join(&format!(" {} ", self.sign))
+            before.fold(self.result(), |all, element| self.combined(&all, &element))
         });
         results.collect()
     }
@@ -201,15 +202,7 @@ impl Text<'_> {
 
     /// The variable for the result.
     fn result(&self) -> String {
-        self.name(&self.what().to_lowercase())
-    }
-
-    /// The word for the result.
-    fn what(&self) -> &'static str {
-        match self.scan.operator {
-            Operator::Mul | Operator::FloatMul => "Product",
-            _ => "Sum",
-        }
+        self.name(result_name(self.scan.operator))
     }
 
     fn call(&self, helper: Helper, each: u32, is_inclusive: bool, barriers: Barriers) -> Option<WaveForm> {
@@ -263,35 +256,40 @@ impl Text<'_> {
     }
 
     /// The function: a scan of one value for each thread.
-    fn function(&self, name: &str, totals: &str, what: &str, is_inclusive: bool) -> Code {
+    fn function(&self, name: &str, totals: &str, is_inclusive: bool) -> Code {
         let inner = |wanted: &str| inner_name(self.context.shader, wanted);
-        let (value, thread, result) = (inner("value"), inner("thread"), inner(&what.to_lowercase()));
+        let [value, thread, result] = ["value", "thread", result_name(self.scan.operator)].map(inner);
         let names = Names {
             totals: totals.to_owned(),
             wave: inner("wave"),
             lane: inner("lane"),
             first: inner("first"),
+            stride: inner("stride"),
+            earlier: inner("earlier"),
         };
         let Names { wave, lane, .. } = &names;
-        let (ty, sign, prefix) = (&self.ty, self.sign, self.prefix);
+        let ty = &self.ty;
         let of_totals = Text {
             totals: totals.to_owned(),
             neutral: without_suffix(self.context.shader, &self.neutral),
             ..self.clone()
         };
         let add = of_totals.add_totals(&names, &[(&result, &of_totals)], self.lanes);
-        let (own, total) = if is_inclusive {
-            (format!(" {sign} {value}"), result.clone())
+        let scan = of_totals.of_lanes(&value, &result, &names, is_inclusive);
+        let total = if is_inclusive {
+            result.clone()
         } else {
-            (String::new(), format!("{result} {sign} {value}"))
+            self.combined(&result, &value)
         };
         let mut code = Code::new(format!(
             "{ty} {name}({ty} {value}, uint {thread})\n{{\n\
-             \x20   {ty} {result} = {prefix}({value}){own};\n\
+             \x20   {ty} {result} = {begin};\n\
              \x20   uint {wave} = {thread} / WaveGetLaneCount();\n\
-             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n{rest}\
              \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
-             \x20       {totals}[{wave}] = {total};\n"
+             \x20       {totals}[{wave}] = {total};\n",
+            begin = scan.begin,
+            rest = indented(&scan.rest, 1),
         ));
         code.push_barrier(self.barrier);
         let _ = write!(code, "{}    return {result};\n}}", indented(&add, 1));
@@ -319,7 +317,7 @@ impl Text<'_> {
         for output in self.outputs() {
             let _ = writeln!(block, "    {} = {result};", self.own(output)?);
         }
-        Some(format!("{result} {} {element}", self.sign))
+        Some(self.combined(&result, &element))
     }
 
     /// Each thread passes the sum of `each` neighbouring elements.
@@ -349,6 +347,6 @@ impl Text<'_> {
             let write = self.write_vector(&without_padding(output), each, &at, &elements, &result)?;
             block.text += &indented(&write, 1);
         }
-        Some(format!("{result} {} {sum}", self.sign))
+        Some(self.combined(&result, &sum))
     }
 }

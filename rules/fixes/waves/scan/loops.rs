@@ -103,7 +103,7 @@ impl Text<'_> {
         let (sum, result) = (self.name("waveSum"), self.name("waveScan"));
         let (element, place) = (self.name("waveElement"), self.name("wavePlace"));
         let (number, end) = (self.name("waveNumber"), self.name("waveEnd"));
-        let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
+        let (ty, index, prefix) = (&self.ty, &self.rewrite.lane, self.prefix()?);
         let barrier = self.barrier;
         let mut block = Code::new(format!(
             "    // {} scan by waves, {in_words} elements a lane; assumes a 1-D group packed into waves in order.\n",
@@ -117,7 +117,8 @@ impl Text<'_> {
             let to = self.element(output, &place, 0)?;
             let _ = writeln!(write, "            {to} = {result};");
         }
-        let step = format!("            {result} {sign}= {element};\n");
+        let from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?;
+        let step = format!("            {};\n", self.accumulated(&result, &element));
         let write = if self.is_inclusive {
             step + &write
         } else {
@@ -132,14 +133,14 @@ impl Text<'_> {
              \x20   uint {place} = {each} * {index};\n\
              \x20   if ({index} < {threads})\n    {{\n\
              \x20       for (uint {number} = 0; {number} < {each}; ++{number})\n\
-             \x20           {sum} {sign}= {from};\n\
+             \x20           {summed};\n\
              \x20       {result} = {prefix}({sum});\n\
              \x20       if ({lane} + 1 == WaveGetLaneCount())\n\
-             \x20           {totals}[{wave}] = {result} {sign} {sum};\n\
+             \x20           {totals}[{wave}] = {total};\n\
              \x20   }}\n",
             neutral = self.neutral,
-            prefix = self.prefix,
-            from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?,
+            summed = self.accumulated(&sum, &from),
+            total = self.combined(&result, &sum),
         );
         block.push_barrier(barrier);
         let _ = write!(
@@ -169,7 +170,7 @@ impl Text<'_> {
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let (first, place) = (self.name("waveFirst"), self.name("wavePlace"));
         let (before, rank) = (self.name("waveBefore"), self.name("waveRank"));
-        let (ty, sign) = (&self.ty, self.sign);
+        let (ty, prefix) = (&self.ty, self.prefix()?);
         let sum = format!("{elements}.{}", last(each));
         let mut write = String::new();
         for output in self.outputs() {
@@ -193,15 +194,15 @@ impl Text<'_> {
              \x20           {ty}{each} {elements} = {neutral};\n\
              \x20           if ({place} < {count})\n\
              \x20               {elements} = {read};\n{running}\
-             \x20           {ty} {result} = {before} {sign} {prefix}({sum});\n\
-             \x20           {before} {sign}= {active}({sum});\n\
+             \x20           {ty} {result} = {scanned};\n\
+             \x20           {accumulated};\n\
              \x20           if ({place} < {count})\n            {{\n{write}            }}\n        }}\n{store}    }}\n",
             index = self.rewrite.lane,
             neutral = self.neutral,
             read = self.vector(&self.scan.input, each, &place)?,
             running = indented(&self.running(each, &elements), 3),
-            prefix = self.prefix,
-            active = self.active,
+            scanned = self.combined(&before, &format!("{prefix}({sum})")),
+            accumulated = self.accumulated(&before, &self.of_wave(&sum)),
             write = indented(&write, 4),
             store = indented(
                 &self.store_total(&format!("{} == 0", self.rewrite.lane), &before),

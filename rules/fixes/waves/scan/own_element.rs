@@ -41,7 +41,7 @@ impl Text<'_> {
             if of.is_inclusive {
                 result.to_owned()
             } else {
-                format!("{result} {} {element}", of.sign)
+                of.combined(result, element)
             }
         };
         let what = if texts.len() > 1 { "scans" } else { "scan" };
@@ -56,13 +56,12 @@ impl Text<'_> {
             let _ = writeln!(block, "    {} {element} = {};", of.ty, of.own(&of.scan.input)?);
         }
         for (of, (element, result)) in all() {
-            let own = if of.is_inclusive {
-                format!(" {} {element}", of.sign)
-            } else {
-                String::new()
-            };
-            let _ = writeln!(block, "    {} {result} = {}({element}){own};", of.ty, of.prefix);
+            let begin = of.of_lanes(element, result, &names, of.is_inclusive).begin;
+            let _ = writeln!(block, "    {} {result} = {begin};", of.ty);
         }
+        let rest = all().map(|(of, (element, result))| {
+            of.of_lanes(element, result, &names, of.is_inclusive).rest
+        });
         let stores = all().map(|(of, (element, result))| {
             let total = totals_of(of, element, result);
             format!("{}[{wave}] = {total};\n", of.totals)
@@ -71,8 +70,9 @@ impl Text<'_> {
         let _ = write!(
             block,
             "    uint {wave} = {index} / WaveGetLaneCount();\n\
-             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n{}\
              \x20   if ({lane} + 1 == WaveGetLaneCount())\n{}",
+            indented(&rest.collect::<String>(), 1),
             indented(&as_one(stores), 1),
             index = self.rewrite.lane,
         );

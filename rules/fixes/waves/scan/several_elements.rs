@@ -62,7 +62,7 @@ impl Text<'_> {
             totals, wave, lane, ..
         } = &names;
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
-        let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
+        let (ty, index) = (&self.ty, &self.rewrite.lane);
         let barrier = self.barrier;
         let (own, placed) = self.first_of_lane(input, each)?;
         let active = self.scan.count / each;
@@ -83,9 +83,9 @@ impl Text<'_> {
             block.push_barrier(barrier);
         }
         let running = self.running(each, &elements);
-        let scan = format!("{result} = {}({sum});", self.prefix);
-        let store =
-            format!("if ({lane} + 1 == WaveGetLaneCount())\n    {totals}[{wave}] = {result} {sign} {sum};\n");
+        let scan = format!("{result} = {}({sum});", self.prefix()?);
+        let total = self.combined(&result, &sum);
+        let store = format!("if ({lane} + 1 == WaveGetLaneCount())\n    {totals}[{wave}] = {total};\n");
         let mut after = self.add_totals(&names, &[(&result, self)], active);
         let is_array = |elements: &&Elements| !matches!(elements, Elements::Register { .. });
         let mut arrays: Vec<&Elements> = self.outputs().filter(is_array).collect();
@@ -102,7 +102,7 @@ impl Text<'_> {
             after.push_str(&self.write_vector(&without_padding(output), each, &own, &elements, &result)?);
         }
         let is_last = format!("{index} == {}", active - 1);
-        after.push_str(&self.store_total(&is_last, &format!("{result} {sign} {sum}")));
+        after.push_str(&self.store_total(&is_last, &total));
         let indices = format!(
             "    uint {wave} = {index} / WaveGetLaneCount();\n    uint {lane} = WaveGetLaneIndex();\n"
         );

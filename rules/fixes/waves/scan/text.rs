@@ -5,10 +5,11 @@ use std::fmt::Write;
 
 use shaderlint_hlsl::{LocalId, Span};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Collective, Elements, Kind, Operator, Rewrite, WAVE_SIZES};
+use shaderlint_simt::{Collective, Elements, Kind, Rewrite, WAVE_SIZES};
 
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, barrier_of, neutral};
+use crate::fixes::waves::operator::{accumulated, combined, of_wave, prefix};
 use crate::fixes::waves::totals::{Totals, length_by_name};
 use crate::source::element::{Row, array_of_parts, element_name, row_of_elements};
 use crate::source::group_size::{has_literal_size, size_by_name};
@@ -23,9 +24,6 @@ pub(super) struct Text<'a> {
     pub scan: Cow<'a, Collective>,
     pub rewrite: &'a Rewrite,
     pub totals: String,
-    pub prefix: &'static str,
-    pub active: &'static str,
-    pub sign: &'static str,
     pub barrier: &'static str,
     pub neutral: String,
     pub ty: String,
@@ -47,6 +45,16 @@ pub(super) struct Names {
     pub wave: String,
     pub lane: String,
     pub first: String,
+    pub stride: String,
+    pub earlier: String,
+}
+
+/// The text of a scan of a wave's lanes.
+pub(super) struct OfLanes {
+    /// The first value of the result's variable.
+    pub begin: String,
+    /// The statements that follow.
+    pub rest: String,
 }
 
 /// The number of elements from which three scans at once were faster than the ladder; two always were.
@@ -55,8 +63,8 @@ const THREE_FROM: u32 = 64;
 const COMPONENTS: [char; 4] = ['x', 'y', 'z', 'w'];
 
 impl<'a> Text<'a> {
-    /// `None` for operators without a wave prefix, for a total in a place that a macro spells, and for more results,
-    /// or other ones, than a form is written for.
+    /// `None` for a total in a place that a macro spells, and for more results, or other ones, than a form is written
+    /// for.
     pub fn new(
         context: &'a Context<'a>,
         scan: &'a Collective,
@@ -101,11 +109,6 @@ impl<'a> Text<'a> {
         rewrite: &'a Rewrite,
         totals: String,
     ) -> Option<Self> {
-        let (prefix, active, sign) = match scan.operator {
-            Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
-            Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
-            _ => return None,
-        };
         let stored = rewrite.stored.iter().map(|stored| {
             let (whole, value) = (stored.whole, stored.value);
             let text = |start: u32, end: u32| on_one_line(context.shader, Span { start, end });
@@ -123,9 +126,6 @@ impl<'a> Text<'a> {
             context,
             rewrite,
             totals,
-            prefix,
-            active,
-            sign,
             barrier: barrier_of(&scan),
             neutral: neutral(scan.operator, scan.element, &ty),
             ty,
@@ -148,6 +148,77 @@ impl<'a> Text<'a> {
             ..self.clone()
         };
         Some((block, Some(write(&in_figures)?)))
+    }
+
+    /// The combination of two values.
+    pub fn combined(&self, a: &str, b: &str) -> String {
+        combined(self.scan.operator, a, b)
+    }
+
+    /// The statement that combines a variable with a value.
+    pub fn accumulated(&self, variable: &str, value: &str) -> String {
+        accumulated(self.scan.operator, variable, value)
+    }
+
+    /// The combination of a wave's lanes, of one value each.
+    pub fn of_wave(&self, value: &str) -> String {
+        of_wave(self.scan.operator, self.scan.element, &self.ty, value)
+    }
+
+    /// The intrinsic for the scan of a wave's lanes.
+    pub fn prefix(&self) -> Option<&'static str> {
+        prefix(self.scan.operator)
+    }
+
+    /// The scan of a wave's lanes, of one `value` each, which leaves each lane its `result`.
+    ///
+    /// Where no intrinsic scans by the operator, the lanes read each other's results, in steps that double. A lane
+    /// below the stride reads lane 0, which holds the first value alone: a value that the lane's own result has already,
+    /// so it changes nothing if the operator is idempotent. All lanes of the wave run the loop, as often as each other;
+    /// a lane that is read comes before its reader, so in a partly filled wave it is active.
+    pub fn of_lanes(
+        &self,
+        value: &str,
+        result: &str,
+        names: &Names,
+        is_inclusive: bool,
+    ) -> OfLanes {
+        let Names {
+            lane, stride, earlier, ..
+        } = names;
+        if let Some(prefix) = prefix(self.scan.operator) {
+            let before = format!("{prefix}({value})");
+            let begin = if is_inclusive {
+                self.combined(&before, value)
+            } else {
+                before
+            };
+            return OfLanes {
+                begin,
+                rest: String::new(),
+            };
+        }
+        let (begin, first) = if is_inclusive {
+            (value.to_owned(), String::new())
+        } else {
+            let neutral = &self.neutral;
+            let first = format!("if ({lane} == 0)\n    {result} = {neutral};\n");
+            (format!("WaveReadLaneAt({value}, max(WaveGetLaneIndex(), 1) - 1)"), first)
+        };
+        let read = format!("WaveReadLaneAt({result}, max({lane}, {stride}) - {stride})");
+        let body = if self.scan.operator.is_idempotent() {
+            format!("    {};\n", self.accumulated(result, &read))
+        } else {
+            format!(
+                "{{\n    {ty} {earlier} = {read};\n    if ({lane} >= {stride})\n        {combined};\n}}\n",
+                ty = self.ty,
+                combined = self.accumulated(result, earlier)
+            )
+        };
+        OfLanes {
+            begin,
+            rest: format!("{first}for (uint {stride} = 1; {stride} < WaveGetLaneCount(); {stride} *= 2)\n{body}"),
+        }
     }
 
     pub fn name(&self, wanted: &str) -> String {
@@ -175,6 +246,8 @@ impl<'a> Text<'a> {
             wave: self.name("waveIndex"),
             lane: self.name("waveLane"),
             first: self.name("firstWave"),
+            stride: self.name("waveStride"),
+            earlier: self.name("waveEarlier"),
         }
     }
 
@@ -285,7 +358,8 @@ impl<'a> Text<'a> {
         pairs
             .take(each.saturating_sub(1) as usize)
             .fold(String::new(), |mut text, (before, own)| {
-                let _ = writeln!(text, "{elements}.{own} {}= {elements}.{before};", self.sign);
+                let step = self.accumulated(&format!("{elements}.{own}"), &format!("{elements}.{before}"));
+                let _ = writeln!(text, "{step};");
                 text
             })
     }
@@ -309,7 +383,7 @@ impl<'a> Text<'a> {
             };
             let component = before.and_then(|before| COMPONENTS.get(before as usize));
             let value = component.map_or(result.to_owned(), |component| {
-                format!("{result} {} {elements}.{component}", self.sign)
+                self.combined(result, &format!("{elements}.{component}"))
             });
             let _ = writeln!(text, "{} = {value};", self.element(output, at, after)?);
         }
@@ -327,10 +401,9 @@ impl<'a> Text<'a> {
             wave, lane, first, ..
         } = names;
         let adds = results.iter().map(|(result, of)| {
-            let (sign, active, totals, neutral) = (of.sign, of.active, &of.totals, &of.neutral);
-            format!(
-                "{result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n"
-            )
+            let (totals, neutral) = (&of.totals, &of.neutral);
+            let fetched = format!("{first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral}");
+            format!("{};\n", of.accumulated(result, &of.of_wave(&fetched)))
         });
         format!(
             "for (uint {first} = 0; {first} < {wave}; {first} += {step})\n{}",

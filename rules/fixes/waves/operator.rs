@@ -1,10 +1,10 @@
-//! How forms write the operator of a reduction.
+//! How forms write an operator.
 
 use shaderlint_hlsl::Scalar;
 use shaderlint_simt::Operator;
 
 /// The names for an operator in a form.
-pub(super) struct Names {
+pub(crate) struct Names {
     pub what: &'static str,
     /// As in the name of a function.
     pub word: &'static str,
@@ -12,7 +12,37 @@ pub(super) struct Names {
     pub atomic: Option<&'static str>,
 }
 
-pub(super) fn names(operator: Operator) -> Names {
+/// The word for a variable that holds a combination.
+pub(crate) fn result_name(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Add | Operator::FloatAdd => "sum",
+        Operator::Mul | Operator::FloatMul => "product",
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => "minimum",
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => "maximum",
+        Operator::And | Operator::Or | Operator::Xor => "bits",
+    }
+}
+
+/// A combination of values, as in "the sum of the values".
+pub(crate) fn in_words(operator: Operator) -> &'static str {
+    match operator {
+        Operator::And => "bitwise and",
+        Operator::Or => "bitwise or",
+        Operator::Xor => "bitwise exclusive or",
+        _ => result_name(operator),
+    }
+}
+
+/// The intrinsic for the combination of the lanes before a lane.
+pub(crate) fn prefix(operator: Operator) -> Option<&'static str> {
+    match operator {
+        Operator::Add | Operator::FloatAdd => Some("WavePrefixSum"),
+        Operator::Mul | Operator::FloatMul => Some("WavePrefixProduct"),
+        _ => None,
+    }
+}
+
+pub(crate) fn names(operator: Operator) -> Names {
     let (what, word, wave, atomic) = match operator {
         Operator::Add => ("Sum", "Sum", "WaveActiveSum", Some("InterlockedAdd")),
         Operator::FloatAdd => ("Sum", "Sum", "WaveActiveSum", None),
@@ -36,7 +66,7 @@ pub(super) fn names(operator: Operator) -> Names {
 }
 
 /// The statement that combines a variable with a value.
-pub(super) fn accumulated(operator: Operator, variable: &str, value: &str) -> String {
+pub(crate) fn accumulated(operator: Operator, variable: &str, value: &str) -> String {
     match operator {
         Operator::Add | Operator::FloatAdd => format!("{variable} += {value}"),
         Operator::Mul | Operator::FloatMul => format!("{variable} *= {value}"),
@@ -47,7 +77,7 @@ pub(super) fn accumulated(operator: Operator, variable: &str, value: &str) -> St
     }
 }
 
-pub(super) fn combined(operator: Operator, a: &str, b: &str) -> String {
+pub(crate) fn combined(operator: Operator, a: &str, b: &str) -> String {
     match operator {
         Operator::Add | Operator::FloatAdd => format!("{a} + {b}"),
         Operator::Mul | Operator::FloatMul => format!("{a} * {b}"),
@@ -60,7 +90,7 @@ pub(super) fn combined(operator: Operator, a: &str, b: &str) -> String {
 }
 
 /// The combination of the lanes of a wave, of one value each.
-pub(super) fn of_wave(operator: Operator, element: Scalar, ty: &str, value: &str) -> String {
+pub(crate) fn of_wave(operator: Operator, element: Scalar, ty: &str, value: &str) -> String {
     let wave = names(operator).wave;
     match (operator, element) {
         // These take unsigned operands.
