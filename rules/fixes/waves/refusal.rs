@@ -271,7 +271,7 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
             NoFix::new(Reason::Companions, text)
         }
         Obstacle::ElementsPerThread => {
-            let text = "shaderlint writes wave forms of scans only for one or two elements per thread";
+            let text = "shaderlint writes wave forms of scans only for up to two elements per thread";
             NoFix::new(Reason::ElementsPerThread, text)
         }
         Obstacle::Declares(id) => of_local(id, Reason::Declares, &|name| {

@@ -88,8 +88,11 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     if forms.is_empty() && !found.beside.is_empty() {
         return Err(other_results());
     }
-    let slower = reduction::slower(found).filter(|_| found.kind == Kind::Reduction && forms.is_empty());
-    if let Some(why) = slower {
+    let slower = match found.kind {
+        Kind::Reduction => reduction::slower(found),
+        _ => scan::slower(context, found),
+    };
+    if let Some(why) = slower.filter(|_| forms.is_empty()) {
         return Err(Refusal::because(Reason::Slower, why));
     }
     if forms.is_empty() && found.companions.is_some() {

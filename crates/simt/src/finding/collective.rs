@@ -373,7 +373,7 @@ pub enum Obstacle {
     /// An extremum that also chooses data of the least or greatest element, such as its position, by more than
     /// the order of the elements.
     Companions,
-    /// A scan with neither one nor two elements per thread.
+    /// A scan with more than two elements per thread, or with some for part of the threads only.
     ElementsPerThread,
     /// A variable that it declares is used outside of it.
     Declares(LocalId),

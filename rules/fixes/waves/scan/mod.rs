@@ -38,13 +38,19 @@ mod text;
 pub(crate) use helper::other_form;
 
 use shaderlint_linter::{Context, FixForm};
-use shaderlint_simt::{Collective, Elements, Rewrite};
+use shaderlint_simt::{Collective, Elements, Rewrite, Shape};
 
 use crate::fixes::waves::form::{Barriers, WaveForm};
 use text::Text;
 
 /// The number of elements from which one wave was slower than the ladder.
 pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
+
+/// The number of elements from which a form was faster than the ladder where some threads have none
+/// (`docs/measurements.md`): than one by one thread, or in small groups; and than steps of many threads.
+const FASTER_FROM: u32 = 32;
+const FASTER_WITH_MANY_THREADS_FROM: u32 = 16;
+const MANY_THREADS: u32 = 128;
 
 /// The forms that may replace the scan, the best one first. `totals` is the name for the array of the waves' totals.
 pub(crate) fn forms(
@@ -53,7 +59,8 @@ pub(crate) fn forms(
     rewrite: &Rewrite,
     totals: &str,
 ) -> Vec<WaveForm> {
-    let Some(text) = Text::new(context, scan, rewrite, totals) else {
+    let text = Text::new(context, scan, rewrite, totals).filter(|_| slower(context, scan).is_none());
+    let Some(text) = text else {
         return Vec::new();
     };
     // No later reader waits for a register; the next reader of an array may have to.
@@ -83,6 +90,23 @@ pub(crate) fn forms(
         FixForm::Inline => [blocks, calls],
     };
     first.into_iter().chain(second).collect()
+}
+
+/// Why no form is offered for fewer elements than threads: all would be slower.
+pub(crate) fn slower(context: &Context<'_>, scan: &Collective) -> Option<String> {
+    let lanes: u32 = context.analysis.group_size.iter().product();
+    let from = if scan.shape == Shape::Serial || lanes < MANY_THREADS {
+        FASTER_FROM
+    } else {
+        FASTER_WITH_MANY_THREADS_FROM
+    };
+    (scan.count < lanes.min(from)).then(|| {
+        format!(
+            "no wave form of such a scan of {} {}s by {lanes} threads was faster on an NVIDIA H200",
+            scan.count,
+            scan.element_name()
+        )
+    })
 }
 
 /// The calls that leave the result of a scan in a variable alone, where the scan leaves it in an array as well. Code

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use shaderlint_simt::LaneMap;
 
-use super::text::{Names, Text, as_one};
+use super::text::{Names, OfLanes, Text, as_one};
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
+use crate::source::group_size::has_literal_size;
 use crate::source::text::indented;
 
 /// The names of an element and a result of each of several scans. None is another one with a number: a taken name
@@ -18,19 +19,27 @@ const RESULT_NAMES: [(&str, &str); 3] = [
 ];
 
 impl Text<'_> {
-    /// The linear form with one element for each thread.
+    /// The linear form with one element for each thread, or for the first threads of the group.
+    ///
+    /// The threads without an element skip what only their own wave takes part in, and wait at the barriers. The lanes
+    /// of a wave that have an element are its first ones: `WavePrefixSum` numbers them alike, a lane that is read has
+    /// one, and a wave whose last lane has none is the last that scans, so nobody adds its total.
     pub(super) fn one_element_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
-        if self.scan.count > self.lanes {
+        let is_of_all = self.scan.count == self.lanes;
+        // With another size, there might be another number of elements.
+        let is_of_first = self.scan.count < self.lanes && has_literal_size(self.context);
+        if !is_of_all && !is_of_first {
             return None;
         }
         let (block, expanded) = self.written(|text| text.own_element_code(barriers))?;
-        let totals = self.totals(self.lanes.div_ceil(4))?;
+        let totals = self.totals(self.scan.count.div_ceil(4))?;
         Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
     }
 
     fn own_element_code(&self, barriers: Barriers) -> Option<Code> {
         let names = self.names();
         let Names { wave, lane, .. } = &names;
+        let is_of_all = self.scan.count == self.lanes;
         let texts: Vec<&Text<'_>> = std::iter::once(self).chain(&self.others).collect();
         // The names for each result.
         let variables: Vec<(String, String)> = { RESULT_NAMES.iter().take(texts.len()) }
@@ -52,41 +61,59 @@ impl Text<'_> {
         if barriers.first {
             block.push_barrier(self.barrier);
         }
-        for (of, (element, _)) in all() {
-            let _ = writeln!(block, "    {} {element} = {};", of.ty, of.own(&of.scan.input)?);
-        }
+        let lanes_of = |of: &Text<'_>, element: &str, result: &str| {
+            of.of_lanes(element, result, &names, of.is_inclusive)
+        };
+        let (mut first, mut scans, mut rest) = (String::new(), String::new(), String::new());
         for (of, (element, result)) in all() {
-            let begin = of.of_lanes(element, result, &names, of.is_inclusive).begin;
-            let _ = writeln!(block, "    {} {result} = {begin};", of.ty);
+            let OfLanes { begin, rest: further } = lanes_of(of, element, result);
+            let own = of.own(&of.scan.input)?;
+            let ty = if is_of_all {
+                format!("{} ", of.ty)
+            } else {
+                let neutral = &of.neutral;
+                let _ = write!(
+                    block,
+                    "    {ty} {element} = {neutral};\n    {ty} {result} = {neutral};\n",
+                    ty = of.ty
+                );
+                String::new()
+            };
+            let _ = writeln!(first, "{ty}{element} = {own};");
+            let _ = writeln!(scans, "{ty}{result} = {begin};");
+            rest += &further;
         }
-        let rest = all().map(|(of, (element, result))| {
-            of.of_lanes(element, result, &names, of.is_inclusive).rest
-        });
         let stores = all().map(|(of, (element, result))| {
             let total = totals_of(of, element, result);
             format!("{}[{wave}] = {total};\n", of.totals)
         });
         let results: Vec<(&str, &Text<'_>)> = all().map(|(of, (_, result))| (&**result, *of)).collect();
-        let _ = write!(
-            block,
-            "    uint {wave} = {index} / WaveGetLaneCount();\n\
-             \x20   uint {lane} = WaveGetLaneIndex();\n{}\
-             \x20   if ({lane} + 1 == WaveGetLaneCount())\n{}",
-            indented(&rest.collect::<String>(), 1),
-            indented(&as_one(stores), 1),
-            index = self.rewrite.lane,
+        let index = &self.rewrite.lane;
+        let numbers = format!(
+            "uint {wave} = {index} / WaveGetLaneCount();\n\
+             uint {lane} = WaveGetLaneIndex();\n"
         );
-        block.push_barrier(self.barrier);
-        block.text += &indented(&self.add_totals(&names, &results, self.lanes), 1);
+        let store = format!("{rest}if ({lane} + 1 == WaveGetLaneCount())\n{}", as_one(stores));
+        let mut after = self.add_totals(&names, &results, self.scan.count);
         for (of, (_, result)) in all() {
             for output in of.outputs() {
-                let _ = writeln!(block, "    {} = {result};", of.own(output)?);
+                let _ = writeln!(after, "{} = {result};", of.own(output)?);
             }
         }
         if let Some((element, result)) = variables.first() {
-            let is_last = format!("{} == {}", self.rewrite.lane, self.lanes - 1);
-            let total = totals_of(self, element, result);
-            block.text += &indented(&self.store_total(&is_last, &total), 1);
+            let is_last = format!("{index} == {}", self.scan.count - 1);
+            after += &self.store_total(&is_last, &totals_of(self, element, result));
+        }
+        if is_of_all {
+            block.text += &indented(&format!("{first}{scans}{numbers}{store}"), 1);
+            block.push_barrier(self.barrier);
+            block.text += &indented(&after, 1);
+        } else {
+            let has_element = format!("if ({index} < {})\n", self.scan.count);
+            let guarded = |code: &str| format!("{has_element}{{\n{}}}\n", indented(code, 1));
+            block.text += &indented(&(numbers + &guarded(&format!("{first}{scans}{store}"))), 1);
+            block.push_barrier(self.barrier);
+            block.text += &indented(&guarded(&after), 1);
         }
         self.end(&mut block, barriers)?;
         Some(block)

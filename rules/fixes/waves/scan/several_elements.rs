@@ -50,7 +50,8 @@ impl Text<'_> {
     fn vector_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         let each = self.each()?;
         let stage = self.stage();
-        if stage.is_some() && self.scan.count < STAGED_FROM {
+        // A thread without an element has no place for one in the array.
+        if stage.is_some() && (self.scan.count < STAGED_FROM || self.scan.count < self.lanes) {
             return None;
         }
         let input = match &self.scan.input {

@@ -277,8 +277,8 @@ impl Machine<'_, Detectors> {
         Some(collective)
     }
 
-    /// How code can take the construct's place. Wave forms exist for a total, and for a scan from the left with
-    /// one or two elements per thread. `also` are other places of the result, and `totals` are all elements
+    /// How code can take the construct's place. Wave forms exist for a total, and for a scan with at most two elements
+    /// per thread. `also` are other places of the result, and `totals` are all elements
     /// combined, one for each component.
     fn rewrite_of(
         &mut self,
@@ -293,7 +293,7 @@ impl Machine<'_, Detectors> {
         if collective.blocks > 1 || is_scan && collective.segment != collective.count {
             return Err(Obstacle::Segmented(collective.segment));
         }
-        if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {
+        if is_scan && collective.count > lanes && collective.count != 2 * lanes {
             return Err(Obstacle::ElementsPerThread);
         }
         let Collective {
