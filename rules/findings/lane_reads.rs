@@ -19,9 +19,7 @@ pub(crate) fn scans(context: &Context<'_>) -> Vec<Finding> {
 pub(crate) fn reductions(context: &Context<'_>) -> Vec<Finding> {
     let ladders = context.analysis.wave_ladders.iter();
     let reductions = ladders.filter(|ladder| ladder.kind == Kind::Reduction);
-    reductions
-        .map(|ladder| finding(context, ladder))
-        .collect()
+    reductions.map(|ladder| finding(context, ladder)).collect()
 }
 
 fn finding(context: &Context<'_>, ladder: &WaveLadder) -> Finding {
@@ -141,7 +139,9 @@ fn advice(ladder: &WaveLadder) -> String {
             format!("{active} gives every active lane the result; it needs shader model {needed}")
         }
         (Kind::InclusiveScan, false) => {
-            format!("{prefix} {sign} the lane's own element gives the same result; it needs shader model {needed}")
+            format!(
+                "{prefix} {sign} the lane's own element gives the same result; it needs shader model {needed}"
+            )
         }
         (Kind::ExclusiveScan, false) => {
             format!("{prefix} gives the same result; it needs shader model {needed}")

@@ -83,7 +83,10 @@ pub(crate) fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
 }
 
 /// The words of a struct's declaration that has nothing but members, one of which stands between these texts.
-pub(crate) fn members_around<'t>(before: &'t [u8], behind: &'t [u8]) -> Option<impl Iterator<Item = &'t [u8]>> {
+pub(crate) fn members_around<'t>(
+    before: &'t [u8],
+    behind: &'t [u8],
+) -> Option<impl Iterator<Item = &'t [u8]>> {
     let is_of_members = |byte: &u8| is_part(*byte) || byte.is_ascii_whitespace() || b",;:[]".contains(byte);
     let open = before.iter().rposition(|byte| !is_of_members(byte))?;
     let end = behind.iter().position(|byte| !is_of_members(byte))?;
@@ -98,7 +101,11 @@ pub(crate) fn members_around<'t>(before: &'t [u8], behind: &'t [u8]) -> Option<i
         return None;
     }
     let body = [before.get(open..)?, behind.get(..end)?];
-    Some([b"struct".as_slice(), name].into_iter().chain(body.into_iter().flat_map(words)))
+    Some(
+        [b"struct".as_slice(), name]
+            .into_iter()
+            .chain(body.into_iter().flat_map(words)),
+    )
 }
 
 /// Whether a text ends inside parentheses, or inside the braces of an initializer, which its last statement opens.

@@ -402,6 +402,58 @@ fn a_result_in_a_variable_is_left_there_alone() {
     );
 }
 
+/// Where the last thread reads the last element by its number, it reads its own. The variable that tells the half goes
+/// with the reads.
+#[test]
+fn the_last_thread_reads_its_own_element_by_number() {
+    let halves = |last: &str| {
+        format!(
+            "#define N 128\nStructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\nRWStructuredBuffer<uint> Totals;\n\
+             groupshared uint g[2 * N];\n[numthreads(N, 1, 1)]\n\
+             void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group : SV_GroupID)\n{{\n\
+             \x20   uint from = 0;\n    uint to = N;\n    g[from + gi] = Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n\
+             \x20   for (uint s = 1; s < N; s <<= 1)\n    {{\n        g[to + gi] = g[from + gi] + (gi >= s ? g[from + gi - s] : 0);\n\
+             \x20       GroupMemoryBarrierWithGroupSync();\n        uint other = from;\n        from = to;\n        to = other;\n    }}\n\
+             \x20   Out[id.x] = g[from + gi];\n{last}}}\n"
+        )
+    };
+    let text = fixed(&halves(
+        "    if (gi == N - 1)\n        Totals[group.x] = g[from + N - 1];\n",
+    ));
+    assert_data_eq!(
+        kernel_of(&text),
+        str![[r#"
+(N, 1, 1)]
+void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group : SV_GroupID)
+{
+    uint sum = GroupInclusiveSum(Src[id.x], gi);
+    Out[id.x] = sum;
+    if (gi == N - 1)
+        Totals[group.x] = sum;
+}
+
+"#]]
+    );
+    // Another thread reads it, and another element.
+    for last in [
+        "    if (gi == 0)\n        Totals[group.x] = g[from + N - 1];\n",
+        "    if (gi == N - 1)\n        Totals[group.x] = g[from + N - 2];\n",
+        "    if (gi <= N - 1)\n        Totals[group.x] = g[from + N - 1];\n",
+    ] {
+        let text = fixed(&halves(last));
+        assert!(
+            text.contains("groupshared uint g[2 * N];") && text.contains("from = N;"),
+            "{text}"
+        );
+    }
+    // The variable has a use of its own.
+    let text = fixed(&halves("    Totals[group.x] = from;\n"));
+    assert!(
+        !text.contains("groupshared uint g[") && text.contains("from = N;"),
+        "{text}"
+    );
+}
+
 /// HLSL scans the lanes of a wave by `+` and `*` only. By other operators, lanes read each other's results.
 #[test]
 fn lanes_read_each_other_where_no_intrinsic_scans() {
@@ -441,7 +493,9 @@ void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
 
 "#]]
     );
-    assert_data_eq!(of("g[gi] ^= left"), str![[r#"
+    assert_data_eq!(
+        of("g[gi] ^= left"),
+        str![[r#"
 StructuredBuffer<uint> Src;
 RWStructuredBuffer<uint> Out;
 groupshared uint gWaveTotals[16];
@@ -476,7 +530,13 @@ void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
     Out[id.x] = bits;
 }
 
-"#]]);
+"#]]
+    );
+}
+
+/// The same before each element. Lane 0 begins with the identity.
+#[test]
+fn lanes_read_each_other_before_their_own_elements() {
     let sweeps = fixed(
         "StructuredBuffer<int> Src;\nRWStructuredBuffer<int> Out;\ngroupshared int g[64];\n\
          [numthreads(32, 1, 1)]\nvoid Scan(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)\n{\n\
@@ -493,7 +553,9 @@ void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
          \x20   GroupMemoryBarrierWithGroupSync();\n\
          \x20   Out[64 * group.x + 2 * gi] = g[2 * gi];\n    Out[64 * group.x + 2 * gi + 1] = g[2 * gi + 1];\n}\n",
     );
-    assert_data_eq!(sweeps, str![[r#"
+    assert_data_eq!(
+        sweeps,
+        str![[r#"
 StructuredBuffer<int> Src;
 RWStructuredBuffer<int> Out;
 groupshared int gWaveTotals[8];
@@ -527,7 +589,8 @@ void Scan(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
     Out[64 * group.x + 2 * gi + 1] = min(minimum, first);
 }
 
-"#]]);
+"#]]
+    );
 }
 
 /// The helper takes the place of the array that goes, where that follows an array that serves for its totals.

@@ -143,7 +143,7 @@ fn no_form_of_name(
     is_by_atomic: bool,
 ) -> NoFix {
     let function = context.function(found.function);
-    let settled = goes_with_size(rewrite).and_then(|local| {
+    let settled = goes_with_size(context, found, rewrite).and_then(|local| {
         let local = function?.locals.get(local.0 as usize)?;
         Some(&*local.name)
     });

@@ -190,7 +190,7 @@ pub(crate) fn length_by_name(
         Elements::OneRegister { thread, .. } => *thread == 0,
         Elements::Expression { .. } => false,
     };
-    if goes_with_size(rewrite).is_some() || !places.all(is_plain) {
+    if goes_with_size(context, found, rewrite).is_some() || !places.all(is_plain) {
         return None;
     }
     let arrays = found.arrays.iter();
@@ -240,11 +240,27 @@ pub(crate) fn length_by_name(
 
 /// A variable that later code reads, with a number that may depend on the size of the group.
 ///
-/// 0 and 1 tell in which half of an array, or in which of two arrays, the last pass of a ladder left the elements. A
-/// form leaves them in the half that its own number tells, so later code finds them for any size.
-pub(crate) fn goes_with_size(rewrite: &Rewrite) -> Option<LocalId> {
+/// 0 and 1 tell in which half of an array, or in which of two arrays, the last pass of a ladder left the elements, and
+/// so do 0 and the number of threads, at which the second half begins. A form leaves them in the half that its own
+/// number tells, so later code finds them for any size.
+pub(crate) fn goes_with_size(
+    context: &Context<'_>,
+    found: &Collective,
+    rewrite: &Rewrite,
+) -> Option<LocalId> {
+    let tells_half = |value: &str| {
+        matches!(value, "0" | "0u" | "false" | "1" | "1u" | "true")
+            || found.kind != Kind::Reduction
+                && size_by_name(context, found).is_some()
+                && is_all_threads(context, value)
+    };
     let mut settled = rewrite.live_values.iter();
-    let (local, _) =
-        settled.find(|(_, value)| !matches!(value.as_str(), "0" | "0u" | "false" | "1" | "1u" | "true"))?;
+    let (local, _) = settled.find(|(_, value)| !tells_half(value))?;
     Some(*local)
+}
+
+/// Whether a number is that of the group's threads.
+pub(crate) fn is_all_threads(context: &Context<'_>, number: &str) -> bool {
+    let threads: u32 = context.analysis.group_size.iter().product();
+    number.trim_end_matches('u').parse() == Ok(threads)
 }

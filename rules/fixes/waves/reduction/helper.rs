@@ -338,7 +338,11 @@ impl<'a> Text<'a> {
 
     fn result_variable(&self) -> String {
         let reduction = self.ladder.reduction;
-        local_name(self.ladder.context.shader, reduction, result_name(reduction.operator))
+        local_name(
+            self.ladder.context.shader,
+            reduction,
+            result_name(reduction.operator),
+        )
     }
 
     fn sole_use(&self, registers: &[LocalId]) -> Option<SoleUse> {

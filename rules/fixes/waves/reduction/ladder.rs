@@ -72,7 +72,7 @@ impl<'a> Ladder<'a> {
         self.reduction.count.is_multiple_of(self.lanes())
             && takes_first
             && leaves_first
-            && goes_with_size(self.rewrite).is_none()
+            && goes_with_size(self.context, self.reduction, self.rewrite).is_none()
     }
 
     /// The packings of threads into waves for which a form is right: any, where an atomic combines the waves. Rows

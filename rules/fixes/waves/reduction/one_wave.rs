@@ -259,7 +259,7 @@ impl<'a> ByOneWave<'a> {
             };
             let is_right_for_any_size = reduction.count.is_multiple_of(lanes)
                 && parts.iter().all(is_of_all)
-                && goes_with_size(ladder.rewrite).is_none();
+                && goes_with_size(ladder.context, ladder.reduction, ladder.rewrite).is_none();
             if !is_right_for_any_size {
                 return None;
             }

@@ -107,9 +107,12 @@ impl Text<'_> {
                     Some(call) => vec![call.clone()],
                     None => self.results(given.len()),
                 };
+                let mut alone = self.clone();
+                let left = &mut alone.rewrite.to_mut().live_values;
+                left.retain(|(local, _)| !sole_use.left_for_reads.contains(local));
                 forms.extend(WaveForm::without_array(sole_use, &results, |first| {
                     let barriers = Barriers { first, last: false };
-                    self.with_call(helper.clone(), barriers, |text, block, of| match call {
+                    alone.with_call(helper.clone(), barriers, |text, block, of| match call {
                         Some(_) => Some(String::new()),
                         None => text.kept_in_variables(block, each, sole_use, of),
                     })
@@ -141,7 +144,7 @@ impl Text<'_> {
             each,
             component: &given,
         };
-        SoleUse::of(self.context, &self.scan, self.rewrite, taken, left)
+        SoleUse::of(self.context, &self.scan, &self.rewrite, taken, left)
     }
 
     /// The stored values are arguments of the call, and a variable keeps the result: the one in which the scan leaves

@@ -10,7 +10,7 @@ use shaderlint_simt::{Collective, Elements, Kind, Rewrite, WAVE_SIZES};
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, barrier_of, neutral};
 use crate::fixes::waves::operator::{accumulated, combined, of_wave, prefix};
-use crate::fixes::waves::totals::{Totals, length_by_name};
+use crate::fixes::waves::totals::{Totals, is_all_threads, length_by_name};
 use crate::source::element::{Row, array_of_parts, element_name, row_of_elements};
 use crate::source::group_size::{has_literal_size, size_by_name};
 use crate::source::names::{further_name, local_name};
@@ -22,7 +22,7 @@ use crate::source::words::is_part;
 pub(super) struct Text<'a> {
     pub context: &'a Context<'a>,
     pub scan: Cow<'a, Collective>,
-    pub rewrite: &'a Rewrite,
+    pub rewrite: Cow<'a, Rewrite>,
     pub totals: String,
     pub barrier: &'static str,
     pub neutral: String,
@@ -124,7 +124,7 @@ impl<'a> Text<'a> {
         Some(Text {
             stored,
             context,
-            rewrite,
+            rewrite: Cow::Borrowed(rewrite),
             totals,
             barrier: barrier_of(&scan),
             neutral: neutral(scan.operator, scan.element, &ty),
@@ -176,15 +176,12 @@ impl<'a> Text<'a> {
     /// below the stride reads lane 0, which holds the first value alone: a value that the lane's own result has already,
     /// so it changes nothing if the operator is idempotent. All lanes of the wave run the loop, as often as each other;
     /// a lane that is read comes before its reader, so in a partly filled wave it is active.
-    pub fn of_lanes(
-        &self,
-        value: &str,
-        result: &str,
-        names: &Names,
-        is_inclusive: bool,
-    ) -> OfLanes {
+    pub fn of_lanes(&self, value: &str, result: &str, names: &Names, is_inclusive: bool) -> OfLanes {
         let Names {
-            lane, stride, earlier, ..
+            lane,
+            stride,
+            earlier,
+            ..
         } = names;
         if let Some(prefix) = prefix(self.scan.operator) {
             let before = format!("{prefix}({value})");
@@ -203,7 +200,10 @@ impl<'a> Text<'a> {
         } else {
             let neutral = &self.neutral;
             let first = format!("if ({lane} == 0)\n    {result} = {neutral};\n");
-            (format!("WaveReadLaneAt({value}, max(WaveGetLaneIndex(), 1) - 1)"), first)
+            (
+                format!("WaveReadLaneAt({value}, max(WaveGetLaneIndex(), 1) - 1)"),
+                first,
+            )
         };
         let read = format!("WaveReadLaneAt({result}, max({lane}, {stride}) - {stride})");
         let body = if self.scan.operator.is_idempotent() {
@@ -217,7 +217,9 @@ impl<'a> Text<'a> {
         };
         OfLanes {
             begin,
-            rest: format!("{first}for (uint {stride} = 1; {stride} < WaveGetLaneCount(); {stride} *= 2)\n{body}"),
+            rest: format!(
+                "{first}for (uint {stride} = 1; {stride} < WaveGetLaneCount(); {stride} *= 2)\n{body}"
+            ),
         }
     }
 
@@ -433,7 +435,7 @@ impl<'a> Text<'a> {
         let length = if has_literal_size(self.context) {
             (slots.to_string(), slots)
         } else {
-            length_by_name(self.context, &self.scan, self.rewrite)?
+            length_by_name(self.context, &self.scan, &self.rewrite)?
         };
         let totals = std::iter::once(self).chain(&self.others).map(|of| Totals {
             ty: of.ty.clone(),
@@ -446,6 +448,8 @@ impl<'a> Text<'a> {
     /// The end of every form: values that the ladder leaves in variables, and a barrier.
     pub fn end(&self, block: &mut Code, barriers: Barriers) -> Option<()> {
         for (local, value) in &self.rewrite.live_values {
+            let size = { self.size.as_ref() }.filter(|_| is_all_threads(self.context, value));
+            let value = size.unwrap_or(value);
             let _ = writeln!(block, "    {} = {value};", self.local(*local)?);
         }
         if barriers.last {

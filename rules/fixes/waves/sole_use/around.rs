@@ -1,8 +1,8 @@
 //! The statements around a ladder that may be about its array alone.
 
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, Global, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, Storage,
-    expressions, statements,
+    BinaryOp, Expr, ExprKind, Function, Global, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind,
+    Storage, expressions, statements,
 };
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Rewrite, StepEdit};
@@ -11,9 +11,9 @@ use super::store::{Store, place};
 use super::{ResultsIn, Taken};
 use crate::fixes::waves::last_calls::only_called_by;
 use crate::source::statements::group_barrier;
-use crate::source::text::{Spelled, in_parentheses};
+use crate::source::text::{Spelled, in_parentheses, on_one_line};
 use crate::source::unit::{Choice, Unit};
-use crate::source::words::words;
+use crate::source::words::{is_part, words};
 
 /// The statements around a ladder that may be about its array alone.
 pub(super) struct Around<'s> {
@@ -83,6 +83,77 @@ impl<'s> Around<'s> {
         let is_own = index == rewrite.lane && component == taken.component;
         let local = self.function.locals.get(local.0 as usize).filter(|_| is_own)?;
         Some(&local.name)
+    }
+
+    /// The variables that the ladder leaves, and that only text in these places uses besides the ladder: a form that
+    /// edits these need not leave them. Nothing else in the files has their names.
+    pub fn left_for(&self, shader: &Shader, rewrite: &Rewrite, places: &[Span]) -> Vec<LocalId> {
+        let is_in_them = |of: &Span| {
+            places
+                .iter()
+                .any(|place| place.start <= of.start && of.end <= place.end)
+        };
+        let is_for_them = |local: &LocalId| {
+            let uses = uses_of(self.function, *local);
+            let name = self
+                .function
+                .locals
+                .get(local.0 as usize)
+                .map(|local| &*local.name);
+            uses.iter().all(is_in_them)
+                && name.is_some_and(|name| Unit::of(shader).times_named(name) == uses.len() + 1)
+        };
+        let left = rewrite.live_values.iter().map(|(local, _)| *local);
+        left.filter(is_for_them).collect()
+    }
+
+    /// The statements before the ladder that declare these variables alone, with a constant.
+    pub fn declarations_of(&self, locals: &[LocalId]) -> impl Iterator<Item = Span> {
+        let is_of_them = |statement: &&Stmt| {
+            matches!(&statement.kind, StmtKind::Declare { local, .. } if locals.contains(local))
+                && declares_constant(self.function, statement)
+        };
+        { self.before.iter() }
+            .filter(is_of_them)
+            .map(|statement| statement.span)
+    }
+
+    /// Whether a read behind the ladder is of the `own` element of the one thread that makes it, under its number:
+    /// `if (t == N - 1) Total[g] = v[base + N - 1];` where the thread's own element is `v[base + t]`.
+    ///
+    /// The index of the read is that of the own element, with the number in the place of the thread's name. In a sum,
+    /// a sum or a product may stand in the place of a name, whatever its own names mean.
+    fn is_of_one_thread(&self, shader: &Shader, read: &Expr, index: &str, own: &str) -> bool {
+        let is_made_of = |text: &str, signs: &[u8]| {
+            text.bytes()
+                .all(|byte| is_part(byte) || byte.is_ascii_whitespace() || signs.contains(&byte))
+        };
+        let has_index = |name: &Expr, number: &Expr| {
+            let texts = [name, number].map(|part| on_one_line(shader, part.uncast().span));
+            let [Some(name), Some(number)] = texts else {
+                return false;
+            };
+            let with_number = |part: &str| {
+                if part.trim() == name {
+                    number.clone()
+                } else {
+                    part.trim().to_owned()
+                }
+            };
+            let parts: Vec<String> = own.split('+').map(with_number).collect();
+            is_made_of(own, b".+") && is_made_of(&number, b".+-*") && parts.join(" + ") == index
+        };
+        statements(self.behind).any(|statement| {
+            let StmtKind::If { condition, then, .. } = &statement.kind else {
+                return false;
+            };
+            let ExprKind::Binary(BinaryOp::Equal, a, b) = &condition.uncast().kind else {
+                return false;
+            };
+            then.span.start <= read.span.start
+                && read.span.end <= then.span.end
+                && (has_index(a, b) || has_index(b, a))
+        })
     }
 
     /// Whether an `#if` in the function, but not around the ladder, has an arm that names the array. Readings that
@@ -225,9 +296,10 @@ impl ReadBehind {
             }
             let mut indices = stored.indices.iter();
             let result = match left {
-                ResultsIn::OwnElement(own) => {
-                    indices.position(|known| *known == index && component == own)?
-                }
+                ResultsIn::OwnElement(own) => indices.position(|known| {
+                    component == own
+                        && (*known == index || around.is_of_one_thread(shader, part, &index, known))
+                })?,
                 ResultsIn::Cell(cell) => {
                     (index.trim_end_matches(['u', 'U']) == cell.to_string()).then_some(0)?
                 }
@@ -306,26 +378,39 @@ fn is_all_of(statement: &Stmt, expr: Span) -> bool {
 
 /// Whether a statement declares a single variable, which only the ladder uses, with a constant.
 fn is_dead(function: &Function, rewrite: &Rewrite, found: &Collective, statement: &Stmt) -> bool {
-    let StmtKind::Declare { local, init } = &statement.kind else {
+    let StmtKind::Declare { local, .. } = &statement.kind else {
+        return false;
+    };
+    let uses = uses_of(function, *local);
+    let is_left = |of: &LocalId| of == local;
+    let settled = rewrite.live_values.iter().map(|(local, _)| local);
+    let mut left = settled.chain(rewrite.further_results.iter().map(|(local, _)| local));
+    declares_constant(function, statement)
+        && !uses.is_empty()
+        && { uses.iter() }.all(|of| found.span.start <= of.start && of.end <= found.span.end)
+        && !left.any(is_left)
+}
+
+/// Where a function uses a variable.
+fn uses_of(function: &Function, local: LocalId) -> Vec<Span> {
+    let body = function.body.as_deref().unwrap_or_default();
+    let uses = expressions(body).filter(|expr| matches!(expr.kind, ExprKind::Local(of) if of == local));
+    uses.map(|expr| expr.span).collect()
+}
+
+/// Whether a statement declares a single variable, with a constant.
+fn declares_constant(function: &Function, statement: &Stmt) -> bool {
+    let StmtKind::Declare { init, .. } = &statement.kind else {
         return false;
     };
     let body = function.body.as_deref().unwrap_or_default();
     let is_constant = init
         .as_ref()
         .is_none_or(|init| matches!(init.uncast().kind, ExprKind::Literal(_)));
-    let uses = expressions(body).filter(|expr| matches!(expr.kind, ExprKind::Local(of) if of == *local));
-    let uses: Vec<Span> = uses.map(|expr| expr.span).collect();
     let shares_span = |other: &&Stmt| {
         matches!(other.kind, StmtKind::Declare { .. })
             && other.span.start < statement.span.end
             && statement.span.start < other.span.end
     };
-    let is_left = |of: &LocalId| of == local;
-    let settled = rewrite.live_values.iter().map(|(local, _)| local);
-    let mut left = settled.chain(rewrite.further_results.iter().map(|(local, _)| local));
-    is_constant
-        && !uses.is_empty()
-        && { uses.iter() }.all(|of| found.span.start <= of.start && of.end <= found.span.end)
-        && statements(body).filter(shares_span).count() == 1
-        && !left.any(is_left)
+    is_constant && statements(body).filter(shares_span).count() == 1
 }

@@ -12,7 +12,7 @@
 mod around;
 mod store;
 
-use shaderlint_hlsl::{Function, Global, Shader, Span, blank_comments};
+use shaderlint_hlsl::{Function, Global, LocalId, Shader, Span, blank_comments};
 use shaderlint_linter::{At, Context, Edit};
 use shaderlint_simt::{Collective, Rewrite};
 
@@ -38,6 +38,8 @@ pub(crate) struct SoleUse {
     pub values: Vec<Spelled>,
     /// One of these has more components than an element, or fewer.
     pub is_of_another_width: bool,
+    /// Variables that the ladder leaves for these reads alone.
+    pub left_for_reads: Vec<LocalId>,
     /// Each read of a result behind the ladder: its place, and the result's number.
     pub reads: Vec<(Span, usize)>,
     /// There is one read, and it is the whole value of the next statement, a declaration or a `return`: the call may
@@ -113,6 +115,12 @@ impl SoleUse {
         if !are_in_one_file(shader, edited) {
             return None;
         }
+        let reads = read.reads.iter().map(|(read, _)| *read);
+        let places: Vec<Span> = reads.chain(gone.iter().copied()).chain([found.span]).collect();
+        let mut left_for_reads = around.left_for(shader, rewrite, &places);
+        left_for_reads.retain(|local| !is_named_in(around.function, *local, &values));
+        gone.extend(around.declarations_of(&left_for_reads));
+        gone.sort_by_key(|gone| gone.start);
         // The statements right before the ladder go with it, and comments on its steps.
         let mut start = found.span.start;
         while let Some(last) = gone.pop_if(|last| is_blank(shader, last.end, start)) {
@@ -126,6 +134,7 @@ impl SoleUse {
             to_barrier: Span { start, ..to_barrier },
             values,
             is_of_another_width: stored.is_of_another_width,
+            left_for_reads,
             reads: read.reads,
             takes_call: read.takes_call,
             results: Vec::new(),
@@ -219,13 +228,18 @@ fn stands_alone(shader: &Shader, expr: Span) -> bool {
 fn may_mean_else(shader: &Shader, function: &Function, start: u32, end: u32, values: &[Spelled]) -> bool {
     let text = text_in_file(shader, Span { start, end });
     let has_directive = text.is_none_or(|text| blank_comments(text.as_bytes()).contains(&b'#'));
-    let locals = function.locals.iter();
-    let mut hiding = locals.filter(|local| start < local.span.start && local.span.start < end);
-    let is_named = |name: &str| {
-        let mut values = values.iter().flat_map(|value| [&value.in_file, &value.expanded]);
-        values.any(|value| words(value.as_bytes()).any(|word| word == name.as_bytes()))
+    let locals = (0..).map(LocalId).zip(&function.locals);
+    let mut hiding = locals.filter(|(_, local)| start < local.span.start && local.span.start < end);
+    has_directive || hiding.any(|(local, _)| is_named_in(function, local, values))
+}
+
+/// Whether one of these texts has the name of a variable.
+fn is_named_in(function: &Function, local: LocalId, values: &[Spelled]) -> bool {
+    let Some(local) = function.locals.get(local.0 as usize) else {
+        return false;
     };
-    has_directive || hiding.any(|local| is_named(&local.name))
+    let mut values = values.iter().flat_map(|value| [&value.in_file, &value.expanded]);
+    values.any(|value| words(value.as_bytes()).any(|word| word == local.name.as_bytes()))
 }
 
 /// Whether the file has only comments between two places.
