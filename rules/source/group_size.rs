@@ -1,8 +1,8 @@
 //! What a file calls the size of the thread group, and where such a name means the same.
 
-use shaderlint_hlsl::{FileId, Global, GlobalId, Shader, Span, Text, blank_comments};
+use shaderlint_hlsl::{FileId, Global, GlobalId, Shader, Span, Text, Type, blank_comments};
 use shaderlint_linter::Context;
-use shaderlint_simt::Collective;
+use shaderlint_simt::{Collective, Elements};
 
 use crate::source::text::{has_comment, operand, text_in_file};
 use crate::source::unit::Unit;
@@ -79,6 +79,23 @@ pub(crate) fn has_literal_size(context: &Context<'_>) -> bool {
     let is_literal = |byte: u8| byte.is_ascii_digit() || b" +-*/()".contains(&byte);
     group_size_text(context)
         .is_some_and(|arguments| arguments.iter().all(|text| text.bytes().all(is_literal)))
+}
+
+/// What the construct's text may call the number of its elements: the length of its arrays, as the file spells it.
+pub(crate) fn count_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let shader = context.shader;
+    let length = |place: &Elements| match place {
+        Elements::Array {
+            global, offset: 0, ..
+        } => {
+            let array = shader.globals.get(global.0 as usize)?;
+            let has_all = matches!(array.ty, Type::Array(_, length) if length == found.count);
+            length_text(shader, array).filter(|_| has_all)
+        }
+        _ => None,
+    };
+    let text = length(&found.input).or_else(|| length(&found.output))?;
+    is_known_to(context, found, &text).then(|| operand(shader, &text))
 }
 
 /// The text between the brackets of an array's declaration, if it has no comments.

@@ -26,8 +26,9 @@ impl Text<'_> {
     /// one, and a wave whose last lane has none is the last that scans, so nobody adds its total.
     pub(super) fn one_element_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         let is_of_all = self.scan.count == self.lanes;
-        // With another size, there might be another number of elements.
-        let is_of_first = self.scan.count < self.lanes && has_literal_size(self.context);
+        // With another size, there might be another number of elements, unless that has a name of its own.
+        let is_known = self.count.is_some() || has_literal_size(self.context);
+        let is_of_first = self.scan.count < self.lanes && is_known;
         if !is_of_all && !is_of_first {
             return None;
         }
@@ -101,7 +102,11 @@ impl Text<'_> {
             }
         }
         if let Some((element, result)) = variables.first() {
-            let is_last = format!("{index} == {}", self.scan.count - 1);
+            let last = match &self.count {
+                Some(count) => format!("{count} - 1"),
+                None => (self.scan.count - 1).to_string(),
+            };
+            let is_last = format!("{index} == {last}");
             after += &self.store_total(&is_last, &totals_of(self, element, result));
         }
         if is_of_all {
@@ -109,7 +114,8 @@ impl Text<'_> {
             block.push_barrier(self.barrier);
             block.text += &indented(&after, 1);
         } else {
-            let has_element = format!("if ({index} < {})\n", self.scan.count);
+            let in_figures = self.scan.count.to_string();
+            let has_element = format!("if ({index} < {})\n", self.count.as_ref().unwrap_or(&in_figures));
             let guarded = |code: &str| format!("{has_element}{{\n{}}}\n", indented(code, 1));
             block.text += &indented(&(numbers + &guarded(&format!("{first}{scans}{store}"))), 1);
             block.push_barrier(self.barrier);

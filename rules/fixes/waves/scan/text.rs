@@ -12,7 +12,7 @@ use crate::fixes::waves::form::{Barriers, barrier_of, neutral};
 use crate::fixes::waves::operator::{accumulated, combined, of_wave, prefix};
 use crate::fixes::waves::totals::{Totals, is_all_threads, length_by_name};
 use crate::source::element::{Row, array_of_parts, element_name, row_of_elements};
-use crate::source::group_size::{has_literal_size, size_by_name};
+use crate::source::group_size::{count_by_name, has_literal_size, size_by_name};
 use crate::source::names::{further_name, local_name};
 use crate::source::text::{indented, on_one_line, operand};
 use crate::source::words::is_part;
@@ -35,6 +35,8 @@ pub(super) struct Text<'a> {
     pub lanes: u32,
     /// The name for their number; `None` where the text has a number.
     pub size: Option<String>,
+    /// The name for the number of elements, if these are fewer.
+    pub count: Option<String>,
     /// The parts for the other scans of the statements.
     pub others: Vec<Text<'a>>,
 }
@@ -121,6 +123,7 @@ impl<'a> Text<'a> {
         });
         let stored = stored.collect::<Option<_>>()?;
         let ty = element_name(context.shader, &scan)?;
+        let lanes = context.analysis.group_size.iter().product();
         Some(Text {
             stored,
             context,
@@ -130,8 +133,9 @@ impl<'a> Text<'a> {
             neutral: neutral(scan.operator, scan.element, &ty),
             ty,
             is_inclusive: scan.kind == Kind::InclusiveScan,
-            lanes: context.analysis.group_size.iter().product(),
+            lanes,
             size: size_by_name(context, &scan).filter(|_| !has_literal_size(context)),
+            count: count_by_name(context, &scan).filter(|_| scan.count < lanes),
             others: Vec::new(),
             scan,
         })
@@ -140,11 +144,12 @@ impl<'a> Text<'a> {
     /// The text of a form as the file spells the group's size, and, where that is a name, with a number for it.
     pub fn written(&self, write: impl Fn(&Self) -> Option<Code>) -> Option<(Code, Option<Code>)> {
         let block = write(self)?;
-        if self.size.is_none() {
+        if self.size.is_none() && self.count.is_none() {
             return Some((block, None));
         }
         let in_figures = Text {
             size: None,
+            count: None,
             ..self.clone()
         };
         Some((block, Some(write(&in_figures)?)))
@@ -432,7 +437,9 @@ impl<'a> Text<'a> {
     /// The declarations of the waves' totals, with this number of `slots` where the file has a number for the group's
     /// size.
     pub fn totals(&self, slots: u32) -> Option<Vec<Totals>> {
-        let length = if has_literal_size(self.context) {
+        let length = if let Some(count) = &self.count {
+            (format!("({count} + 3) / 4"), self.scan.count.div_ceil(4))
+        } else if has_literal_size(self.context) {
             (slots.to_string(), slots)
         } else {
             length_by_name(self.context, &self.scan, &self.rewrite)?
