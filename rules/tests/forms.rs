@@ -402,6 +402,54 @@ fn a_result_in_a_variable_is_left_there_alone() {
     );
 }
 
+/// The lanes of a block exchange what they have.
+#[test]
+fn blocks_are_reduced_by_exchange() {
+    let text = fixed(
+        "StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\ngroupshared uint g[64];\n\
+             [numthreads(64, 1, 1)]\nvoid Sums(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{\n\
+             \x20   g[gi] = Src[id.x];\n    GroupMemoryBarrierWithGroupSync();\n\
+             \x20   for (uint s = 8; s > 0; s /= 2)\n    {\n        if (gi % 16 < s)\n            g[gi] += g[gi + s];\n\
+             \x20       GroupMemoryBarrierWithGroupSync();\n    }\n\
+             \x20   if (gi % 16 == 0)\n        Out[id.x / 16] = g[gi];\n}\n",
+    );
+    assert_data_eq!(
+        text,
+        str![[r#"
+StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint gWaveTotals[16];
+
+// The sum of the values of each block of 16 threads. Takes waves to hold consecutive threads.
+// Two calls need a barrier between them.
+uint BlockSum(uint value, uint thread)
+{
+    uint sum = value;
+    uint part = min(WaveGetLaneCount(), 16);
+    for (uint stride = 1; stride < part; stride *= 2)
+        sum += WaveReadLaneAt(sum, WaveGetLaneIndex() ^ stride);
+    if (thread % part == 0)
+        gWaveTotals[thread / part] = sum;
+    GroupMemoryBarrierWithGroupSync();
+    uint first = thread / 16 * (16 / part);
+    sum = gWaveTotals[first];
+    for (uint next = 1; next < 16 / part; ++next)
+        sum += gWaveTotals[first + next];
+    return sum;
+}
+
+[numthreads(64, 1, 1)]
+void Sums(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{
+    uint sum = BlockSum(Src[id.x], gi);
+    if (gi % 16 == 0)
+        Out[id.x / 16] = sum;
+}
+
+"#]]
+    );
+}
+
 /// Where the last thread reads the last element by its number, it reads its own. The variable that tells the half goes
 /// with the reads.
 #[test]

@@ -47,7 +47,7 @@ fn every_ladder_of_them_is_fixed() {
         }
         count += 1;
     }
-    assert_eq!(count, 49);
+    assert_eq!(count, 50);
 }
 
 /// A form counts the elements by the size's name, and has a figure for the padding.

@@ -88,7 +88,13 @@ pub(crate) fn no_form(
         | Elements::OneRegister { component, .. } => component.is_some(),
         _ => false,
     };
-    let why = if places.clone().any(is_component) {
+    let why = if found.blocks > 1 {
+        let text = format!(
+            "shaderlint writes no wave form for such reductions of several blocks of {} elements",
+            found.count
+        );
+        NoFix::new(Reason::Segmented, text)
+    } else if places.clone().any(is_component) {
         let text = "shaderlint writes no wave form for components of vectors or structs";
         NoFix::new(Reason::Components, text)
     } else if let Some(why) = places.find_map(|place| no_form_of_place(context.shader, found, place)) {
@@ -253,13 +259,8 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
     };
     match obstacle {
         Obstacle::Segmented(length) => {
-            let text = if found.kind == Kind::Reduction {
-                format!(
-                    "shaderlint writes no wave form for reductions of several blocks of {length} elements"
-                )
-            } else {
-                format!("shaderlint writes no wave form for scans that restart every {length} elements")
-            };
+            let text =
+                format!("shaderlint writes no wave form for scans that restart every {length} elements");
             NoFix::new(Reason::Segmented, text)
         }
         Obstacle::Halves => NoFix::new(

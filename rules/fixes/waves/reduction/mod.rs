@@ -23,6 +23,7 @@
 //! Afterwards the rest of the ladder's array holds its elements, not partial results, and a variable that held the
 //! total for one thread holds it for all. The proof shows whether other code reads these.
 
+mod blocks;
 mod helper;
 mod ladder;
 mod one_wave;
@@ -69,6 +70,9 @@ pub(crate) fn forms(
         reduction,
         rewrite,
     };
+    if reduction.blocks > 1 {
+        return blocks::forms(ladder, &registers, totals);
+    }
     let calls = helper::forms(ladder, &registers, totals);
     let blocks = if is_of_parts(context.shader, reduction) || is_best_by_one_wave(context, reduction) {
         one_wave::forms(ladder, &registers)

@@ -41,6 +41,7 @@ use shaderlint_linter::{Context, FixForm};
 use shaderlint_simt::{Collective, Elements, Rewrite, Shape};
 
 use crate::fixes::waves::form::{Barriers, WaveForm};
+use crate::fixes::waves::operator::prefix;
 use text::Text;
 
 /// The number of elements from which one wave was slower than the ladder.
@@ -51,6 +52,9 @@ pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
 const FASTER_FROM: u32 = 32;
 const FASTER_WITH_MANY_THREADS_FROM: u32 = 16;
 const MANY_THREADS: u32 = 128;
+
+/// The same where lanes read each other.
+const FASTER_BY_LANE_READS_FROM: u32 = 16;
 
 /// The forms that may replace the scan, the best one first. `totals` is the name for the array of the waves' totals.
 pub(crate) fn forms(
@@ -92,15 +96,16 @@ pub(crate) fn forms(
     first.into_iter().chain(second).collect()
 }
 
-/// Why no form is offered for fewer elements than threads: all would be slower.
+/// Why no form is offered: all would be slower.
 pub(crate) fn slower(context: &Context<'_>, scan: &Collective) -> Option<String> {
     let lanes: u32 = context.analysis.group_size.iter().product();
-    let from = if scan.shape == Shape::Serial || lanes < MANY_THREADS {
-        FASTER_FROM
-    } else {
-        FASTER_WITH_MANY_THREADS_FROM
+    let from = match prefix(scan.operator) {
+        Some(_) if scan.count >= lanes => 0,
+        None if scan.count >= lanes => FASTER_BY_LANE_READS_FROM,
+        _ if scan.shape == Shape::Serial || lanes < MANY_THREADS => FASTER_FROM,
+        _ => FASTER_WITH_MANY_THREADS_FROM,
     };
-    (scan.count < lanes.min(from)).then(|| {
+    (scan.count < from).then(|| {
         format!(
             "no wave form of such a scan of {} {}s by {lanes} threads was faster on an NVIDIA H200",
             scan.count,

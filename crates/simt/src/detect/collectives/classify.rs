@@ -290,7 +290,7 @@ impl Machine<'_, Detectors> {
     ) -> Result<Rewrite, Obstacle> {
         let lanes = self.lanes as u32;
         let is_scan = collective.kind != Kind::Reduction;
-        if collective.blocks > 1 || is_scan && collective.segment != collective.count {
+        if is_scan && collective.segment != collective.count {
             return Err(Obstacle::Segmented(collective.segment));
         }
         if is_scan && collective.count > lanes && collective.count != 2 * lanes {
