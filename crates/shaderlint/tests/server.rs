@@ -9,6 +9,8 @@ mod support;
 mod configuration;
 #[path = "support/editor.rs"]
 mod editor;
+#[path = "server/protocol.rs"]
+mod protocol;
 #[path = "server/scheduling.rs"]
 mod scheduling;
 
@@ -450,7 +452,7 @@ fn requests_are_cancelled_and_mistakes_survived() {
         error(&mut editor, "textDocument/rename", document.clone()),
         -32601
     );
-    assert_eq!(error(&mut editor, "textDocument/hover", document.clone()), -32603);
+    assert_eq!(error(&mut editor, "textDocument/hover", document.clone()), -32602);
     // What is not saved yet is not looked at.
     let unsaved = json!({ "textDocument": { "uri": "untitled:1" } });
     assert_eq!(editor.ask("textDocument/diagnostic", unsaved)["items"], json!([]));

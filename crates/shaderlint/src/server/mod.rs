@@ -21,6 +21,7 @@ mod session;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod transport;
 mod watch;
 mod workspace;
 
@@ -28,8 +29,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use crossbeam_channel::{after, never, select, unbounded};
-use lsp_server::{Connection, Message};
-use lsp_types::notification::{Exit, Initialized, Notification};
+use lsp_server::{Connection, ErrorCode, Message, Request, Response};
+use lsp_types::notification::{Exit, Notification};
+use lsp_types::request::{Initialize, Request as _, Shutdown};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, DiagnosticOptions,
     DiagnosticServerCapabilities, HoverProviderCapability, InitializeParams, InitializeResult, OneOf,
@@ -46,30 +48,19 @@ use session::Session;
 
 /// Serves the editor on standard input and output until it exits.
 pub(crate) fn run() -> Result<Outcome> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, writer) = transport::stdio();
     let outcome = serve(&connection);
     // The writer ends when the last sender is dropped.
     drop(connection);
-    threads.join().context("standard input and output")?;
+    let _ = writer.join();
     outcome
 }
 
 /// Serves the editor at the other end of a connection.
 pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
-    let (id, params) = connection.initialize_start()?;
-    // `lsp_types` looks for this under another name than the protocol's.
-    let refreshes =
-        params.pointer("/capabilities/workspace/diagnostics/refreshSupport") == Some(&true.into());
-    let params: InitializeParams = serde_json::from_value(params).context("initialize")?;
-    let client = Client::new(connection.sender.clone(), &params, refreshes);
-    let result = InitializeResult {
-        capabilities: capabilities(&client),
-        server_info: Some(ServerInfo {
-            name: "shaderlint".to_owned(),
-            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        }),
+    let Some((client, params)) = start(connection) else {
+        return Ok(Outcome::Findings);
     };
-    connection.initialize_finish(id, serde_json::to_value(result)?)?;
     let max_checks = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
     // One more thread is for the file that the user works on, and one for requests and searches meanwhile.
     let pool = rayon::ThreadPoolBuilder::new()
@@ -79,7 +70,6 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
         .context("no threads to work with")?;
     let (done, finished) = unbounded();
     let mut session = Session::new(client, &params, pool, max_checks, done);
-    session.on_notification(lsp_server::Notification::new(Initialized::METHOD.to_owned(), ()));
     loop {
         let timeout = match session.next_due() {
             Some(due) => after(due.saturating_duration_since(Instant::now())),
@@ -87,12 +77,11 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
         };
         select! {
             recv(connection.receiver) -> message => match message {
-                Ok(Message::Request(request)) => {
-                    if connection.handle_shutdown(&request)? {
-                        return Ok(Outcome::Clean);
-                    }
-                    session.on_request(request);
+                Ok(Message::Request(request)) if request.method == Shutdown::METHOD => {
+                    session.shut_down(request.id);
+                    return Ok(until_exit(connection, &session.client));
                 }
+                Ok(Message::Request(request)) => session.on_request(request),
                 // The editor exits without a `shutdown` request.
                 Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => {
                     return Ok(Outcome::Findings);
@@ -109,6 +98,69 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
         }
         session.proceed();
     }
+}
+
+/// Answers the `initialize` request. `None` if the editor leaves before it.
+fn start(connection: &Connection) -> Option<(Client, InitializeParams)> {
+    for message in &connection.receiver {
+        let Request { id, method, params } = match message {
+            Message::Request(request) => request,
+            Message::Notification(notification) if notification.method == Exit::METHOD => return None,
+            Message::Notification(_) | Message::Response(_) => continue,
+        };
+        let refuse = |code: ErrorCode, message: String| {
+            let _ = connection
+                .sender
+                .send(Response::new_err(id.clone(), code as i32, message).into());
+        };
+        if method != Initialize::METHOD {
+            refuse(
+                ErrorCode::ServerNotInitialized,
+                format!("{method} before initialize"),
+            );
+            continue;
+        }
+        // `lsp_types` looks for this under another name than the protocol's.
+        let refreshes =
+            params.pointer("/capabilities/workspace/diagnostics/refreshSupport") == Some(&true.into());
+        let params: InitializeParams = match serde_json::from_value(params) {
+            Ok(params) => params,
+            Err(error) => {
+                refuse(ErrorCode::InvalidParams, error.to_string());
+                continue;
+            }
+        };
+        let client = Client::new(connection.sender.clone(), &params, refreshes);
+        let result = InitializeResult {
+            capabilities: capabilities(&client),
+            server_info: Some(ServerInfo {
+                name: "shaderlint".to_owned(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            }),
+        };
+        client.respond(Response::new_ok(id, result));
+        if let Some(process) = params.process_id {
+            transport::end_with(process);
+        }
+        return Some((client, params));
+    }
+    None
+}
+
+/// Refuses requests after `shutdown`, until the editor exits.
+fn until_exit(connection: &Connection, client: &Client) -> Outcome {
+    for message in &connection.receiver {
+        match message {
+            Message::Request(request) => {
+                let message = format!("{} after shutdown", request.method);
+                let code = ErrorCode::InvalidRequest as i32;
+                client.respond(Response::new_err(request.id, code, message));
+            }
+            Message::Notification(notification) if notification.method == Exit::METHOD => break,
+            Message::Notification(_) | Message::Response(_) => {}
+        }
+    }
+    Outcome::Clean
 }
 
 fn capabilities(client: &Client) -> ServerCapabilities {

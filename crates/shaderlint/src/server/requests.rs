@@ -158,10 +158,22 @@ impl Session {
             stop.set();
         }
         if self.waiting.len() < before || in_work.is_some() {
-            let message = "canceled".to_owned();
-            self.client
-                .respond(Response::new_err(id, ErrorCode::RequestCanceled as i32, message));
+            self.client.respond(canceled(id));
         }
+    }
+
+    /// Ends all work, and answers the open requests and then this one.
+    pub fn shut_down(&mut self, id: RequestId) {
+        let searching = self.searching.iter();
+        let running = self.units.values().filter_map(|unit| unit.running.as_ref());
+        for stop in searching.chain(running).chain(self.in_work.values()) {
+            stop.set();
+        }
+        let waiting = self.waiting.drain(..).map(|(_, request)| request.id);
+        for open in waiting.chain(self.in_work.drain().map(|(id, _)| id)) {
+            self.client.respond(canceled(open));
+        }
+        self.client.respond(Response::new_ok(id, ()));
     }
 
     pub fn on_request(&mut self, request: Request) {
@@ -355,11 +367,23 @@ fn is_part(kind: &CodeActionKind, of: &CodeActionKind) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || of.as_str().is_empty())
 }
 
+fn canceled(id: RequestId) -> Response {
+    Response::new_err(id, ErrorCode::RequestCanceled as i32, "canceled".to_owned())
+}
+
 /// The answer to a request. A panic becomes an error, and the server stays up.
 fn answered(id: lsp_server::RequestId, work: impl FnOnce() -> Result<serde_json::Value>) -> Response {
     match panics::as_error("internal error, please report", work) {
         Ok(value) => Response::new_ok(id, value),
-        Err(error) => Response::new_err(id, ErrorCode::InternalError as i32, error_text::of_error(&error)),
+        Err(error) => {
+            // Only parameters are read from JSON here.
+            let code = if error.is::<serde_json::Error>() {
+                ErrorCode::InvalidParams
+            } else {
+                ErrorCode::InternalError
+            };
+            Response::new_err(id, code as i32, error_text::of_error(&error))
+        }
     }
 }
 

@@ -68,8 +68,13 @@ impl Editor {
 
     pub fn send(&mut self, message: &Value) {
         let text = message.to_string();
+        self.raw(&format!("Content-Length: {}\r\n\r\n{text}", text.len()));
+    }
+
+    /// Sends this text, whether it is a message or not.
+    pub fn raw(&mut self, text: &str) {
         let stdin = self.stdin.as_mut().unwrap();
-        write!(stdin, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+        stdin.write_all(text.as_bytes()).unwrap();
         stdin.flush().unwrap();
     }
 
@@ -178,6 +183,11 @@ impl Editor {
     pub fn exit(mut self) -> Option<i32> {
         self.tell("exit", Value::Null);
         self.stdin = None;
+        self.wait()
+    }
+
+    /// Waits until the server ends; its exit code.
+    pub fn wait(mut self) -> Option<i32> {
         self.server.wait().unwrap().code()
     }
 }
