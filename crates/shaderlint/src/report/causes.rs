@@ -74,6 +74,18 @@ pub(crate) fn causes(checked: &[FileReport]) -> String {
     lines.iter().flat_map(|line| ["  ", line, "\n"]).collect()
 }
 
+/// One problem of each cause, and the number of further ones.
+pub(crate) fn by_cause<'a>(problems: impl Iterator<Item = &'a Problem>) -> Vec<(&'a Problem, usize)> {
+    let mut shown: Vec<(&Problem, usize)> = Vec::new();
+    for problem in problems {
+        match shown.iter_mut().find(|known| known.0.cause == problem.cause) {
+            Some((_, more)) => *more += 1,
+            None => shown.push((problem, 0)),
+        }
+    }
+    shown
+}
+
 fn starts_like(a: &Problem, b: &Problem) -> bool {
     let start = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
     start(a).is_some() && start(a) == start(b)

@@ -22,7 +22,7 @@ use anyhow::Result;
 use codespan_reporting::diagnostic::Severity;
 use shaderlint_linter::Level;
 
-pub(crate) use causes::causes;
+pub(crate) use causes::{by_cause, causes};
 pub(crate) use diff::diff;
 pub(crate) use statistics::statistics;
 pub(crate) use summary::{SummaryContext, counted, fixes_made, summary};

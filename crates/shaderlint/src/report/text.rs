@@ -8,6 +8,7 @@ use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label};
 use shaderlint_hlsl::{FileId, FileSpan, Problem};
 use shaderlint_linter::{Diagnostic, Level, Safety};
 
+use super::causes::by_cause;
 use super::{page_url, severity};
 use crate::check::file_report::FileReport;
 use crate::cli::Detail;
@@ -135,15 +136,10 @@ pub(crate) fn problems_of(checked: &FileReport, detail: Detail, style: Style) ->
     if detail == Detail::Nothing || unread.is_empty() && checked.report.problems.is_empty() {
         return String::new();
     }
-    // Each problem, and the number of further ones with the same cause.
-    let mut shown: Vec<(&Problem, usize)> = Vec::new();
-    for problem in unread {
-        let is_alike = |known: &&mut (&Problem, usize)| known.0.cause == problem.cause;
-        match shown.iter_mut().find(is_alike) {
-            Some((_, more)) if detail == Detail::Examples => *more += 1,
-            _ => shown.push((problem, 0)),
-        }
-    }
+    let mut shown = match detail {
+        Detail::Examples => by_cause(unread.into_iter()),
+        _ => unread.into_iter().map(|problem| (problem, 0)).collect(),
+    };
     shown.extend(checked.report.problems.iter().map(|problem| (problem, 0)));
     let texts = SourceTexts::new(&checked.sources);
     let rendered = shown.into_iter().filter_map(|(problem, more)| {

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lsp_types::notification::PublishDiagnostics;
-use lsp_types::{DocumentDiagnosticReport, PublishDiagnosticsParams};
+use lsp_types::{DocumentDiagnosticReport, PublishDiagnosticsParams, Uri};
 use shaderlint_linter::Diagnostic;
 
+use super::findings::View;
 use super::session::Session;
 use super::{document, findings};
 use crate::check::file_report::FileReport;
@@ -31,23 +32,36 @@ impl Session {
         } else {
             self.published.insert(file.to_owned());
         }
-        self.publish(file, diagnostics);
+        if let Some(uri) = self.uri(file) {
+            let document = self.documents.get(file);
+            self.publish(uri, document.map(|document| document.version), diagnostics);
+        }
     }
 
-    pub fn publish(&self, file: &Path, diagnostics: Vec<lsp_types::Diagnostic>) {
-        let document = self.documents.get(file);
-        let uri = document.map_or_else(
-            || uri::of(file).parse().ok(),
-            |document| Some(document.uri.clone()),
-        );
-        if let Some(uri) = uri {
-            self.client
-                .notify::<PublishDiagnostics>(PublishDiagnosticsParams {
-                    uri,
-                    diagnostics,
-                    version: document.map(|document| document.version),
-                });
+    pub fn publish(&self, uri: Uri, version: Option<i32>, diagnostics: Vec<lsp_types::Diagnostic>) {
+        self.client
+            .notify::<PublishDiagnostics>(PublishDiagnosticsParams {
+                uri,
+                diagnostics,
+                version,
+            });
+    }
+
+    /// The URI of a file, as the editor spells it.
+    pub fn uri(&self, file: &Path) -> Option<Uri> {
+        match self.documents.get(file) {
+            Some(document) => Some(document.uri.clone()),
+            None => uri::of(file).parse().ok(),
         }
+    }
+
+    /// A finding as the editor shows it.
+    pub fn diagnostic(&self, checked: &FileReport, finding: &Diagnostic) -> Option<lsp_types::Diagnostic> {
+        let view = View {
+            encoding: self.client.encoding,
+            uri_of: &|path| self.uri(path),
+        };
+        findings::diagnostic(checked, finding, view)
     }
 
     /// The findings in a file, from all units that contain it, without duplicates.
@@ -84,8 +98,7 @@ impl Session {
     pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
         let found = self.findings(file);
         let found = found.iter();
-        let found = found
-            .filter_map(|(checked, finding)| findings::diagnostic(checked, finding, self.client.encoding));
+        let found = found.filter_map(|(checked, finding)| self.diagnostic(checked, finding));
         let mut all: Vec<lsp_types::Diagnostic> = found.collect();
         let notices = self.units.values().flat_map(|unit| &unit.notices);
         for notice in notices.filter(|notice| notice.path == file) {

@@ -5,7 +5,9 @@ use std::cell::Cell;
 use crossbeam_channel::Sender;
 use lsp_server::{Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{self, LogMessage, ShowMessage};
-use lsp_types::{InitializeParams, LogMessageParams, MessageType, ShowMessageParams, request};
+use lsp_types::{
+    InitializeParams, LogMessageParams, MessageType, ResourceOperationKind, ShowMessageParams, request,
+};
 use serde::Serialize;
 
 use super::lines::Encoding;
@@ -24,6 +26,8 @@ pub(super) struct Client {
     pub watches_files: bool,
     /// It accepts edits that name the version of a document.
     pub takes_versions: bool,
+    /// It accepts edits that create files.
+    pub creates_files: bool,
     requests: Cell<i32>,
 }
 
@@ -46,6 +50,11 @@ impl Client {
             takes_versions: is_set(
                 workspace.and_then(|workspace| workspace.workspace_edit.as_ref()?.document_changes),
             ),
+            creates_files: workspace.is_some_and(|workspace| {
+                let edits = workspace.workspace_edit.as_ref();
+                let operations = edits.and_then(|edits| edits.resource_operations.as_ref());
+                operations.is_some_and(|kinds| kinds.contains(&ResourceOperationKind::Create))
+            }),
             requests: Cell::new(0),
         }
     }

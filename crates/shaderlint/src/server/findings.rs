@@ -14,7 +14,6 @@ use super::lines::{Encoding, Lines};
 use crate::check::file_report::FileReport;
 use crate::report;
 use crate::support::paths::here;
-use crate::support::uri;
 
 /// Makes the file names in notes relative to the open folder, as they are in a terminal.
 pub(super) fn name_from_folders(checked: &mut FileReport, folders: &[PathBuf]) {
@@ -61,16 +60,19 @@ pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), Vec<&str>) {
 }
 
 /// The location of a span: its file, and its range there.
-pub(super) fn location(checked: &FileReport, place: FileSpan, encoding: Encoding) -> Option<Location> {
+fn location(checked: &FileReport, place: FileSpan, view: View<'_>) -> Option<Location> {
     let file = checked.sources.get(place.file)?;
     Some(Location {
-        uri: uri_of(Path::new(&file.path))?,
-        range: range(checked, place, encoding)?,
+        uri: (view.uri_of)(&here(Path::new(&file.path)))?,
+        range: range(checked, place, view.encoding)?,
     })
 }
 
-pub(super) fn uri_of(path: &Path) -> Option<Uri> {
-    uri::of(&here(path)).parse().ok()
+/// How the editor names places.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub encoding: Encoding,
+    pub uri_of: &'a dyn Fn(&Path) -> Option<Uri>,
 }
 
 pub(super) fn range(checked: &FileReport, place: FileSpan, encoding: Encoding) -> Option<Range> {
@@ -81,11 +83,11 @@ pub(super) fn range(checked: &FileReport, place: FileSpan, encoding: Encoding) -
 pub(super) fn diagnostic(
     checked: &FileReport,
     finding: &Diagnostic,
-    encoding: Encoding,
+    view: View<'_>,
 ) -> Option<lsp_types::Diagnostic> {
     let related = finding.secondary.iter().filter_map(|label| {
         Some(DiagnosticRelatedInformation {
-            location: location(checked, label.place, encoding)?,
+            location: location(checked, label.place, view)?,
             // A terminal only underlines a label without text. Here it needs a text.
             message: if label.text.is_empty() {
                 "here"
@@ -97,7 +99,7 @@ pub(super) fn diagnostic(
     });
     let lines = std::iter::once(&*finding.message).chain(finding.all_notes());
     Some(lsp_types::Diagnostic {
-        range: range(checked, finding.primary.place, encoding)?,
+        range: range(checked, finding.primary.place, view.encoding)?,
         severity: Some(match finding.level {
             Level::Error => DiagnosticSeverity::ERROR,
             Level::Warn => DiagnosticSeverity::WARNING,

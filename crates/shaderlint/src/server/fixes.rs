@@ -19,9 +19,6 @@ use crate::support::paths;
 /// The action that makes all fixes of a file at once. Editors can be configured to run it on save.
 pub(super) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.shaderlint");
 
-/// The placeholder for the reason.
-const REASON: &str = "say why";
-
 /// The action that makes the finding's fix.
 pub(super) fn fix(session: &Session, checked: &FileReport, finding: &Diagnostic) -> Option<CodeAction> {
     let encoding = session.client.encoding;
@@ -30,34 +27,21 @@ pub(super) fn fix(session: &Session, checked: &FileReport, finding: &Diagnostic)
     let is_preferred = (fix.safety == Safety::Safe).then_some(true);
     Some(CodeAction {
         is_preferred,
-        ..action(checked, finding, title(fix, ""), edit, encoding)
+        ..action(session, checked, finding, title(fix, ""), edit)
     })
 }
 
-/// The action that adds a comment to the file `path` that allows the finding.
-pub(super) fn allow(
+pub(super) fn action(
     session: &Session,
-    path: &Path,
-    checked: &FileReport,
-    finding: &Diagnostic,
-) -> Option<CodeAction> {
-    let encoding = session.client.encoding;
-    let edit = edit(session, path, vec![comment(checked, finding, encoding)?])?;
-    let title = format!("Allow {} here", finding.rule);
-    Some(action(checked, finding, title, edit, encoding))
-}
-
-fn action(
     checked: &FileReport,
     finding: &Diagnostic,
     title: String,
     edit: WorkspaceEdit,
-    encoding: Encoding,
 ) -> CodeAction {
     CodeAction {
         title,
         kind: Some(CodeActionKind::QUICKFIX),
-        diagnostics: findings::diagnostic(checked, finding, encoding).map(|one| vec![one]),
+        diagnostics: session.diagnostic(checked, finding).map(|one| vec![one]),
         edit: Some(edit),
         ..CodeAction::default()
     }
@@ -87,11 +71,11 @@ fn title(fix: &Fix<FileEdit>, how: &str) -> String {
 }
 
 /// The fix of `finding` in its other form, if `checked` has one. `checked` is the report of a check that
-/// prefers this form. The edits replace those in `frame`.
+/// prefers this form. The title and the edits replace those of `frame`.
 pub(super) fn in_other_form(
     finding: &Diagnostic,
     checked: &FileReport,
-    frame: WorkspaceEdit,
+    frame: CodeAction,
     encoding: Encoding,
 ) -> Option<CodeAction> {
     let other_form = finding.fix.as_ref()?.other_form.as_ref()?;
@@ -103,44 +87,18 @@ pub(super) fn in_other_form(
     if !fix.other_form.as_ref().is_some_and(is_in_it) {
         return None;
     }
-    let title = title(fix, &format!(" {}", other_form.text));
-    let edit = filled(frame, &edits(checked, fix, encoding)?);
-    Some(action(checked, finding, title, edit, encoding))
-}
-
-/// A comment on a line of its own that allows the finding. `None` if no line can be inserted there.
-fn comment(checked: &FileReport, finding: &Diagnostic, encoding: Encoding) -> Option<TextEdit> {
-    let text = &checked.sources.get(finding.primary.place.file)?.text;
-    let lines = Lines::new(text, encoding);
-    let number = lines.line_of(finding.primary.place.start as usize);
-    let goes_on = |number: usize| lines.line(number).trim_ascii_end().ends_with(b"\\");
-    // In the definition of a macro, the new line would end the definition.
-    if goes_on(number) || number.checked_sub(1).is_some_and(goes_on) {
-        return None;
-    }
-    let line = lines.line(number);
-    let margin = line.len() - line.trim_ascii_start().len();
-    let margin = String::from_utf8_lossy(line.get(..margin)?);
-    let end = if text.windows(2).any(|pair| pair == b"\r\n") {
-        "\r\n"
-    } else {
-        "\n"
-    };
-    let start = lines.position(u32::try_from(lines.start_of(number)).ok()?);
-    Some(TextEdit::new(
-        Range::new(start, start),
-        format!("{margin}// shaderlint: allow({}): {REASON}{end}", finding.rule),
-    ))
+    Some(CodeAction {
+        title: title(fix, &format!(" {}", other_form.text)),
+        edit: Some(filled(frame.edit?, &edits(checked, fix, encoding)?)),
+        ..frame
+    })
 }
 
 /// The edits, for the open version of the document.
 pub(super) fn edit(session: &Session, path: &Path, edits: Vec<TextEdit>) -> Option<WorkspaceEdit> {
     let path = paths::here(path);
     let document = session.documents.get(&path);
-    let uri = match document {
-        Some(document) => document.uri.clone(),
-        None => findings::uri_of(&path)?,
-    };
+    let uri = session.uri(&path)?;
     if !session.client.takes_versions {
         return Some(WorkspaceEdit::new(HashMap::from([(uri, edits)])));
     }

@@ -19,6 +19,7 @@ mod requests;
 mod schedule;
 mod session;
 mod settings;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod transport;

@@ -1,6 +1,7 @@
 //! Diagnostics beside findings: about configurations and baselines, and about what keeps shaders from being
 //! checked.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString};
@@ -12,6 +13,7 @@ use super::lines::{Encoding, Lines};
 use crate::check::baseline::Baselines;
 use crate::check::file_report::{Counted, FileReport};
 use crate::check::options::{Options, Target};
+use crate::report::by_cause;
 use crate::support::config_error::ConfigError;
 use crate::support::error_text;
 use crate::support::paths::here;
@@ -115,7 +117,44 @@ pub(super) fn problems(checked: &FileReport, encoding: Encoding) -> Vec<Notice> 
         let message = format!("{}\nfindings may be missing here", problem.message);
         notice(problem, DiagnosticSeverity::INFORMATION, message)
     });
-    mistakes.chain(broken).collect()
+    mistakes.chain(broken).chain(partial(checked, encoding)).collect()
+}
+
+/// A hint at the first line of a file that was not understood in full.
+fn partial(checked: &FileReport, encoding: Encoding) -> Option<Notice> {
+    if !checked.is_partial {
+        return None;
+    }
+    let unread = checked.problems.iter().chain(&checked.elsewhere);
+    let unread = by_cause(unread.chain(&checked.report.stops));
+    let mut message = "not understood in full: findings may be missing in this file".to_owned();
+    for (problem, more) in unread {
+        let place = problem.place.and_then(|place| {
+            let file = checked.sources.get(place.file)?;
+            let line = Lines::new(&file.text, encoding).line_of(place.start as usize) + 1;
+            let name = Path::new(&file.path).file_name()?.display();
+            Some(format!("{name}:{line}: "))
+        });
+        let _ = write!(message, "\n{}{}", place.unwrap_or_default(), problem.message);
+        if more > 0 {
+            let _ = write!(message, ", and {more} more like this");
+        }
+    }
+    let text = checked.sources.files.first().map(|file| &file.text);
+    let first = text.map_or(0, |text| Lines::new(text, encoding).line(0).len());
+    let range =
+        text.map(|text| Lines::new(text, encoding).range(0, u32::try_from(first).unwrap_or_default()));
+    Some(Notice {
+        path: here(Path::new(&checked.path)),
+        diagnostic: Diagnostic {
+            range: range.unwrap_or_default(),
+            severity: Some(DiagnosticSeverity::HINT),
+            code: Some(NumberOrString::String(NOT_UNDERSTOOD.to_owned())),
+            source: Some("shaderlint".to_owned()),
+            message,
+            ..Diagnostic::default()
+        },
+    })
 }
 
 /// Whether the problem is on a line that begins with `#`.

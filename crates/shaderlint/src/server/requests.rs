@@ -28,6 +28,7 @@ use super::findings;
 use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Finished, Session};
+use super::silence;
 use super::workspace::check;
 use crate::check::file_report::FileReport;
 use crate::check::options::{FixMode, Target};
@@ -253,9 +254,10 @@ impl Session {
         let fixes = found
             .iter()
             .filter_map(|(checked, finding)| fixes::fix(self, checked, finding));
-        let allow =
-            |(checked, finding): &(Arc<FileReport>, Diagnostic)| fixes::allow(self, path, checked, finding);
-        [fixes.collect(), found.iter().filter_map(allow).collect()]
+        let silences = found
+            .iter()
+            .flat_map(|(checked, finding)| silence::actions(self, path, checked, finding));
+        [fixes.collect(), silences.collect()]
     }
 
     /// The findings in a range, if the editor asks for quick fixes.
@@ -311,7 +313,8 @@ impl Session {
     fn other_form(&self, checked: &FileReport, finding: Diagnostic, stop: &Cancellation) -> Option<Work> {
         let form = finding.fix.as_ref()?.other_form.as_ref()?.form;
         let file = fixes::edited_file(checked)?;
-        let frame = fixes::edit(self, file, Vec::new())?;
+        let edit = fixes::edit(self, file, Vec::new())?;
+        let frame = fixes::action(self, checked, &finding, String::new(), edit);
         let (encoding, options) = (self.client.encoding, self.options.with(None, stop));
         let (Target { input, project }, _) = self.target(file);
         let mut project = Arc::unwrap_or_clone(project);

@@ -226,14 +226,14 @@ impl Session {
     }
 
     pub fn close(&mut self, path: &Path) {
-        self.documents.remove(path);
+        let closed = self.documents.remove(path);
         let is_other = self.options.files.give(path, None);
         self.update_units();
         if is_other {
             self.changed(path, Duration::ZERO);
         }
-        if self.published.remove(path) {
-            self.publish(path, Vec::new());
+        if let Some(closed) = closed.filter(|_| self.published.remove(path)) {
+            self.publish(closed.uri, None, Vec::new());
         }
     }
 
