@@ -7,6 +7,8 @@ mod support;
 
 #[path = "server/configuration.rs"]
 mod configuration;
+#[path = "server/documents.rs"]
+mod documents;
 #[path = "support/editor.rs"]
 mod editor;
 #[path = "server/protocol.rs"]

@@ -8,10 +8,11 @@ use lsp_types::{DocumentDiagnosticReport, PublishDiagnosticsParams, Uri};
 use shaderlint_linter::Diagnostic;
 
 use super::findings::View;
+use super::notices::Notice;
 use super::session::Session;
+use super::uris::Uris;
 use super::{document, findings};
 use crate::check::file_report::FileReport;
-use crate::support::uri;
 
 impl Session {
     /// Publishes the diagnostics of a file, except for those that the editor requests.
@@ -51,8 +52,14 @@ impl Session {
     pub fn uri(&self, file: &Path) -> Option<Uri> {
         match self.documents.get(file) {
             Some(document) => Some(document.uri.clone()),
-            None => uri::of(file).parse().ok(),
+            None => Uris::default().of(file),
         }
+    }
+
+    /// The URIs of files, for work beside the loop.
+    pub fn uris(&self) -> Uris {
+        let documents = self.documents.iter();
+        Uris::new(documents.map(|(path, document)| (path.clone(), document.uri.clone())))
     }
 
     /// A finding as the editor shows it.
@@ -66,23 +73,7 @@ impl Session {
 
     /// The findings in a file, from all units that contain it, without duplicates.
     pub fn findings(&self, file: &Path) -> Vec<(Arc<FileReport>, Diagnostic)> {
-        let mut found: Vec<(Arc<FileReport>, Diagnostic)> = Vec::new();
-        for checked in self.units.values().filter_map(|unit| unit.checked.as_ref()) {
-            for finding in findings::of_file(checked, file) {
-                let known = found.iter_mut().find(|(_, known)| {
-                    known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
-                });
-                match known {
-                    // The unit of the header itself has the fix.
-                    Some(known) if known.1.fix.is_none() && finding.fix.is_some() => {
-                        *known = (Arc::clone(checked), finding.clone());
-                    }
-                    Some(_) => {}
-                    None => found.push((Arc::clone(checked), finding.clone())),
-                }
-            }
-        }
-        found
+        findings_in(self.units.values().filter_map(|unit| unit.checked.as_ref()), file)
     }
 
     /// The answer to a request for a file's diagnostics. The editor already has those of the answer
@@ -96,16 +87,59 @@ impl Session {
     }
 
     pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
-        let found = self.findings(file);
-        let found = found.iter();
-        let found = found.filter_map(|(checked, finding)| self.diagnostic(checked, finding));
-        let mut all: Vec<lsp_types::Diagnostic> = found.collect();
-        let notices = self.units.values().flat_map(|unit| &unit.notices);
-        for notice in notices.filter(|notice| notice.path == file) {
-            if !all.contains(&notice.diagnostic) {
-                all.push(notice.diagnostic.clone());
+        let seen = self.units.values().map(|unit| Seen {
+            checked: unit.checked.clone().unwrap_or_default(),
+            notices: unit.notices.clone(),
+        });
+        let view = View {
+            encoding: self.client.encoding,
+            uri_of: &|path| self.uri(path),
+        };
+        in_file(&seen.collect::<Vec<_>>(), file, view)
+    }
+}
+
+/// The result of the check of a unit.
+pub(super) struct Seen {
+    pub checked: Arc<FileReport>,
+    pub notices: Vec<Notice>,
+}
+
+/// The diagnostics in a file, from all units that contain it.
+pub(super) fn in_file(seen: &[Seen], file: &Path, view: View<'_>) -> Vec<lsp_types::Diagnostic> {
+    let found = findings_in(seen.iter().map(|one| &one.checked), file);
+    let found = found.iter();
+    let found = found.filter_map(|(checked, finding)| findings::diagnostic(checked, finding, view));
+    let mut all: Vec<lsp_types::Diagnostic> = found.collect();
+    let notices = seen.iter().flat_map(|one| &one.notices);
+    for notice in notices.filter(|notice| notice.path == file) {
+        if !all.contains(&notice.diagnostic) {
+            all.push(notice.diagnostic.clone());
+        }
+    }
+    all
+}
+
+/// The findings in a file, without duplicates.
+fn findings_in<'a>(
+    checked: impl Iterator<Item = &'a Arc<FileReport>>,
+    file: &Path,
+) -> Vec<(Arc<FileReport>, Diagnostic)> {
+    let mut found: Vec<(Arc<FileReport>, Diagnostic)> = Vec::new();
+    for checked in checked {
+        for finding in findings::of_file(checked, file) {
+            let known = found.iter_mut().find(|(_, known)| {
+                known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
+            });
+            match known {
+                // The unit of the header itself has the fix.
+                Some(known) if known.1.fix.is_none() && finding.fix.is_some() => {
+                    *known = (Arc::clone(checked), finding.clone());
+                }
+                Some(_) => {}
+                None => found.push((Arc::clone(checked), finding.clone())),
             }
         }
-        all
     }
+    found
 }

@@ -28,6 +28,8 @@ pub(super) struct Client {
     pub takes_versions: bool,
     /// It accepts edits that create files.
     pub creates_files: bool,
+    /// It shows the progress of work on request.
+    pub shows_progress: bool,
     requests: Cell<i32>,
 }
 
@@ -55,6 +57,12 @@ impl Client {
                 let operations = edits.and_then(|edits| edits.resource_operations.as_ref());
                 operations.is_some_and(|kinds| kinds.contains(&ResourceOperationKind::Create))
             }),
+            shows_progress: is_set(
+                capabilities
+                    .window
+                    .as_ref()
+                    .and_then(|window| window.work_done_progress),
+            ),
             requests: Cell::new(0),
         }
     }

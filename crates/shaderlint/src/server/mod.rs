@@ -9,11 +9,14 @@
 
 mod answers;
 mod client;
+mod closed;
 mod document;
 mod findings;
 mod fixes;
 mod lines;
+mod links;
 mod notices;
+mod progress;
 mod reads;
 mod requests;
 mod schedule;
@@ -23,6 +26,7 @@ mod silence;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod uris;
 mod watch;
 mod workspace;
 
@@ -35,10 +39,10 @@ use lsp_types::notification::{Exit, Notification};
 use lsp_types::request::{Initialize, Request as _, Shutdown};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, DiagnosticOptions,
-    DiagnosticServerCapabilities, HoverProviderCapability, InitializeParams, InitializeResult, OneOf,
-    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities,
-    WorkspaceServerCapabilities,
+    DiagnosticServerCapabilities, DocumentLinkOptions, HoverProviderCapability, InitializeParams,
+    InitializeResult, OneOf, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability,
+    TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkDoneProgressOptions,
+    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 
 use crate::STACK_SIZE;
@@ -46,6 +50,7 @@ use crate::cli::Outcome;
 use client::Client;
 use fixes::FIX_ALL;
 use session::Session;
+use settings::Settings;
 
 /// Serves the editor on standard input and output until it exits.
 pub(crate) fn run() -> Result<Outcome> {
@@ -132,8 +137,11 @@ fn start(connection: &Connection) -> Option<(Client, InitializeParams)> {
             }
         };
         let client = Client::new(connection.sender.clone(), &params, refreshes);
+        // A wrong setting is reported where the session reads it.
+        let settings = Settings::read(params.initialization_options.clone().unwrap_or_default());
+        let asks_for_workspace = settings.is_ok_and(|settings| settings.workspace_diagnostics);
         let result = InitializeResult {
-            capabilities: capabilities(&client),
+            capabilities: capabilities(&client, asks_for_workspace),
             server_info: Some(ServerInfo {
                 name: "shaderlint".to_owned(),
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -164,7 +172,7 @@ fn until_exit(connection: &Connection, client: &Client) -> Outcome {
     Outcome::Clean
 }
 
-fn capabilities(client: &Client) -> ServerCapabilities {
+fn capabilities(client: &Client, workspace_diagnostics: bool) -> ServerCapabilities {
     ServerCapabilities {
         position_encoding: Some(client.encoding.kind()),
         text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
@@ -178,9 +186,14 @@ fn capabilities(client: &Client) -> ServerCapabilities {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, FIX_ALL]),
             ..CodeActionOptions::default()
         })),
+        document_link_provider: Some(DocumentLinkOptions {
+            resolve_provider: None,
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
         diagnostic_provider: Some(DiagnosticServerCapabilities::Options(DiagnosticOptions {
             identifier: Some("shaderlint".to_owned()),
             inter_file_dependencies: true,
+            workspace_diagnostics,
             ..DiagnosticOptions::default()
         })),
         workspace: Some(WorkspaceServerCapabilities {

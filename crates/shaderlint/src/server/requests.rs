@@ -10,14 +10,15 @@ use lsp_types::notification::{
     DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Initialized, Notification as _,
 };
 use lsp_types::request::{
-    CodeActionRequest, DocumentDiagnosticRequest, HoverRequest, Request as _, WorkspaceConfiguration,
+    CodeActionRequest, DocumentDiagnosticRequest, DocumentLinkRequest, HoverRequest, Request as _,
+    WorkspaceConfiguration, WorkspaceDiagnosticRequest,
 };
 use lsp_types::{
     CancelParams, CodeAction, CodeActionKind, CodeActionParams, CodeActionTriggerKind, ConfigurationItem,
     ConfigurationParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, DidSaveTextDocumentParams, DocumentDiagnosticParams, Hover, HoverContents,
-    HoverParams, MarkupContent, MarkupKind, NumberOrString, Uri,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, DocumentDiagnosticParams, DocumentLinkParams,
+    Hover, HoverContents, HoverParams, MarkupContent, MarkupKind, NumberOrString, Uri,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -58,20 +59,20 @@ impl Session {
             }
             DidOpenTextDocument::METHOD => {
                 let document = from::<DidOpenTextDocumentParams>(params)?.text_document;
-                if let Some(path) = path_of(&document.uri) {
+                if let Some(path) = self.path_of(document.uri.as_str()) {
                     self.open(&path, Document::new(document));
                 }
             }
             DidChangeTextDocument::METHOD => self.change(from(params)?),
             DidSaveTextDocument::METHOD => {
                 let params: DidSaveTextDocumentParams = from(params)?;
-                if let Some(path) = path_of(&params.text_document.uri) {
+                if let Some(path) = self.path_of(params.text_document.uri.as_str()) {
                     self.saved(&path);
                 }
             }
             DidCloseTextDocument::METHOD => {
                 let params: DidCloseTextDocumentParams = from(params)?;
-                if let Some(path) = path_of(&params.text_document.uri) {
+                if let Some(path) = self.path_of(params.text_document.uri.as_str()) {
                     self.close(&path);
                 }
             }
@@ -80,23 +81,26 @@ impl Session {
                 if self.client.has_configuration {
                     self.ask_for_configuration();
                 } else {
-                    self.configure(params.settings);
+                    self.configure(params.settings, Vec::new());
                 }
             }
             DidChangeWatchedFiles::METHOD => {
                 let params: DidChangeWatchedFilesParams = from(params)?;
                 let changed = params.changes.iter();
-                self.notice_changes(changed.filter_map(|change| Some((path_of(&change.uri)?, change.typ))));
+                self.notice_changes(changed.filter_map(|change| Some((file_of(&change.uri)?, change.typ))));
             }
             DidChangeWorkspaceFolders::METHOD => {
                 let event = from::<DidChangeWorkspaceFoldersParams>(params)?.event;
                 let paths = |folders: &[lsp_types::WorkspaceFolder]| -> Vec<PathBuf> {
-                    folders.iter().filter_map(|folder| path_of(&folder.uri)).collect()
+                    folders.iter().filter_map(|folder| file_of(&folder.uri)).collect()
                 };
                 let removed = paths(&event.removed);
                 self.folders.retain(|folder| !removed.contains(folder));
                 self.folders.extend(paths(&event.added));
                 self.restart();
+                if self.client.has_configuration {
+                    self.ask_for_configuration();
+                }
             }
             Cancel::METHOD => self.cancel(from(params)?),
             _ => {}
@@ -104,29 +108,52 @@ impl Session {
         Ok(())
     }
 
-    fn ask_for_configuration(&mut self) {
-        let id = self.client.ask::<WorkspaceConfiguration>(ConfigurationParams {
-            items: vec![ConfigurationItem {
-                scope_uri: None,
-                section: Some("shaderlint".to_owned()),
-            }],
-        });
-        self.configuration = Some(id);
-    }
-
-    pub fn on_response(&mut self, response: Response) {
-        if self.configuration.as_ref() == Some(&response.id) {
-            let answer = response.response_result.ok();
-            let settings = answer.and_then(|values| values.get(0).cloned());
-            // An editor without settings keeps those that it gave at the start.
-            if let Some(settings) = settings.filter(|settings| !settings.is_null()) {
-                self.configure(settings);
+    /// The path of a document. A document that is no file, such as a new one, has one in the first workspace folder,
+    /// so that the folder's configuration holds for it; no other file is beside it.
+    fn path_of(&self, uri: &str) -> Option<PathBuf> {
+        let mut open = self.documents.iter();
+        if let Some((path, _)) = open.find(|(_, document)| document.uri.as_str() == uri) {
+            return Some(path.clone());
+        }
+        match uri.split_once(':')? {
+            ("file", _) => Some(here(&uri::path(uri)?)),
+            (scheme, rest) => {
+                let folder = self.root().join(format!("{scheme}:"));
+                Some(folder.join(rest.replace(['/', '\\'], "_")))
             }
         }
     }
 
+    fn ask_for_configuration(&mut self) {
+        let folders = self.folders.clone();
+        let scopes = folders.iter().map(|folder| self.uri(folder));
+        let items = std::iter::once(None)
+            .chain(scopes)
+            .map(|scope_uri| ConfigurationItem {
+                scope_uri,
+                section: Some("shaderlint".to_owned()),
+            });
+        let items = items.collect();
+        let id = self
+            .client
+            .ask::<WorkspaceConfiguration>(ConfigurationParams { items });
+        self.configuration = Some((id, folders));
+    }
+
+    pub fn on_response(&mut self, response: Response) {
+        let Some((_, folders)) = self.configuration.take_if(|(id, _)| *id == response.id) else {
+            return;
+        };
+        if let Ok(serde_json::Value::Array(values)) = response.response_result {
+            let mut values = values.into_iter();
+            // An editor without settings keeps those that it gave at the start.
+            let common = values.next().unwrap_or_default();
+            self.configure(common, folders.into_iter().zip(values).collect());
+        }
+    }
+
     fn change(&mut self, params: DidChangeTextDocumentParams) {
-        let Some(path) = path_of(&params.text_document.uri) else {
+        let Some(path) = self.path_of(params.text_document.uri.as_str()) else {
             return;
         };
         let encoding = self.client.encoding;
@@ -158,7 +185,8 @@ impl Session {
         if let Some(stop) = &in_work {
             stop.set();
         }
-        if self.waiting.len() < before || in_work.is_some() {
+        let held = self.held.take_if(|held| held.id == id);
+        if self.waiting.len() < before || in_work.is_some() || held.is_some() {
             self.client.respond(canceled(id));
         }
     }
@@ -171,18 +199,26 @@ impl Session {
             stop.set();
         }
         let waiting = self.waiting.drain(..).map(|(_, request)| request.id);
-        for open in waiting.chain(self.in_work.drain().map(|(id, _)| id)) {
+        let held = self.held.take().map(|held| held.id);
+        for open in waiting.chain(self.in_work.drain().map(|(id, _)| id)).chain(held) {
             self.client.respond(canceled(open));
         }
         self.client.respond(Response::new_ok(id, ()));
     }
 
     pub fn on_request(&mut self, request: Request) {
-        let path = request.params["textDocument"]["uri"].as_str().and_then(here_of);
+        if request.method == WorkspaceDiagnosticRequest::METHOD {
+            self.hold(request);
+            return;
+        }
+        let path = request.params["textDocument"]["uri"]
+            .as_str()
+            .and_then(|uri| self.path_of(uri));
         let is_about_file = [
             DocumentDiagnosticRequest::METHOD,
             HoverRequest::METHOD,
             CodeActionRequest::METHOD,
+            DocumentLinkRequest::METHOD,
         ]
         .contains(&&*request.method);
         match path {
@@ -190,7 +226,6 @@ impl Session {
                 self.touch(&path);
                 self.waiting.push((path, request));
             }
-            // A document that is not a file is not checked.
             None if is_about_file => self.answer(Path::new(""), request),
             _ => {
                 let message = format!("{} is not served", request.method);
@@ -209,6 +244,24 @@ impl Session {
             if done.is_ok_and(|is_in_work| is_in_work) {
                 return;
             }
+        }
+        let stop = Cancellation::default();
+        match &*method {
+            DocumentDiagnosticRequest::METHOD if !is_open => {
+                let work = self.closed(path, &stop);
+                return self.in_pool(id, stop, || {
+                    from::<DocumentDiagnosticParams>(params)?;
+                    to(work()?)
+                });
+            }
+            DocumentLinkRequest::METHOD => {
+                let work = self.links(path, &stop);
+                return self.in_pool(id, stop, || {
+                    from::<DocumentLinkParams>(params)?;
+                    to(work()?)
+                });
+            }
+            _ => {}
         }
         let response = answered(id, || match &*method {
             DocumentDiagnosticRequest::METHOD => {
@@ -294,19 +347,52 @@ impl Session {
             return false;
         }
         let [mut actions, others] = self.code_actions(path, params);
-        self.in_work.insert(id.clone(), stop);
-        let (id, finished) = (id.clone(), self.finished.clone());
-        self.pool.spawn(move || {
-            let response = answered(id, || {
-                for work in works {
-                    actions.extend(work()?);
-                }
-                actions.extend(others);
-                to(actions)
-            });
-            let _ = finished.send(Finished::Answer(response));
+        self.in_pool(id.clone(), stop, move || {
+            for work in works {
+                actions.extend(work()?);
+            }
+            actions.extend(others);
+            to(actions)
         });
         true
+    }
+
+    /// Answers a request with the result of `work`, which `stop` ends.
+    fn in_pool(
+        &mut self,
+        id: RequestId,
+        stop: Cancellation,
+        work: impl FnOnce() -> Result<serde_json::Value> + Send + 'static,
+    ) {
+        self.in_work.insert(id.clone(), stop);
+        let finished = self.finished.clone();
+        self.pool.spawn(move || {
+            let _ = finished.send(Finished::Answer(answered(id, work)));
+        });
+    }
+
+    /// Keeps a request for the diagnostics of the workspace until something has changed: editors ask again after
+    /// each answer.
+    fn hold(&mut self, request: Request) {
+        if let Some(before) = self.held.replace(request) {
+            self.client.respond(canceled(before.id));
+        }
+    }
+
+    pub fn answer_on_change(&mut self) {
+        let has_changed = self.answered_changes != self.changes;
+        let Some(Request { id, params, .. }) = self.held.take_if(|_| has_changed) else {
+            return;
+        };
+        self.answered_changes = self.changes;
+        match from(params) {
+            Ok(params) => {
+                let stop = Cancellation::default();
+                let work = self.all_closed(params, &stop);
+                self.in_pool(id, stop, || to(work()?));
+            }
+            Err(error) => self.client.respond(answered(id, || Err(error))),
+        }
     }
 
     /// The work that computes the finding's fix in its other form, if it has one.
@@ -335,7 +421,7 @@ impl Session {
         // An empty list of edits names the document. The edits are filled in later.
         let frame = fixes::edit(self, path, Vec::new());
         let mode = FixMode {
-            unsafe_too: self.settings.unsafe_fixes,
+            unsafe_too: self.settings.of(self.folder_of(path)).unsafe_fixes,
             in_place: false,
         };
         let options = self.options.with(Some(mode), stop);
@@ -398,12 +484,8 @@ fn to(value: impl Serialize) -> Result<serde_json::Value> {
     Ok(serde_json::to_value(value)?)
 }
 
-fn path_of(uri: &Uri) -> Option<PathBuf> {
-    here_of(uri.as_str())
-}
-
-fn here_of(uri: &str) -> Option<PathBuf> {
-    Some(here(&uri::path(uri)?))
+fn file_of(uri: &Uri) -> Option<PathBuf> {
+    Some(here(&uri::path(uri.as_str())?))
 }
 
 #[cfg(test)]

@@ -5,19 +5,47 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::Result;
+
 use super::document::Document;
 use super::findings;
+use super::lines::Encoding;
 use super::notices::{self, Notice};
 use super::reads::Reads;
 use super::session::{Finished, Session, UnitState};
 use super::workspace::{check, kernels_of};
+use crate::check::file_report::FileReport;
+use crate::check::options::{Options, Target};
+use crate::check::readings::Role;
 use crate::support::cancellation::Cancellation;
 use crate::support::paths::here;
 use crate::support::{error_text, panics};
 
+/// Checks a unit.
+pub(super) fn look(
+    target: &Target,
+    options: &Options,
+    role: Role,
+    folders: &[PathBuf],
+    encoding: Encoding,
+) -> Result<(FileReport, Vec<Notice>)> {
+    options.files.allow(target.project.header_folders());
+    let mut checked = check(target, options, role)?;
+    findings::name_from_folders(&mut checked, folders);
+    let mut notices = notices::baseline(target, options, &mut checked, encoding);
+    notices.extend(notices::problems(&checked, encoding));
+    Ok((checked, notices))
+}
+
 impl Session {
-    /// When the next unit is due, if only time delays it.
+    /// When something is to be done, if only time delays it.
     pub fn next_due(&self) -> Option<Instant> {
+        let progress = self.progress.due(&self.client);
+        self.next_check().into_iter().chain(progress).min()
+    }
+
+    /// When the next unit is due, if only time delays it.
+    fn next_check(&self) -> Option<Instant> {
         let idle = self.units.values().filter(|unit| unit.running.is_none());
         let due = idle.filter_map(|unit| unit.due);
         let is_free = self.running() < self.max_checks;
@@ -84,6 +112,27 @@ impl Session {
         for (path, request) in ready {
             self.answer(&path, request);
         }
+        self.answer_on_change();
+        let work = self.work();
+        self.progress.update(&self.client, work);
+    }
+
+    /// The present work, for people.
+    fn work(&self) -> Option<String> {
+        let now = Instant::now();
+        let is_open = |unit: &UnitState| unit.running.is_some() || unit.due.is_some_and(|due| due <= now);
+        let mut units = self
+            .units
+            .iter()
+            .filter(|(_, unit)| is_open(unit))
+            .map(|(path, _)| path);
+        match (units.next(), units.count()) {
+            (Some(path), 0) => Some(format!("checking {}", path.file_name()?.display())),
+            (Some(_), more) => Some(format!("checking {} files", more + 1)),
+            (None, _) if self.searching.is_some() => Some("looking for includers".to_owned()),
+            (None, _) if !self.in_work.is_empty() => Some("checking files".to_owned()),
+            (None, _) => None,
+        }
     }
 
     fn start(&mut self, path: PathBuf) {
@@ -119,11 +168,8 @@ impl Session {
         let folders = self.folders.clone();
         self.pool.spawn(move || {
             let checked = panics::as_error("internal error, please report", || {
-                options.files.allow(target.project.header_folders());
-                let mut checked = check(&target, &options, role)?;
-                findings::name_from_folders(&mut checked, &folders);
-                notices.extend(notices::baseline(&target, &options, &mut checked, encoding));
-                notices.extend(notices::problems(&checked, encoding));
+                let (checked, seen) = look(&target, &options, role, &folders, encoding)?;
+                notices.extend(seen);
                 let reads = Reads::of_check(&checked, &target, &options);
                 Ok((checked, reads))
             });

@@ -16,9 +16,10 @@ use super::client::Client;
 use super::document::Document;
 use super::findings;
 use super::notices::Notice;
+use super::progress::Progress;
 use super::reads::Reads;
-use super::settings::Settings;
-use super::workspace::{Good, options, target};
+use super::settings::{FolderSettings, Settings};
+use super::workspace::{Good, folder_of, options, target};
 use crate::check::file_report::FileReport;
 use crate::check::options::{Options, Target};
 use crate::check::readings::Role;
@@ -84,7 +85,7 @@ pub(super) struct Session {
     pub pool: ThreadPool,
     pub finished: Sender<Finished>,
     pub folders: Vec<PathBuf>,
-    pub settings: Settings,
+    pub settings: FolderSettings,
     /// The last valid project of each configuration file.
     pub good: Good,
     pub options: Arc<Options>,
@@ -96,8 +97,8 @@ pub(super) struct Session {
     pub waiting: Vec<(PathBuf, lsp_server::Request)>,
     /// Requests that the pool works on.
     pub in_work: HashMap<RequestId, Cancellation>,
-    /// The last request for the editor's configuration.
-    pub configuration: Option<RequestId>,
+    /// The last request for the editor's configuration, and the workspace folders that it asks for.
+    pub configuration: Option<(RequestId, Vec<PathBuf>)>,
     /// The last error of each unit. Each error is shown once.
     complaints: BTreeMap<PathBuf, String>,
     /// The patterns of the files that the editor watches for the server.
@@ -110,6 +111,13 @@ pub(super) struct Session {
     pub searching: Option<Cancellation>,
     /// The number of requests about documents, and of actions on them.
     touches: u64,
+    /// The number of changes of files and settings.
+    pub changes: u64,
+    /// The last request for the diagnostics of the workspace, until it is answered.
+    pub held: Option<lsp_server::Request>,
+    /// The value of `changes` at the last answer to such a request.
+    pub answered_changes: u64,
+    pub progress: Progress,
 }
 
 impl Session {
@@ -135,9 +143,9 @@ impl Session {
             pool,
             finished,
             folders,
-            settings: Settings::default(),
+            settings: FolderSettings::default(),
             good: Good::default(),
-            options: Arc::new(options(&[], &Settings::default())),
+            options: Arc::new(options(&[], &FolderSettings::default())),
             documents: BTreeMap::new(),
             units: BTreeMap::new(),
             published: BTreeSet::new(),
@@ -150,36 +158,48 @@ impl Session {
             max_checks,
             searching: None,
             touches: 0,
+            changes: 0,
+            held: None,
+            answered_changes: 0,
+            progress: Progress::default(),
         };
-        session.configure(params.initialization_options.clone().unwrap_or_default());
+        let settings = params.initialization_options.clone().unwrap_or_default();
+        session.configure(settings, Vec::new());
         session.restart();
         session
     }
 
-    /// Applies the settings of the editor.
-    pub fn configure(&mut self, value: serde_json::Value) {
-        match Settings::read(value) {
-            Ok(settings) => {
-                let folders = settings
-                    .include_dirs
-                    .iter()
-                    .map(|folder| self.root().join(folder));
-                let missing: Vec<PathBuf> = folders.filter(|folder| !folder.is_dir()).collect();
-                for folder in missing {
+    /// Applies settings of the editor: those for all folders, and those of each. `null` leaves the settings for all
+    /// folders as they are.
+    pub fn configure(&mut self, common: serde_json::Value, by_folder: Vec<(PathBuf, serde_json::Value)>) {
+        let read = || {
+            let common = match common {
+                serde_json::Value::Null => self.settings.common.clone(),
+                value => Settings::read(value)?,
+            };
+            let given = by_folder.into_iter().filter(|(_, value)| !value.is_null());
+            let read = given.map(|(folder, value)| Ok((folder, Settings::read(value)?)));
+            let mut by_folder: BTreeMap<_, _> = read.collect::<Result<_, String>>()?;
+            by_folder.retain(|_, settings| *settings != common);
+            Ok::<_, String>(FolderSettings { common, by_folder })
+        };
+        match read() {
+            Ok(settings) if settings != self.settings => {
+                for folder in settings.missing_folders(&self.folders) {
                     let message = format!("shaderlint: includeDirs: {}: {NO_FOLDER}", folder.display());
                     self.client.show(message);
                 }
-                if self.settings != settings {
-                    self.settings = settings;
-                    self.restart();
-                }
+                self.settings = settings;
+                self.restart();
             }
+            Ok(_) => {}
             Err(error) => self.client.show(format!("shaderlint: {error}")),
         }
     }
 
     /// Checks everything again: configurations may have changed, or the set of files.
     pub fn restart(&mut self) {
+        self.changes += 1;
         // The folder of a document outside of the workspace may be read.
         let beside = self
             .documents
@@ -227,13 +247,16 @@ impl Session {
 
     pub fn close(&mut self, path: &Path) {
         let closed = self.documents.remove(path);
+        if let Some(closed) = closed.filter(|_| self.published.remove(path)) {
+            self.publish(closed.uri, None, Vec::new());
+        }
         let is_other = self.options.files.give(path, None);
         self.update_units();
         if is_other {
             self.changed(path, Duration::ZERO);
-        }
-        if let Some(closed) = closed.filter(|_| self.published.remove(path)) {
-            self.publish(closed.uri, None, Vec::new());
+        } else {
+            // Units of other documents may contain it.
+            self.refresh(path);
         }
     }
 
@@ -297,6 +320,7 @@ impl Session {
 
     /// Schedules a check of all units that depend on the file `path`.
     fn changed(&mut self, path: &Path, quiet: Duration) {
+        self.changes += 1;
         let included = OnceCell::new();
         let included = || included.get_or_init(|| Reads::of(&self.target(path).0, &self.options));
         let (concerned, others): (Vec<PathBuf>, Vec<PathBuf>) = { self.units.keys().cloned() }
@@ -403,7 +427,12 @@ impl Session {
         self.options.with(None, stop)
     }
 
-    fn root(&self) -> &Path {
+    /// The innermost workspace folder that has the file.
+    pub fn folder_of(&self, path: &Path) -> Option<&Path> {
+        folder_of(path, &self.folders)
+    }
+
+    pub fn root(&self) -> &Path {
         self.folders.first().map_or(Path::new("/"), PathBuf::as_path)
     }
 

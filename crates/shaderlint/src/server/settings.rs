@@ -1,5 +1,6 @@
 //! The settings of the editor, under `shaderlint`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -17,6 +18,8 @@ use crate::support::target::{hlsl_version, profile};
 pub(super) struct Settings {
     /// Whether "fix all" also makes unsafe fixes.
     pub unsafe_fixes: bool,
+    /// Whether the editor gets the diagnostics of files that are not open. Counts at the start.
+    pub workspace_diagnostics: bool,
     pub profile: Option<String>,
     pub hlsl_version: Option<String>,
     /// Configuration in place of those found.
@@ -68,6 +71,45 @@ impl Settings {
             config: self.config.as_ref().map(|path| root.join(path)),
             isolated: false,
         }
+    }
+}
+
+/// The settings of the editor, which may differ between workspace folders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct FolderSettings {
+    /// Those of the folders that have none of their own.
+    pub common: Settings,
+    pub by_folder: BTreeMap<PathBuf, Settings>,
+}
+
+impl FolderSettings {
+    /// The settings of a workspace folder, or of files outside of all.
+    pub fn of(&self, folder: Option<&Path>) -> &Settings {
+        let own = folder.and_then(|folder| self.by_folder.get(folder));
+        own.unwrap_or(&self.common)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Settings> {
+        std::iter::once(&self.common).chain(self.by_folder.values())
+    }
+
+    /// The include folders that are missing, as absolute paths. Relative ones start in the workspace folder that has
+    /// the setting; a common one must be in one of them.
+    pub fn missing_folders(&self, folders: &[PathBuf]) -> Vec<PathBuf> {
+        let is_missing = |path: &PathBuf| !path.is_dir();
+        let of_one = self.by_folder.iter().flat_map(|(folder, settings)| {
+            let of_it = settings.include_dirs.iter().map(|path| folder.join(path));
+            of_it.filter(is_missing)
+        });
+        let users: Vec<&PathBuf> = { folders.iter() }
+            .filter(|folder| !self.by_folder.contains_key(*folder))
+            .collect();
+        let of_all = self.common.include_dirs.iter().filter_map(|path| {
+            let mut places = users.iter().map(|folder| folder.join(path));
+            let first = places.next()?;
+            (is_missing(&first) && places.all(|place| is_missing(&place))).then_some(first)
+        });
+        of_one.chain(of_all).collect()
     }
 }
 

@@ -30,7 +30,11 @@ impl Session {
     /// Makes the editor watch the other files that are read under this configuration.
     pub fn watch_project(&mut self, project: &Project) {
         let patterns = project.include.iter().map(Path::new);
-        let named = self.settings.config.iter().chain(&project.baseline);
+        let named = self
+            .settings
+            .all()
+            .filter_map(|settings| settings.config.as_ref());
+        let named = named.chain(&project.baseline);
         let read = patterns.chain(named.map(PathBuf::as_path));
         self.watch(read.filter_map(ending).collect());
     }
@@ -101,7 +105,7 @@ impl Session {
         let checked = self.units.values().filter_map(|unit| unit.checked.as_ref());
         let baselines = checked.filter_map(|checked| checked.baseline.as_deref().map(here));
         usual
-            .chain(self.settings.config.clone())
+            .chain(self.settings.all().filter_map(|settings| settings.config.clone()))
             .chain(baselines)
             .collect()
     }

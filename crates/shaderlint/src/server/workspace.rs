@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::settings::Settings;
+use super::settings::FolderSettings;
 use crate::check::file::check_file;
 use crate::check::file_report::FileReport;
 use crate::check::header_kernels;
@@ -18,11 +18,12 @@ use crate::workspace::config::{Project, Projects};
 use crate::workspace::files::{Files, lock};
 use crate::workspace::walk::{Input, InputOrigin};
 
-pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
+pub(super) fn options(folders: &[PathBuf], settings: &FolderSettings) -> Options {
     let (all, of_all) = (folders.to_vec(), settings.clone());
     let project_of = move |path: &Path| {
-        let folder = all.iter().find(|folder| path.starts_with(folder)).or(all.first());
-        let args = of_all.source_args(folder.map_or(Path::new("/"), PathBuf::as_path));
+        let folder = folder_of(path, &all);
+        let root = folder.or(all.first().map(PathBuf::as_path));
+        let args = of_all.of(folder).source_args(root.unwrap_or(Path::new("/")));
         Projects::within(&args, &all).of(path)
     };
     Options {
@@ -37,6 +38,14 @@ pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
     }
 }
 
+/// The innermost of the folders that has the file.
+pub(super) fn folder_of<'a>(path: &Path, folders: &'a [PathBuf]) -> Option<&'a Path> {
+    let around = folders.iter().filter(|folder| path.starts_with(folder));
+    around
+        .max_by_key(|folder| folder.as_os_str().len())
+        .map(PathBuf::as_path)
+}
+
 /// The last valid project of each configuration, by its path.
 pub(super) type Good = BTreeMap<PathBuf, Arc<Project>>;
 
@@ -45,12 +54,12 @@ pub(super) type Good = BTreeMap<PathBuf, Arc<Project>>;
 pub(super) fn target(
     path: &Path,
     folders: &[PathBuf],
-    settings: &Settings,
+    settings: &FolderSettings,
     good: &Good,
     root: &Path,
 ) -> (Target, Option<anyhow::Error>) {
-    let of_file = folders.iter().find(|folder| path.starts_with(folder));
-    let args = settings.source_args(of_file.map_or(root, PathBuf::as_path));
+    let folder = folder_of(path, folders);
+    let args = settings.of(folder).source_args(folder.unwrap_or(root));
     let (project, error) = match Projects::within(&args, folders).of(path) {
         Ok(project) => (project, None),
         Err(error) => {
@@ -86,7 +95,7 @@ pub(super) fn check(target: &Target, options: &Options, role: Role) -> anyhow::R
 pub(super) fn kernels_of(
     header: &Path,
     folders: &[PathBuf],
-    settings: &Settings,
+    settings: &FolderSettings,
     good: &Good,
     options: &Options,
 ) -> anyhow::Result<Vec<PathBuf>> {

@@ -1,6 +1,7 @@
 //! The `#include` lines of a text, and a search of the files that they lead to.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
 use shaderlint_hlsl::{Directive, Directives, Includes, SourceFile, Text};
@@ -157,6 +158,33 @@ pub(crate) fn included(text: &Text) -> Vec<Option<(String, bool)>> {
     includes
         .map(|line| name_in(&String::from_utf8_lossy(&line.argument)))
         .collect()
+}
+
+/// A path in an `#include` line.
+pub(crate) struct IncludePath {
+    /// Its bytes in the text, without the quotes.
+    pub place: Range<usize>,
+    pub name: String,
+    pub is_angled: bool,
+}
+
+/// The paths in the `#include` lines of a text.
+pub(crate) fn places(text: &Text) -> Vec<IncludePath> {
+    let lines = text.derived::<Directives>();
+    let includes = lines.iter().filter(|line| is_include(line));
+    let places = includes.filter_map(|line| {
+        let (name, is_angled) = name_in(&String::from_utf8_lossy(&line.argument))?;
+        let written = format!("{}{name}", if is_angled { '<' } else { '"' });
+        let code = text.get(line.start as usize..line.end as usize)?;
+        let mut places = code.windows(written.len());
+        let start = line.start as usize + places.position(|place| place == written.as_bytes())? + 1;
+        Some(IncludePath {
+            place: start..start + name.len(),
+            name,
+            is_angled,
+        })
+    });
+    places.collect()
 }
 
 /// The path in the argument of an `#include`, and whether it is in angle brackets.

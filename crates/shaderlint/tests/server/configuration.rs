@@ -61,6 +61,55 @@ fn configuration_and_baselines_hold() {
     assert_eq!(editor.quit(), Some(0));
 }
 
+/// The settings of a workspace folder hold for its files, and relative paths start in it.
+#[test]
+fn each_folder_has_settings_of_its_own() {
+    let sized = RACE.replace("[numthreads(64", "#include \"size.hlsli\"\n[numthreads(SIZE");
+    let folder = Folder::new("server-folders")
+        .with("one/inc/size.hlsli", "#define SIZE 64\n")
+        .with("one/a.hlsl", &sized)
+        .with("two/b.hlsl", LADDER);
+    let mut editor = Editor::start(&folder);
+    let folders = ["one", "two"].map(|name| json!({ "uri": editor.uri(name), "name": name }));
+    let mut capabilities = pulling();
+    capabilities["workspace"]["configuration"] = true.into();
+    let params = json!({ "processId": null, "rootUri": null, "capabilities": capabilities, "workspaceFolders": folders });
+    editor.ask("initialize", params);
+    editor.tell("initialized", json!({}));
+    let question = editor.next();
+    let scopes: Vec<_> = { question["params"]["items"].as_array().unwrap().iter() }
+        .map(|item| item["scopeUri"].clone())
+        .collect();
+    assert_eq!(
+        scopes,
+        [json!(null), json!(editor.uri("one")), json!(editor.uri("two"))]
+    );
+    let answer = |editor: &mut Editor, id: &serde_json::Value, of_two: serde_json::Value| {
+        let settings = json!([{}, { "includeDirs": ["inc"] }, of_two]);
+        editor.send(&json!({ "jsonrpc": "2.0", "id": id, "result": settings }));
+    };
+    answer(&mut editor, &question["id"], json!({ "profile": "cs_5_0" }));
+    editor.open_file("one/a.hlsl", &sized);
+    editor.open_file("two/b.hlsl", LADDER);
+    assert_eq!(
+        editor.pull("one/a.hlsl"),
+        "6:17-6:37 groupshared-race data race on g_Sum[1]\n"
+    );
+    assert_eq!(editor.pull("two/b.hlsl"), "");
+    // A folder that is missing is missing in the folder that names it.
+    editor.tell("workspace/didChangeConfiguration", json!({ "settings": null }));
+    let question = editor.next();
+    answer(&mut editor, &question["id"], json!({ "includeDirs": ["inc"] }));
+    let message = editor.next();
+    let missing = format!(
+        "shaderlint: includeDirs: {}: no such folder",
+        folder.0.join("two/inc").display()
+    );
+    assert_eq!(message["params"]["message"], missing);
+    assert_eq!(editor.pull("two/b.hlsl").lines().count(), 1);
+    assert_eq!(editor.quit(), Some(0));
+}
+
 /// What held before holds until the configuration can be read again; without that, what holds without one.
 #[test]
 fn a_configuration_that_cannot_be_read_changes_nothing() {

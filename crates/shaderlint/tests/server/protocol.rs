@@ -73,6 +73,8 @@ fn parameters_of_the_wrong_kind_are_refused() {
         ("textDocument/hover", json!({ "textDocument": document })),
         ("textDocument/codeAction", json!({ "textDocument": 1 })),
         ("textDocument/diagnostic", json!({})),
+        ("textDocument/documentLink", json!({})),
+        ("workspace/diagnostic", json!({})),
     ] {
         assert_eq!(refused(&mut editor, method, params), json!(-32602), "{method}");
     }

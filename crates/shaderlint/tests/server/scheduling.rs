@@ -65,6 +65,47 @@ fn what_somebody_works_on_comes_first() {
 }
 
 #[test]
+fn work_that_takes_long_is_shown() {
+    let folder = Folder::new("server-progress");
+    let mut editor = Editor::open(&folder, json!({ "window": { "workDoneProgress": true } }));
+    // What is checked in no time is not shown.
+    editor.open_file("short.hlsl", RACE);
+    wait_for(&mut editor, vec!["short.hlsl"]);
+    // Each kernel takes a while, and there are enough for more than a second.
+    let kernel = |number: usize| {
+        LADDER
+            .replace("64", "1024")
+            .replace("main", &format!("main{number}"))
+            .replace("g_Scan", &format!("g_Scan{number}"))
+            .replace("StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\n", "")
+    };
+    let many: String = (0..400).map(kernel).collect();
+    let many = format!("StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\n{many}");
+    editor.open_file("long.hlsl", &many);
+    let created = editor.next();
+    assert_eq!(created["method"], "window/workDoneProgress/create", "{created}");
+    let token = &created["params"]["token"];
+    editor.send(&json!({ "jsonrpc": "2.0", "id": created["id"], "result": null }));
+    let begun = editor.next();
+    assert_eq!(
+        (&begun["method"], &begun["params"]["token"]),
+        (&json!("$/progress"), token)
+    );
+    assert_eq!(
+        begun["params"]["value"],
+        json!({ "kind": "begin", "title": "shaderlint", "message": "checking long.hlsl" })
+    );
+    let ended = loop {
+        let message = editor.next();
+        if message["method"] == "$/progress" {
+            break message;
+        }
+    };
+    assert_eq!(ended["params"]["value"], json!({ "kind": "end" }));
+    assert_eq!(editor.quit(), Some(0));
+}
+
+#[test]
 fn what_changes_nothing_is_not_looked_at_again() {
     let kernel = RACE.replace("[numthreads", "#include \"part.h\"\n[numthreads");
     let folder = Folder::new("server-again")

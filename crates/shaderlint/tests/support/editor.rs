@@ -115,7 +115,11 @@ impl Editor {
     }
 
     pub fn open_file(&mut self, path: &str, text: &str) {
-        let document = json!({ "uri": self.uri(path), "languageId": "hlsl", "version": 1, "text": text });
+        self.open_uri(&self.uri(path), text);
+    }
+
+    pub fn open_uri(&mut self, uri: &str, text: &str) {
+        let document = json!({ "uri": uri, "languageId": "hlsl", "version": 1, "text": text });
         self.tell("textDocument/didOpen", json!({ "textDocument": document }));
     }
 
@@ -218,7 +222,7 @@ fn read(stdout: &mut impl BufRead) -> Option<Value> {
 }
 
 /// A line for each diagnostic: where, which rule, and the first line of what it says.
-fn lines(diagnostics: &Value) -> String {
+pub fn lines(diagnostics: &Value) -> String {
     let diagnostics = diagnostics.as_array().unwrap().iter();
     let lines = diagnostics.map(|one| {
         let at = |end: &str| {
