@@ -410,6 +410,25 @@ broken.hlsl:8: unmatched bracket, and 2 more like this
 broken.hlsl:7: an unsupported statement
 "#]]
     );
+    let named = RACE.replace(
+        "    g_Sum[gi] = gi;",
+        "    g_Sum[gi] = A + B + C + D + E + F + G;",
+    );
+    editor.open_file("named.hlsl", &named);
+    let told = editor.next()["params"]["diagnostics"].clone();
+    let hint = { told.as_array().unwrap().iter() }.find(|one| one["severity"] == 4);
+    assert_data_eq!(
+        hint.unwrap()["message"].as_str().unwrap(),
+        str![[r#"
+not understood in full: findings may be missing in this file
+named.hlsl:5: unknown name `A`
+named.hlsl:5: unknown name `B`
+named.hlsl:5: unknown name `C`
+named.hlsl:5: unknown name `D`
+named.hlsl:5: unknown name `E`
+and 2 more: `shaderlint -v` shows them
+"#]]
+    );
     // A header that no kernel includes.
     editor.open_file("d.hlsli", "#include \"gone.hlsli\"\ngroupshared uint g_A[4];\n");
     assert_eq!(editor.told("d.hlsli"), "");

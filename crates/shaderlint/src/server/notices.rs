@@ -23,6 +23,9 @@ pub(super) const CONFIGURATION: &str = "configuration";
 const BASELINE: &str = "baseline";
 const NOT_UNDERSTOOD: &str = "not-understood";
 
+/// The most reasons that a hint lists.
+const MAX_REASONS: usize = 5;
+
 /// A diagnostic, and the file that it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Notice {
@@ -128,7 +131,8 @@ fn partial(checked: &FileReport, encoding: Encoding) -> Option<Notice> {
     let unread = checked.problems.iter().chain(&checked.elsewhere);
     let unread = by_cause(unread.chain(&checked.report.stops));
     let mut message = "not understood in full: findings may be missing in this file".to_owned();
-    for (problem, more) in unread {
+    let rest = unread.len().saturating_sub(MAX_REASONS);
+    for (problem, more) in unread.into_iter().take(MAX_REASONS) {
         let place = problem.place.and_then(|place| {
             let file = checked.sources.get(place.file)?;
             let line = Lines::new(&file.text, encoding).line_of(place.start as usize) + 1;
@@ -139,6 +143,9 @@ fn partial(checked: &FileReport, encoding: Encoding) -> Option<Notice> {
         if more > 0 {
             let _ = write!(message, ", and {more} more like this");
         }
+    }
+    if rest > 0 {
+        let _ = write!(message, "\nand {rest} more: `shaderlint -v` shows them");
     }
     let text = checked.sources.files.first().map(|file| &file.text);
     let first = text.map_or(0, |text| Lines::new(text, encoding).line(0).len());
