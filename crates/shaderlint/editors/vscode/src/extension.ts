@@ -9,9 +9,11 @@ import {
   LanguageClient,
   type LSPAny,
   RevealOutputChannelOn,
+  State,
 } from "vscode-languageclient/node";
 
 import { command, type Configuration, missing, SELECTOR, serverSettings } from "./server";
+import { reasonsIn, type ServerState, status } from "./status";
 
 const HOW_TO_GET_IT = "https://github.com/shaderlint/shaderlint/blob/main/docs/start.md";
 
@@ -20,7 +22,8 @@ let client: LanguageClient | undefined;
 let turn: Promise<void> = Promise.resolve();
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
-  const output = vscode.window.createOutputChannel("shaderlint");
+  const output = vscode.window.createOutputChannel("shaderlint", { log: true });
+  const item = new StatusItem();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     turn = turn.then(work, work);
     return turn;
@@ -28,21 +31,23 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const restart = (): Promise<void> =>
     inTurn(async () => {
       await stop();
-      await start(output);
+      await start(output, item);
     });
   context.subscriptions.push(
     output,
+    item,
     vscode.commands.registerCommand("shaderlint.restart", restart),
     vscode.commands.registerCommand("shaderlint.showOutput", () => output.show()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       // The server asks for all the others by itself.
-      if (event.affectsConfiguration("shaderlint.path") || event.affectsConfiguration("shaderlint.args")) {
+      const atStart = ["path", "args", "workspaceDiagnostics"];
+      if (atStart.some((name) => event.affectsConfiguration(`shaderlint.${name}`))) {
         void restart();
       }
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
-  await inTurn(() => start(output));
+  await inTurn(() => start(output, item));
 }
 
 export async function deactivate(): Promise<void> {
@@ -50,7 +55,57 @@ export async function deactivate(): Promise<void> {
   await turn;
 }
 
-async function start(output: vscode.OutputChannel): Promise<void> {
+/** The item that shows what the server does, beside the language of the file in front. */
+class StatusItem implements vscode.Disposable {
+  private readonly item = vscode.languages.createLanguageStatusItem("shaderlint", SELECTOR);
+  private readonly listeners: vscode.Disposable[];
+  private server: ServerState = "starting";
+  private readonly works = new Set<unknown>();
+
+  constructor() {
+    this.item.name = "shaderlint";
+    this.item.command = { title: "Show Output", command: "shaderlint.showOutput" };
+    const show = (): void => this.show();
+    this.listeners = [vscode.window.onDidChangeActiveTextEditor(show), vscode.languages.onDidChangeDiagnostics(show)];
+    this.show();
+  }
+
+  set(server: ServerState): void {
+    this.server = server;
+    this.works.clear();
+    this.show();
+  }
+
+  work(token: unknown, goesOn: boolean): void {
+    if (goesOn) {
+      this.works.add(token);
+    } else {
+      this.works.delete(token);
+    }
+    this.show();
+  }
+
+  private show(): void {
+    const file = vscode.window.activeTextEditor?.document.uri;
+    const diagnostics = file === undefined ? [] : vscode.languages.getDiagnostics(file);
+    const codes = diagnostics.map((one) => ({ ...one, code: typeof one.code === "object" ? one.code.value : one.code }));
+    const reasons = reasonsIn(codes, vscode.DiagnosticSeverity.Hint);
+    const { text, detail, isWarning, isBusy } = status(this.server, this.works.size > 0, reasons);
+    this.item.text = text;
+    this.item.detail = detail;
+    this.item.busy = isBusy;
+    this.item.severity = isWarning ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
+  }
+
+  dispose(): void {
+    this.item.dispose();
+    for (const listener of this.listeners) {
+      listener.dispose();
+    }
+  }
+}
+
+async function start(output: vscode.LogOutputChannel, item: StatusItem): Promise<void> {
   const settings = vscode.workspace.getConfiguration("shaderlint");
   const configuration: Configuration = {
     path: settings.get("path", "shaderlint"),
@@ -63,10 +118,12 @@ async function start(output: vscode.OutputChannel): Promise<void> {
     isFile,
   });
   if (executable === undefined) {
+    item.set("missing");
     void complain(missing(configuration), output);
     return;
   }
-  output.appendLine(`starting ${[executable.command, ...executable.args].join(" ")}`);
+  output.info(`starting ${[executable.command, ...executable.args].join(" ")}`);
+  item.set("starting");
   client = new LanguageClient("shaderlint", "shaderlint", executable, {
     documentSelector: SELECTOR,
     outputChannel: output,
@@ -74,6 +131,10 @@ async function start(output: vscode.OutputChannel): Promise<void> {
     initializationOptions: serverSettings(settings),
     synchronize: { configurationSection: "shaderlint" },
     middleware: {
+      handleWorkDoneProgress: (token, params, next) => {
+        item.work(token, params.kind !== "end");
+        next(token, params);
+      },
       workspace: {
         configuration: async (
           params: ConfigurationParams,
@@ -86,9 +147,13 @@ async function start(output: vscode.OutputChannel): Promise<void> {
       },
     },
   });
+  client.onDidChangeState(({ newState }) => {
+    item.set(newState === State.Running ? "running" : newState === State.Starting ? "starting" : "stopped");
+  });
   try {
     await client.start();
   } catch (error) {
+    item.set("stopped");
     void complain(`shaderlint: the server did not start: ${String(error)}`, output);
   }
 }
@@ -112,8 +177,8 @@ async function stop(): Promise<void> {
   }
 }
 
-async function complain(message: string, output: vscode.OutputChannel): Promise<void> {
-  output.appendLine(message);
+async function complain(message: string, output: vscode.LogOutputChannel): Promise<void> {
+  output.error(message);
   const answer = await vscode.window.showErrorMessage(message, "Open Settings", "How to Get It");
   if (answer === "Open Settings") {
     await vscode.commands.executeCommand("workbench.action.openSettings", "shaderlint.path");

@@ -16,11 +16,14 @@ export interface ServerSettings {
   includeDirs?: string[];
   config?: string;
   unsafeFixes?: boolean;
+  workspaceDiagnostics?: boolean;
 }
 
 export interface Command {
   readonly command: string;
   readonly args: string[];
+  /** A script is started by the shell. */
+  readonly options: { readonly shell: boolean };
 }
 
 /** What differs between machines. */
@@ -44,7 +47,16 @@ export function command(
   if (program === undefined) {
     return undefined;
   }
-  return { command: program, args: [...configuration.args, "server"] };
+  const args = [...configuration.args, "server"];
+  if (machine.platform === "win32" && /\.(cmd|bat)$/i.test(program)) {
+    return { command: quoted(program), args: args.map(quoted), options: { shell: true } };
+  }
+  return { command: program, args, options: { shell: false } };
+}
+
+/** A word as the shell of Windows takes it. */
+function quoted(word: string): string {
+  return /^[\w.:\\/-]+$/.test(word) ? word : `"${word.replaceAll('"', '""')}"`;
 }
 
 function expanded(text: string, folder: string | undefined, machine: Machine): string {
@@ -55,8 +67,9 @@ function expanded(text: string, folder: string | undefined, machine: Machine): s
 
 function find(program: string, folder: string | undefined, machine: Machine): string | undefined {
   const paths = machine.platform === "win32" ? path.win32 : path.posix;
-  // On Windows a program is found without its ending.
-  const endings = machine.platform === "win32" ? ["", ".exe"] : [""];
+  // On Windows a program is found without its ending; package managers put scripts in the place of programs.
+  const hasEnding = /\.(exe|cmd|bat)$/i.test(program);
+  const endings = machine.platform === "win32" && !hasEnding ? [".exe", ".cmd", ".bat"] : [""];
   const isPath = program.includes("/") || (machine.platform === "win32" && program.includes("\\"));
   const searched = machine.environment["PATH"] ?? machine.environment["Path"] ?? "";
   const candidates = isPath
@@ -95,11 +108,14 @@ export function serverSettings(settings: unknown): ServerSettings {
       made[key] = list.filter((item): item is string => typeof item === "string" && item !== "");
     }
   }
-  if (typeof all["unsafeFixes"] === "boolean") {
-    made.unsafeFixes = all["unsafeFixes"];
+  for (const key of ["unsafeFixes", "workspaceDiagnostics"] as const) {
+    const flag = all[key];
+    if (typeof flag === "boolean") {
+      made[key] = flag;
+    }
   }
   return made;
 }
 
-/** The documents that the server is told of. */
-export const SELECTOR = [{ scheme: "file", language: "hlsl" }];
+/** The documents that the server checks. */
+export const SELECTOR = ["file", "untitled", "vscode-vfs"].map((scheme) => ({ scheme, language: "hlsl" }));

@@ -49,7 +49,11 @@ const isRequired = process.env["SHADERLINT_REQUIRE_SERVER"] !== undefined;
 
 function start(folder: string): { server: ChildProcess; connection: ProtocolConnection } {
   assert(executable !== undefined, "no shaderlint to test with");
-  const server = spawn(executable.command, executable.args, { cwd: folder, stdio: ["pipe", "pipe", "inherit"] });
+  const server = spawn(executable.command, executable.args, {
+    ...executable.options,
+    cwd: folder,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   assert(server.stdin !== null && server.stdout !== null);
   const connection = createProtocolConnection(server.stdout, server.stdin);
   connection.listen();
@@ -124,6 +128,8 @@ test("the server answers what the extension asks", { skip: executable === undefi
     [
       "put the missing barriers before this statement and between the reads and the write (unsafe)",
       "Allow groupshared-race here",
+      "Allow groupshared-race in this file",
+      "Turn off groupshared-race in shaderlint.toml",
     ],
   );
 

@@ -12,15 +12,22 @@ const anything: object = new Proxy(class {}, {
 const told: string[] = [];
 const commands = new Map<string, () => unknown>();
 let answer: string | undefined;
+const item: { detail?: string } = {};
 
 const editor: Record<string, unknown> = {
   window: {
-    createOutputChannel: () => ({ appendLine: () => undefined, show: () => told.push("output is shown") }),
+    createOutputChannel: () => ({
+      info: () => undefined,
+      error: () => undefined,
+      show: () => told.push("output is shown"),
+    }),
+    onDidChangeActiveTextEditor: () => undefined,
     showErrorMessage: async (message: string, ...buttons: string[]) => {
       told.push(message.replace(/\. Install.*/, ""), ...buttons);
       return answer;
     },
   },
+  languages: { createLanguageStatusItem: () => item, onDidChangeDiagnostics: () => undefined },
   workspace: {
     getConfiguration: () => ({ get: (name: string, other: unknown) => (name === "path" ? "/there/is/none" : other) }),
     onDidChangeConfiguration: () => undefined,
@@ -32,6 +39,8 @@ const editor: Record<string, unknown> = {
   },
   env: { openExternal: async (address: unknown) => told.push(String(address)) },
   Uri: { parse: (address: string) => address },
+  DiagnosticSeverity: { Hint: 3 },
+  LanguageStatusSeverity: { Information: 0, Warning: 1 },
 };
 
 interface Loader {
@@ -52,7 +61,8 @@ test("who has no program is told so, and what to do", async () => {
   await extension.activate(context);
   assert.deepEqual(told.splice(0), complaint);
   assert.deepEqual([...commands.keys()], ["shaderlint.restart", "shaderlint.showOutput"]);
-  assert.equal(context.subscriptions.length, 5);
+  assert.equal(context.subscriptions.length, 6);
+  assert.equal(item.detail, "no program");
 
   answer = "Open Settings";
   await commands.get("shaderlint.restart")?.();
