@@ -27,6 +27,9 @@ pub(super) fn render(evidence: &Evidence, style: Style) -> String {
     for (label, words) in proved(&evidence.proof.maps) {
         text.push_str(&labelled(&label, &words, style));
     }
+    if let Some(legend) = legend(&evidence.proof.maps) {
+        text.push_str(&line("maps", &legend, PLAIN));
+    }
     for Elsewhere {
         configuration,
         verdict,
@@ -140,16 +143,32 @@ fn alike<'a>(rows: impl Iterator<Item = (&'a str, Vec<Colored>)>) -> Vec<(Vec<&'
     known
 }
 
+/// The outcome under a map that no device has, if it is not the same as under the others.
+const UNEXPECTED: &str = "not proved equal; no known GPU packs a group of one row so";
+
+/// What the maps are, if the proof names some.
+fn legend(rows: &[MapRow]) -> Option<String> {
+    let is_named = proved(rows).iter().any(|(label, _)| label != EVERY_MAP);
+    let meanings = rows.iter().map(|row| {
+        let meaning = match row.map {
+            "linear" => "waves hold consecutive threads",
+            "row by row" => "each row of the group begins a wave",
+            "2×2 quads" => "waves hold squares of four threads",
+            _ => "any threads may share a wave",
+        };
+        format!("{}: {meaning}", row.map)
+    });
+    (is_named && rows.len() > 1).then(|| meanings.collect::<Vec<_>>().join("; "))
+}
+
 /// The proof under each map.
 fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Colored>)> {
     let maps = alike(rows.iter().map(|row| (row.map, outcomes(&row.cells))));
     let labelled = maps.into_iter().map(|(maps, mut words)| {
         let is_expected = |row: &MapRow| row.is_expected && (maps.contains(&row.map) || maps == [EVERY_MAP]);
-        if !rows.iter().any(is_expected) {
+        if !rows.iter().any(is_expected) && words.iter().any(|(_, color)| *color != PLAIN) {
             // The outcome under an unexpected map does not matter.
-            for (_, color) in &mut words {
-                *color = PLAIN;
-            }
+            words = vec![(UNEXPECTED.to_owned(), PLAIN)];
         }
         (maps.join(",\n"), words)
     });
@@ -345,12 +364,24 @@ mod tests {
             shown(&[row("linear", same), row("ragged", same)]),
             "  every map    waves of 4, 8: equal\n"
         );
-        let mixed = [
+        assert_eq!(legend(&[row("linear", same), row("ragged", same)]), None);
+        let one_row = [row("linear", same), row("ragged", other)];
+        assert_eq!(
+            shown(&one_row),
+            "  linear       waves of 4, 8: equal
+  ragged       not proved equal; no known GPU packs a group of one row so\n"
+        );
+        assert_eq!(
+            legend(&one_row).as_deref(),
+            Some("linear: waves hold consecutive threads; ragged: any threads may share a wave")
+        );
+        let mut mixed = [
             row("linear", same),
             row("row by row", other),
             row("2×2 quads", same),
             row("ragged", other),
         ];
+        mixed.iter_mut().for_each(|row| row.is_expected = true);
         assert_eq!(
             shown(&mixed),
             "  linear,      waves of 4, 8: equal
@@ -359,7 +390,7 @@ mod tests {
   ragged\n"
         );
         let colors: Vec<&str> = proved(&mixed).iter().map(|(_, words)| words[0].1).collect();
-        assert_eq!(colors, [PLAIN, PLAIN], "what is not to be expected is no matter");
+        assert_eq!(colors, [PLAIN, BAD]);
         let differs = [row("linear", other), row("ragged", other)];
         assert_eq!(proved(&differs)[0].1[0].1, BAD);
         assert_eq!(
