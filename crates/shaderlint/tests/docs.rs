@@ -27,13 +27,40 @@ fn the_book_has_every_rules_page() {
     }
 }
 
+#[test]
+fn the_table_of_rules_gives_what_was_measured() {
+    let table = std::fs::read_to_string(root().join("docs/rules.md")).unwrap();
+    for rule in RULES {
+        let Some(evidence) = evidence_of(rule) else {
+            continue;
+        };
+        let rows = evidence.rows.iter().filter(|row| row.device == "NVIDIA H200");
+        let ratios = rows.map(|row| row.ratio);
+        let slowest = ratios.clone().fold(f64::INFINITY, f64::min);
+        let fastest = ratios.fold(0.0, f64::max);
+        let row = table
+            .lines()
+            .find(|line| line.starts_with(&format!("| [`{}`]", rule.id)));
+        let measured = format!("| {slowest:.2}× to {fastest:.2}× as fast |");
+        assert!(
+            row.is_some_and(|row| row.contains(&measured)),
+            "{}: {measured}",
+            rule.id
+        );
+    }
+}
+
+fn evidence_of(rule: &Rule) -> Option<Evidence> {
+    let path = root().join("fixtures/rules").join(rule.id).join("evidence.json");
+    let text = std::fs::read_to_string(&path).ok()?;
+    Some(serde_json::from_str(&text).expect("evidence has this form"))
+}
+
 /// A rule's page with what was measured of its fixes.
 fn page_of(rule: &Rule) -> String {
-    let path = root().join("fixtures/rules").join(rule.id).join("evidence.json");
-    let Ok(text) = std::fs::read_to_string(&path) else {
+    let Some(evidence) = evidence_of(rule) else {
         return rule.explanation.to_owned();
     };
-    let evidence: Evidence = serde_json::from_str(&text).expect("evidence has this form");
     let mut measured = MEASURED.to_owned();
     for rows in evidence.rows.chunk_by(|a, b| a.device == b.device) {
         let Row {

@@ -14,7 +14,7 @@ use crate::support::terminal::{self, WIDTH, wrap};
 struct RuleOutput {
     id: &'static str,
     category: Category,
-    /// The default level.
+    /// The highest level by default: findings whose fix was not faster when measured are at `info`.
     level: Level,
     summary: &'static str,
     aliases: &'static [&'static str],
@@ -57,7 +57,11 @@ fn text() -> String {
     let margin = longest + 4;
     let mut text = String::new();
     for category in Category::ALL {
-        let _ = writeln!(text, "{category} ({})", category.level());
+        let unless = match category {
+            Category::Perf => ", or info where no gain was measured",
+            _ => "",
+        };
+        let _ = writeln!(text, "{category} ({}{unless})", category.level());
         for rule in RULES.iter().filter(|rule| rule.category == category) {
             let summary = wrap(rule.summary, WIDTH - margin);
             for (number, line) in summary.lines().enumerate() {
