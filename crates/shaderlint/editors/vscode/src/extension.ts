@@ -13,7 +13,7 @@ import {
 } from "vscode-languageclient/node";
 
 import { command, type Configuration, missing, SELECTOR, serverSettings } from "./server";
-import { reasonsIn, type ServerState, status } from "./status";
+import { reasonIn, type ServerState, status } from "./status";
 
 const HOW_TO_GET_IT = "https://github.com/shaderlint/shaderlint/blob/main/docs/start.md";
 
@@ -89,8 +89,8 @@ class StatusItem implements vscode.Disposable {
     const file = vscode.window.activeTextEditor?.document.uri;
     const diagnostics = file === undefined ? [] : vscode.languages.getDiagnostics(file);
     const codes = diagnostics.map((one) => ({ ...one, code: typeof one.code === "object" ? one.code.value : one.code }));
-    const reasons = reasonsIn(codes, vscode.DiagnosticSeverity.Hint);
-    const { text, detail, isWarning, isBusy } = status(this.server, this.works.size > 0, reasons);
+    const reason = reasonIn(codes, vscode.DiagnosticSeverity.Hint);
+    const { text, detail, isWarning, isBusy } = status(this.server, this.works.size > 0, reason);
     this.item.text = text;
     this.item.detail = detail;
     this.item.busy = isBusy;
