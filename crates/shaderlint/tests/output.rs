@@ -68,7 +68,7 @@ warning: unknown name `UNKNOWN`
   = if the build defines it, pass `-D UNKNOWN=VALUE`
 
 nothing found in 1 file; 1 file not understood in full
-  1 file uses unknown names: `UNKNOWN` (1 file); use -D to define what the build defines
+  1 file uses unknown names: `UNKNOWN` (1 file); use -D for those that the build defines
 
 "#]]
     );
@@ -598,10 +598,43 @@ fn the_last_lines_say_why_files_were_not_understood() {
         str![[r#"
  (-v says where)
   1 include not found: `gone.h` (2 files); use -I to say where they are
-  1 file uses unknown names: `LEVEL` (1 file); use -D to define what the build defines
+  1 file uses unknown names: `LEVEL` (1 file); use -D for those that the build defines
 
 "#]]
     );
+}
+
+/// An unknown name has consequences where it stands; it is told alone. A file that is read only for a header is told apart.
+#[test]
+fn consequences_and_includers_do_not_count_as_files_with_problems() {
+    let sized = RACE.replace("g_Sum[64]", "g_Sum[SIZE]");
+    let folder = Folder::new("consequences")
+        .with("a.hlsl", sized)
+        .with("lib/b.hlsli", "uint b() { return 1; } // Barrier\n")
+        .with(
+            "lib/b.hlsl",
+            format!("#include \"b.hlsli\"\n{}", RACE.replace("= gi;", "= gi @ 1;")),
+        );
+    assert_data_eq!(folder.said(&["-v", "a.hlsl"]), str![[r#"
+0
+warning: unknown name `SIZE`
+  ┌─ a.hlsl:1:24
+  │
+1 │ groupshared uint g_Sum[SIZE];
+  │                        ^^^^
+  │
+  = if the build defines it, pass `-D SIZE=VALUE`
+
+nothing found in 1 file; 1 file not understood in full
+  1 file uses unknown names: `SIZE` (1 file); use -D for those that the build defines
+
+"#]]);
+    assert_data_eq!(folder.said(&["lib/b.hlsli"]), str![[r#"
+0
+nothing found in 1 file; 1 includer not understood in full (-v says where)
+  1 file has text that shaderlint does not understand
+
+"#]]);
 }
 
 #[test]

@@ -497,7 +497,7 @@ fn a_kernel_is_read_with_the_definitions_it_is_compiled_with() {
 1
 a.compute:8:18: error[groupshared-race]: data race on g_Sum[1] (in kernel First) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
-  1 file uses unknown names: `SIZE` (1 file); use -D to define what the build defines
+  1 file uses unknown names: `SIZE` (1 file); use -D for those that the build defines
   1 file has text that shaderlint does not understand
 
 "#]]
@@ -822,7 +822,7 @@ fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
 1
 a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D THREADS=64) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
-  1 file uses unknown names: `THREADS` (1 file); use -D to define what the build defines
+  1 file uses unknown names: `THREADS` (1 file); use -D for those that the build defines
   1 file has text that shaderlint does not understand
 
 "#]]
@@ -864,7 +864,7 @@ a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D
         str![[r#"
 0
 nothing found in 1 file; 1 file not understood in full (-v says where)
-  1 file uses unknown names: `THREADS` (1 file); use -D to define what the build defines
+  1 file uses unknown names: `THREADS` (1 file); use -D for those that the build defines
   1 file has text that shaderlint does not understand
 
 "#]]
@@ -899,7 +899,7 @@ nothing found in 1 file
 1
 a.hlsl:8:1: warning[hand-rolled-reduction]: hand-rolled sum of 32 uints (in kernel main) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says where)
-  1 file uses unknown names: `THREADS` (1 file); use -D to define what the build defines
+  1 file uses unknown names: `THREADS` (1 file); use -D for those that the build defines
   1 file has text that shaderlint does not understand
 
 "#]]
@@ -911,7 +911,7 @@ a.hlsl:8:1: warning[hand-rolled-reduction]: hand-rolled sum of 32 uints (in kern
         str![[r#"
 0
 nothing found in 1 file; 1 file not understood in full (-v says where)
-  1 file uses unknown names: `THREADS` (1 file); use -D to define what the build defines
+  1 file uses unknown names: `THREADS` (1 file); use -D for those that the build defines
   1 file has text that shaderlint does not understand
 
 "#]]

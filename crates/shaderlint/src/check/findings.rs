@@ -1,8 +1,9 @@
 //! The findings of a unit in its report.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use shaderlint_hlsl::{FileId, FileSpan, Sources};
+use shaderlint_hlsl::{Cause, FileId, FileSpan, Problem, Sources};
 use shaderlint_linter::{Diagnostic, Report};
 
 use crate::check::file_report::{Counted, FileReport, Included};
@@ -50,11 +51,23 @@ pub(super) fn add(
         !findings.iter().any(is_found)
     });
     checked.problems = union.problems;
+    drop_consequences(&mut checked.problems);
     checked.problems.extend(lookups.choices(&union.sources));
     checked.elsewhere = union.elsewhere;
     lookups.explain(&union.sources, &mut checked.problems);
     lookups.explain(&union.sources, &mut checked.elsewhere);
     checked.sources = union.sources;
+}
+
+/// Drops the problems that begin at an unknown name, such as that of the length of an array: they follow from it.
+fn drop_consequences(problems: &mut Vec<Problem>) {
+    let is_name = |problem: &Problem| matches!(problem.cause, Cause::Name(_));
+    let start = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
+    let names: HashSet<_> = { problems.iter() }
+        .filter(|problem| is_name(problem))
+        .filter_map(start)
+        .collect();
+    problems.retain(|problem| is_name(problem) || start(problem).is_none_or(|start| !names.contains(&start)));
 }
 
 /// The included files, and which of their comments suppress a finding.

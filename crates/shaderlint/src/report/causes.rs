@@ -53,7 +53,7 @@ pub(crate) fn causes(checked: &[FileReport]) -> String {
         let verb = if names.count == 1 { "uses" } else { "use" };
         let files = counted(names.count, "file", "files");
         lines.push(format!(
-            "{files} {verb} unknown names: {}; use -D to define what the build defines",
+            "{files} {verb} unknown names: {}; use -D for those that the build defines",
             names.most_frequent()
         ));
     }

@@ -55,16 +55,13 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
             if asked.makes_fixes { "made" } else { "to make" }
         ),
     };
-    let partial = match checked.iter().filter(|one| one.is_partial).count() {
-        0 => String::new(),
-        some => format!(
-            "; {} not understood in full{}",
-            counted(some, "file", "files"),
-            match asked.detail {
-                Detail::Examples | Detail::Everything => "",
-                Detail::Nothing | Detail::WhatMatters => " (-v says where)",
-            }
-        ),
+    let how = match asked.detail {
+        Detail::Examples | Detail::Everything => "",
+        Detail::Nothing | Detail::WhatMatters => " (-v says where)",
+    };
+    let partial = match partial(checked) {
+        Some(files) => format!("; {files} not understood in full{how}"),
+        None => String::new(),
     };
     let known = match checked.iter().map(|one| one.known.len()).sum() {
         0 => String::new(),
@@ -92,6 +89,18 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
         "{done}{} in {files}{fixable}{known}{partial}{in_part}{unseen}\n{causes}",
         counted(found, "finding", "findings")
     )
+}
+
+/// The files that were not understood in full, and the includers that were read only for headers.
+fn partial(checked: &[FileReport]) -> Option<String> {
+    let partial = checked.iter().filter(|one| one.is_partial);
+    let (includers, files): (Vec<_>, Vec<_>) = partial.partition(|one| one.counted == Counted::ForHeaders);
+    let files = (!files.is_empty()).then(|| counted(files.len(), "file", "files"));
+    let includers = (!includers.is_empty()).then(|| counted(includers.len(), "includer", "includers"));
+    match (files, includers) {
+        (Some(files), Some(includers)) => Some(format!("{files} and {includers}")),
+        (files, includers) => files.or(includers),
+    }
 }
 
 /// The headers that were checked in some of their kernels only.
