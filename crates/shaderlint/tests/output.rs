@@ -604,6 +604,51 @@ fn the_last_lines_say_why_files_were_not_understood() {
     );
 }
 
+#[test]
+fn the_last_line_has_the_color_of_the_worst_finding() {
+    let folder = Folder::new("summary-color")
+        .with("race.hlsl", RACE)
+        .with(
+            "fine.hlsl",
+            RACE.replace("    g_Sum[gi] += g_Sum[(gi + 1) % 64];\n", ""),
+        )
+        .with("header.hlsl", "// Barrier\n");
+    let last = |arguments: &[&str]| {
+        folder
+            .said(arguments)
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    for (file, line) in [
+        (
+            "race.hlsl",
+            "\x1b[1;31m1 finding in 1 file (1 fixable with --fix --unsafe-fixes)\x1b[0m",
+        ),
+        ("fine.hlsl", "\x1b[1;32mnothing found in 1 file\x1b[0m"),
+        (
+            "header.hlsl",
+            "\x1b[1m1 header not checked: no kernel includes it\x1b[0m",
+        ),
+    ] {
+        assert_eq!(last(&["--color", "always", file]), line);
+    }
+}
+
+/// What begins with `/` is found in no include folder.
+#[test]
+fn virtual_paths_need_virtual_folders() {
+    let folder = Folder::new("virtual-paths").with("a.hlsl", format!("#include \"/Engine/A.ush\"\n{RACE}"));
+    let said = folder.said(&["a.hlsl"]).replace("\n    ", " ");
+    for text in [
+        "without `/Engine/A.ush`, which was not found; use `virtual-dirs` to say where it is",
+        "`/Engine/A.ush` (1 file); use `virtual-dirs` to say where they are\n",
+    ] {
+        assert!(said.contains(text), "{said}");
+    }
+}
+
 /// An unknown name has consequences where it stands; it is told alone. A file that is read only for a header is told apart.
 #[test]
 fn consequences_and_includers_do_not_count_as_files_with_problems() {
@@ -615,7 +660,9 @@ fn consequences_and_includers_do_not_count_as_files_with_problems() {
             "lib/b.hlsl",
             format!("#include \"b.hlsli\"\n{}", RACE.replace("= gi;", "= gi @ 1;")),
         );
-    assert_data_eq!(folder.said(&["-v", "a.hlsl"]), str![[r#"
+    assert_data_eq!(
+        folder.said(&["-v", "a.hlsl"]),
+        str![[r#"
 0
 warning: unknown name `SIZE`
   ┌─ a.hlsl:1:24
@@ -628,13 +675,17 @@ warning: unknown name `SIZE`
 nothing found in 1 file; 1 file not understood in full
   1 file uses unknown names: `SIZE` (1 file); use -D for those that the build defines
 
-"#]]);
-    assert_data_eq!(folder.said(&["lib/b.hlsli"]), str![[r#"
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["lib/b.hlsli"]),
+        str![[r#"
 0
 nothing found in 1 file; 1 includer not understood in full (-v says where)
   1 file has text that shaderlint does not understand
 
-"#]]);
+"#]]
+    );
 }
 
 #[test]

@@ -28,7 +28,14 @@ fn without_unread<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<Str
     let more = if problems.len() > 1 { ", among others" } else { "" };
     Some(match &first.cause {
         Cause::Missing(name) => {
-            format!("the fix is made without `{name}`, which was not found{more}; use -I to say where it is")
+            let how = if name.starts_with('/') {
+                "`virtual-dirs`"
+            } else {
+                "-I"
+            };
+            format!(
+                "the fix is made without `{name}`, which was not found{more}; use {how} to say where it is"
+            )
         }
         Cause::Name(name) => format!(
             "the fix is made without `{name}`, an unknown name{more}; use -D to define what the build \

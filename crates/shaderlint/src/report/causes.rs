@@ -41,10 +41,11 @@ pub(crate) fn causes(checked: &[FileReport]) -> String {
     let mut lines = Vec::new();
     if !missing.by_name.is_empty() {
         let is_virtual = |name: &String| name.starts_with('/');
-        let help = if missing.by_name.keys().any(is_virtual) {
-            "use -I to say where they are, and `virtual-dirs` for paths that begin with /"
-        } else {
-            "use -I to say where they are"
+        let names = missing.by_name.keys();
+        let help = match (names.clone().any(is_virtual), names.clone().all(is_virtual)) {
+            (_, true) => "use `virtual-dirs` to say where they are",
+            (true, false) => "use -I to say where they are, and `virtual-dirs` for paths that begin with /",
+            (false, false) => "use -I to say where they are",
         };
         let count = counted(missing.by_name.len(), "include", "includes");
         lines.push(format!("{count} not found: {}; {help}", missing.most_frequent()));

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use shaderlint_linter::Safety;
+use shaderlint_linter::{Level, Safety};
 
 use crate::check::file_report::{Counted, FileReport, InPart};
 use crate::cli::Detail;
+use crate::support::terminal::Style;
 
 /// The arguments that the summary depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct SummaryContext<'a> {
+    pub style: Style,
     pub changed_since: Option<&'a str>,
     pub makes_fixes: bool,
     pub detail: Detail,
@@ -18,11 +20,25 @@ pub(crate) struct SummaryContext<'a> {
 /// One line: what was found in how many files, and what can be done about it. Below it, the `causes` of files
 /// that were not understood in full.
 pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &str) -> String {
+    let line = line(asked, checked);
+    let findings = checked.iter().flat_map(|one| &one.report.findings);
+    let color = match findings.map(|finding| finding.level).max() {
+        Some(Level::Error) => "1;31",
+        Some(Level::Warn) => "1;33",
+        // Nothing is fine if nothing was checked.
+        None if checked.iter().all(|one| one.counted != Counted::Checked) => "1",
+        Some(Level::Info | Level::Off) | None => "1;32",
+    };
+    format!("{}\n{causes}", asked.style.paint(color, &line))
+}
+
+/// What was found in how many files, and what can be done about it.
+fn line(asked: SummaryContext, checked: &[FileReport]) -> String {
     if checked.is_empty() {
         let revision = asked.changed_since;
         return revision.map_or_else(
-            || "no shader files found\n".to_owned(),
-            |revision| format!("no shader files changed since {revision}\n"),
+            || "no shader files found".to_owned(),
+            |revision| format!("no shader files changed since {revision}"),
         );
     }
     let findings = || checked.iter().flat_map(|one| &one.report.findings);
@@ -38,7 +54,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
     };
     let in_part = headers_in_part(checked);
     if number_of(Counted::Checked) == 0 {
-        return format!("{unseen}\n");
+        return unseen;
     }
     let unseen = if unseen.is_empty() {
         unseen
@@ -71,7 +87,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
     if found == 0 {
         let is_left = fixed > 0;
         return format!(
-            "{done}nothing {} in {files}{known}{partial}{in_part}{unseen}\n{causes}",
+            "{done}nothing {} in {files}{known}{partial}{in_part}{unseen}",
             match (is_left, known.is_empty()) {
                 (true, _) => "left",
                 (false, true) => "found",
@@ -86,7 +102,7 @@ pub(crate) fn summary(asked: SummaryContext, checked: &[FileReport], causes: &st
         (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
-        "{done}{} in {files}{fixable}{known}{partial}{in_part}{unseen}\n{causes}",
+        "{done}{} in {files}{fixable}{known}{partial}{in_part}{unseen}",
         counted(found, "finding", "findings")
     )
 }

@@ -42,13 +42,6 @@ pub(super) fn concise(checked: &FileReport, style: Style) -> String {
         return output;
     }
     let texts = SourceTexts::new(&checked.sources);
-    let paint = |color: &str, text: &str| {
-        if style.is_colored {
-            format!("\x1b[{color}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    };
     for finding in &checked.report.findings {
         let place = finding.primary.place;
         let Some(file) = texts.get(place.file) else {
@@ -62,16 +55,16 @@ pub(super) fn concise(checked: &FileReport, style: Style) -> String {
         };
         let fix = match finding.fix.as_ref().map(|fix| fix.safety) {
             None => String::new(),
-            Some(Safety::Safe) => paint("1", " [fix]"),
-            Some(Safety::Unsafe) => paint("1", " [unsafe fix]"),
+            Some(Safety::Safe) => style.paint("1", " [fix]"),
+            Some(Safety::Unsafe) => style.paint("1", " [unsafe fix]"),
         };
         let _ = writeln!(
             output,
             "{}:{}:{}: {}: {}{}",
-            paint("1", &file.shown_name),
+            style.paint("1", &file.shown_name),
             start.line,
             start.column,
-            paint(color, &format!("{level}[{}]", id(finding.rule, style))),
+            style.paint(color, &format!("{level}[{}]", id(finding.rule, style))),
             finding.message,
             fix,
         );

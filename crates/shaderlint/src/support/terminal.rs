@@ -87,6 +87,15 @@ impl Style {
         }
     }
 
+    /// Text in a color, given as codes of escape sequences, which stand around each line.
+    pub fn paint(self, color: &str, text: &str) -> String {
+        if !self.is_colored || color.is_empty() {
+            return text.to_owned();
+        }
+        let lines = text.lines().map(|line| format!("\x1b[{color}m{line}\x1b[0m"));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// The style that standard error supports.
     pub fn of_stderr(choice: ColorChoice) -> Style {
         Style {

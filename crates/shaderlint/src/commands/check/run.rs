@@ -259,6 +259,7 @@ fn show(
     }
     if !output.quiet && !nothing_was_checked {
         let context = report::SummaryContext {
+            style: of_stderr,
             changed_since: args.files.changed_since.as_deref(),
             makes_fixes: args.fixes.is_made(),
             detail: output.detail(),

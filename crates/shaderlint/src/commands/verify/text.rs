@@ -18,7 +18,7 @@ type Colored = (String, &'static str);
 
 /// The whole text, with the verdict last.
 pub(super) fn render(evidence: &Evidence, style: Style) -> String {
-    let mut text = paint("1", &heading(evidence), style);
+    let mut text = style.paint("1", &heading(evidence));
     text.push('\n');
     let line = |label: &str, words: &str, color| labelled(label, &[(words.to_owned(), color)], style);
     if let Some(atomics) = evidence.proof.atomics {
@@ -64,7 +64,7 @@ pub(super) fn render(evidence: &Evidence, style: Style) -> String {
 /// A kernel and its verdict on one line.
 pub(super) fn one_line(evidence: &Evidence, style: Style) -> String {
     let verdict = &evidence.verdict;
-    let words = paint(color_of(verdict.kind), &verdict.text, style);
+    let words = style.paint(color_of(verdict.kind), &verdict.text);
     format!("{}: {words}\n", evidence.kernel)
 }
 
@@ -87,15 +87,6 @@ fn heading(evidence: &Evidence) -> String {
     format!("{kernel} against {}", evidence.other)
 }
 
-/// Text in a color, with escape sequences around each line.
-fn paint(color: &str, words: &str, style: Style) -> String {
-    if !style.is_colored || color.is_empty() {
-        return words.to_owned();
-    }
-    let lines = words.lines().map(|line| format!("\x1b[{color}m{line}\x1b[0m"));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 /// The columns before the words.
 const INDENT: usize = 15;
 
@@ -105,7 +96,7 @@ fn labelled(label: &str, words: &[Colored], style: Style) -> String {
         return String::new();
     }
     let words: Vec<String> = (words.iter())
-        .map(|(words, color)| paint(color, &wrap(words, WIDTH - INDENT), style))
+        .map(|(words, color)| style.paint(color, &wrap(words, WIDTH - INDENT)))
         .collect();
     let words = words.join("\n");
     let (mut labels, mut words) = (label.lines(), words.lines());
