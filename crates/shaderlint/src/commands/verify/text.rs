@@ -372,7 +372,9 @@ mod tests {
             row("2×2 quads", same),
             row("ragged", other),
         ];
-        mixed.iter_mut().for_each(|row| row.is_expected = true);
+        for row in &mut mixed {
+            row.is_expected = true;
+        }
         assert_eq!(
             shown(&mixed),
             "  linear,      waves of 4, 8: equal
