@@ -281,6 +281,27 @@ the driver and the moment, so such code tends to work on the machine it was writ
 }
 
 #[test]
+fn races_share_the_fix_that_ends_them() {
+    let text = "groupshared uint a[64], b[64];\nRWStructuredBuffer<uint> Out;\n[numthreads(64, 1, 1)]\n\
+                void main(uint gi : SV_GroupIndex)\n{\n    a[gi] = gi;\n    b[gi] = gi;\n    \
+                Out[gi] = a[63 - gi] + b[63 - gi];\n}\n";
+    let folder = Folder::new("server-shared-fix");
+    let mut editor = Editor::open(&folder, pulling());
+    editor.open_file("a.hlsl", text);
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 2);
+    let actions = editor.actions("a.hlsl", [7, 0, 7, 60], Value::Null);
+    let actions = actions.as_array().unwrap();
+    let fixes = actions
+        .iter()
+        .filter(|action| action["title"].as_str().unwrap().starts_with("put"));
+    let ended: Vec<usize> = fixes
+        .map(|fix| fix["diagnostics"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(ended, [2]);
+    assert_eq!(editor.quit(), Some(0));
+}
+
+#[test]
 fn a_rule_is_turned_off_in_the_configuration() {
     let folder = Folder::new("server-off")
         .with("a.hlsl", RACE)

@@ -304,13 +304,24 @@ impl Session {
     /// The fixes in a range, and the other actions.
     fn code_actions(&self, path: &Path, params: &CodeActionParams) -> [Vec<CodeAction>; 2] {
         let found = self.found_in(path, params);
-        let fixes = found
-            .iter()
-            .filter_map(|(checked, finding)| fixes::fix(self, checked, finding));
+        let mut fixes: Vec<CodeAction> = Vec::new();
+        for (checked, finding) in &found {
+            let Some(fix) = fixes::fix(self, checked, finding) else {
+                continue;
+            };
+            // One barrier may end several races.
+            match fixes.iter_mut().find(|known| known.edit == fix.edit) {
+                Some(known) => {
+                    let ended = fix.diagnostics.into_iter().flatten();
+                    known.diagnostics.get_or_insert_default().extend(ended);
+                }
+                None => fixes.push(fix),
+            }
+        }
         let silences = found
             .iter()
             .flat_map(|(checked, finding)| silence::actions(self, path, checked, finding));
-        [fixes.collect(), silences.collect()]
+        [fixes, silences.collect()]
     }
 
     /// The findings in a range, if the editor asks for quick fixes.
