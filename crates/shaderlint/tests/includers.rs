@@ -415,7 +415,7 @@ fn links_lead_to_other_headers() {
         assert_ne!(ladder, LADDER);
         format!("#include \"{include}\"\n{ladder}")
     };
-    let [sum, other] = ["#define OP +=\n", "#define OP ^=\n"];
+    let [sum, other] = ["#define OP +=\n", "#define OP -=\n"];
     let (beside, behind, within) = (with("op.hlsli"), with("x/../op.hlsli"), with("x/in.hlsli"));
     let up = "#include \"../op.hlsli\"\n";
     let cases: [Linked<'_>; 4] = [

@@ -30,7 +30,7 @@ void main(uint gi : SV_GroupIndex)
 ";
 
 const SUM: &str = "uint op(uint a, uint b) { return a + b; }\n";
-const OR: &str = "uint op(uint a, uint b) { return a | b; }\n";
+const OTHER: &str = "uint op(uint a, uint b) { return a - b; }\n";
 
 /// What is found in `p/main.hlsl`, which includes `first`, beside these files.
 #[track_caller]
@@ -48,8 +48,8 @@ fn said(test: &str, first: &str, files: &[(&str, &str)], arguments: &[&str]) -> 
 
 const SCAN: &str = "warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]";
 const GUESSED: &str = "warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [unsafe fix]";
-/// There is no wave form of this.
-const ORS: &str = "";
+/// With differences it is no scan.
+const NOTHING: &str = "";
 
 #[test]
 fn quoted_paths_are_beside_any_file_that_is_being_read() {
@@ -61,24 +61,24 @@ fn quoted_paths_are_beside_any_file_that_is_being_read() {
         ]
     };
     let first = "\"../lib/x.h\"";
-    assert_eq!(said("includes_stack", first, &files(SUM, OR), &[]), SCAN);
-    assert_eq!(said("includes_stack_of", first, &files(OR, SUM), &[]), ORS);
+    assert_eq!(said("includes_stack", first, &files(SUM, OTHER), &[]), SCAN);
+    assert_eq!(said("includes_stack_of", first, &files(OTHER, SUM), &[]), NOTHING);
     // They come before include folders.
     let arguments = ["-I", "lib/sub"];
     assert_eq!(
-        said("includes_stack_first", first, &files(SUM, OR), &arguments),
+        said("includes_stack_first", first, &files(SUM, OTHER), &arguments),
         SCAN
     );
 }
 
 #[test]
 fn paths_in_angle_brackets_are_in_include_folders() {
-    let files = [("p/op.h", OR), ("include/op.h", SUM)];
+    let files = [("p/op.h", OTHER), ("include/op.h", SUM)];
     let arguments = ["-I", "include"];
     assert_eq!(said("includes_angled", "<op.h>", &files, &arguments), SCAN);
-    assert_eq!(said("includes_quoted", "\"op.h\"", &files, &arguments), ORS);
+    assert_eq!(said("includes_quoted", "\"op.h\"", &files, &arguments), NOTHING);
     // No compiler would find it: somebody else's search does.
-    assert_eq!(said("includes_angled_beside", "<op.h>", &files, &[]), ORS);
+    assert_eq!(said("includes_angled_beside", "<op.h>", &files, &[]), NOTHING);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_fix_that_rests_on_a_guess_is_not_safe() {
         .with("ladder.hlsl", KERNEL.replace("op(g[gi], t)", "g[gi] + t"))
         .with("other.hlsl", "#include \"op.h\"\n#include \"ladder.hlsl\"\n")
         .with("a/op.h", SUM)
-        .with("b/op.h", OR);
+        .with("b/op.h", OTHER);
     let said = folder.printed(&["--output-format", "concise", "ladder.hlsl", "a", "b"]);
     assert!(said.ends_with(&format!("{GUESSED}\n")), "{said}");
 }
@@ -362,16 +362,16 @@ struct Op { uint q; uint get() { return READ; } };
 #[test]
 #[cfg(target_os = "linux")]
 fn paths_that_systems_take_otherwise_are_guesses() {
-    let files = [("p/op.h", SUM), ("inc/OP.h", OR), ("inc/no/x.h", "")];
+    let files = [("p/op.h", SUM), ("inc/OP.h", OTHER), ("inc/no/x.h", "")];
     let arguments = ["-I", "inc"];
     assert_eq!(said("includes_case", "\"OP.h\"", &files, &arguments), GUESSED);
     assert_eq!(said("includes_own_case", "\"op.h\"", &files, &arguments), SCAN);
-    let files = [("p/op.h", SUM), ("inc/op.h", OR), ("inc/no/x.h", "")];
+    let files = [("p/op.h", SUM), ("inc/op.h", OTHER), ("inc/no/x.h", "")];
     assert_eq!(
         said("includes_dots", "\"no/../op.h\"", &files, &arguments),
         GUESSED
     );
-    let files = [("p/op.h", SUM), ("other/op.h", OR)];
+    let files = [("p/op.h", SUM), ("other/op.h", OTHER)];
     assert_eq!(said("includes_angled_guess", "<op.h>", &files, &[]), GUESSED);
 }
 
