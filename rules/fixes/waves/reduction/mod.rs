@@ -371,9 +371,10 @@ fn is_slower(reduction: &Collective, floats_from: [u32; 3]) -> bool {
     reduction.element.is_float() && least.is_some_and(|least| reduction.count < *least)
 }
 
-/// Why no form is offered: all would be slower.
+/// Why no form is offered: all would be slower. That of blocks never was.
 pub(crate) fn slower(reduction: &Collective) -> Option<String> {
     let is_slower = match &reduction.companions {
+        _ if reduction.blocks > 1 => false,
         Some(_) => reduction.count < arg_extremum::FASTER_FROM,
         None => are_totals_slower(reduction),
     };
