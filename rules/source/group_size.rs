@@ -81,7 +81,8 @@ pub(crate) fn has_literal_size(context: &Context<'_>) -> bool {
         .is_some_and(|arguments| arguments.iter().all(|text| text.bytes().all(is_literal)))
 }
 
-/// What the construct's text may call the number of its elements: the length of its arrays, as the file spells it.
+/// What the construct's text may call the number of its elements: the length of its arrays, as the file spells it,
+/// which may be a number.
 pub(crate) fn count_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
     let shader = context.shader;
     let length = |place: &Elements| match place {

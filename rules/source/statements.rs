@@ -1,6 +1,8 @@
 //! The statements around a place, and which of them are barriers.
 
-use shaderlint_hlsl::{Expr, ExprKind, Function, Intrinsic, Shader, Span, Stmt, StmtKind, statements};
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, expressions, statements,
+};
 
 /// The barrier that orders no more than groupshared memory.
 pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
@@ -19,6 +21,13 @@ pub(crate) fn statements_around(shader: &Shader, span: Span) -> Option<Vec<&Stmt
 pub(crate) fn holder(shader: &Shader, span: Span) -> Option<&Function> {
     let holds = |function: &&Function| function.span.start <= span.start && span.end <= function.span.end;
     shader.functions.iter().find(holds)
+}
+
+/// Where a function uses a variable.
+pub(crate) fn uses_of(function: &Function, local: LocalId) -> Vec<Span> {
+    let body = function.body.as_deref().unwrap_or_default();
+    let uses = expressions(body).filter(|expr| matches!(expr.kind, ExprKind::Local(of) if of == local));
+    uses.map(|expr| expr.span).collect()
 }
 
 /// Whether a statement is a barrier that the whole group waits at.

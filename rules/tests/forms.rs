@@ -494,12 +494,18 @@ void Scan(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 group :
             "{text}"
         );
     }
-    // The variable has a use of its own.
-    let text = fixed(&halves("    Totals[group.x] = from;\n"));
-    assert!(
-        !text.contains("groupshared uint g[") && text.contains("from = N;"),
-        "{text}"
-    );
+    // With another size, the variable may have another value, which something else uses than the array.
+    for other in [
+        "    Totals[group.x] = from;\n",
+        "    if (from == N)\n        Totals[group.x] = g[from];\n",
+    ] {
+        let text = halves(other);
+        assert_eq!(fixed(&text), text);
+    }
+    let stride = halves("").replace("for (uint s = 1;", "uint s = 1;\n    for (;");
+    let stride = stride.replace("= g[from + gi];\n}", "= g[from + gi] + s;\n}");
+    assert!(stride.contains("] + s;"));
+    assert_eq!(fixed(&stride), stride);
 }
 
 /// HLSL scans the lanes of a wave by `+` and `*` only. By other operators, lanes read each other's results.

@@ -1,6 +1,8 @@
 //! The arrays for the waves' totals: their names, lengths and places.
 
-use shaderlint_hlsl::{Global, LocalId, Shader, Storage, Type};
+use shaderlint_hlsl::{
+    ExprKind, Global, LocalId, Shader, Span, StmtKind, Storage, Type, expressions, statements,
+};
 use shaderlint_linter::{At, Context};
 use shaderlint_simt::{Collective, Elements, Kind, Rewrite};
 
@@ -8,6 +10,7 @@ use crate::fixes::waves::padding;
 use crate::source::element::row_of_elements;
 use crate::source::group_size::{is_known_at, length_text, size_by_name};
 use crate::source::names::further_name;
+use crate::source::statements::uses_of;
 use crate::source::text::{Spelled, is_figure, operand};
 use crate::source::unit::Unit;
 use crate::source::words::words;
@@ -241,22 +244,56 @@ pub(crate) fn length_by_name(
 /// A variable that later code reads, with a number that may depend on the size of the group.
 ///
 /// 0 and 1 tell in which half of an array, or in which of two arrays, the last pass of a ladder left the elements, and
-/// so do 0 and the number of threads, at which the second half begins. A form leaves them in the half that its own
-/// number tells, so later code finds them for any size.
+/// so do 0 and the number of threads in a variable that only [selects a half](selects_half). A form leaves them in the
+/// half that its own number tells, so later code finds them for any size.
 pub(crate) fn goes_with_size(
     context: &Context<'_>,
     found: &Collective,
     rewrite: &Rewrite,
 ) -> Option<LocalId> {
-    let tells_half = |value: &str| {
+    let tells_half = |local: LocalId, value: &str| {
         matches!(value, "0" | "0u" | "false" | "1" | "1u" | "true")
             || found.kind != Kind::Reduction
                 && size_by_name(context, found).is_some()
                 && is_all_threads(context, value)
+                && selects_half(context, found, local)
     };
     let mut settled = rewrite.live_values.iter();
-    let (local, _) = settled.find(|(_, value)| !tells_half(value))?;
+    let (local, _) = settled.find(|(local, value)| !tells_half(*local, value))?;
     Some(*local)
+}
+
+/// Whether a variable begins as 0 or the number of threads, as the offset of a half does and a stride does not, and
+/// outside of the ladder only tells elements of the ladder's arrays.
+fn selects_half(context: &Context<'_>, found: &Collective, local: LocalId) -> bool {
+    let (shader, function) = (context.shader, context.function(found.function));
+    let Some((function, body)) = function.and_then(|function| Some((function, function.body.as_deref()?)))
+    else {
+        return false;
+    };
+    let begins = statements(body).any(|statement| match &statement.kind {
+        StmtKind::Declare {
+            local: declared,
+            init: Some(init),
+        } if *declared == local => {
+            let text = String::from_utf8_lossy(init.uncast().span.slice(&shader.text));
+            matches!(&*text, "0" | "0u") || is_all_threads(context, &text)
+        }
+        _ => false,
+    });
+    let indices = expressions(body).filter_map(|part| match &part.kind {
+        ExprKind::Index(of, at) => {
+            matches!(of.kind, ExprKind::Global(array) if found.arrays.contains(&array)).then_some(at.span)
+        }
+        _ => None,
+    });
+    let places: Vec<Span> = indices.chain([found.span]).collect();
+    let is_in_one = |of: &Span| {
+        places
+            .iter()
+            .any(|place| place.start <= of.start && of.end <= place.end)
+    };
+    begins && uses_of(function, local).iter().all(is_in_one)
 }
 
 /// Whether a number is that of the group's threads.

@@ -7,8 +7,7 @@ use shaderlint_simt::LaneMap;
 use super::text::{Names, OfLanes, Text, as_one};
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, WaveForm};
-use crate::source::group_size::has_literal_size;
-use crate::source::text::indented;
+use crate::source::text::{indented, is_figure};
 
 /// The names of an element and a result of each of several scans. None is another one with a number: a taken name
 /// gets a number.
@@ -21,19 +20,24 @@ const RESULT_NAMES: [(&str, &str); 3] = [
 impl Text<'_> {
     /// The linear form with one element for each thread, or for the first threads of the group.
     ///
-    /// The threads without an element skip what only their own wave takes part in, and wait at the barriers. The lanes
-    /// of a wave that have an element are its first ones: `WavePrefixSum` numbers them alike, a lane that is read has
-    /// one, and a wave whose last lane has none is the last that scans, so nobody adds its total.
+    /// Threads without an element skip the scan and wait at the barriers. In each wave the lanes with an element come
+    /// first, so every lane that is read has one. Only the last wave that scans may be partly filled, and no wave adds
+    /// its total. There are no fewer threads than elements: in this build, as the proof shows; and in others, where the
+    /// ladder needs a thread for each element itself.
     pub(super) fn one_element_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         let is_of_all = self.scan.count == self.lanes;
-        // With another size, there might be another number of elements, unless that has a name of its own.
-        let is_known = self.count.is_some() || has_literal_size(self.context);
-        let is_of_first = self.scan.count < self.lanes && is_known;
+        let is_of_first = self.scan.count < self.lanes && self.is_count_known;
         if !is_of_all && !is_of_first {
             return None;
         }
         let (block, expanded) = self.written(|text| text.own_element_code(barriers))?;
-        let totals = self.totals(self.scan.count.div_ceil(4))?;
+        let slots = self.scan.count.div_ceil(4);
+        let mut totals = self.totals(slots)?;
+        if self.is_count_named {
+            for of in &mut totals {
+                of.length = Some((format!("({} + 3) / 4", self.count), slots));
+            }
+        }
         Some(WaveForm::new(block, expanded, totals, &[LaneMap::Linear]))
     }
 
@@ -102,9 +106,10 @@ impl Text<'_> {
             }
         }
         if let Some((element, result)) = variables.first() {
-            let last = match &self.count {
-                Some(count) => format!("{count} - 1"),
-                None => (self.scan.count - 1).to_string(),
+            let last = if is_figure(&self.count) {
+                (self.scan.count - 1).to_string()
+            } else {
+                format!("{} - 1", self.count)
             };
             let is_last = format!("{index} == {last}");
             after += &self.store_total(&is_last, &totals_of(self, element, result));
@@ -114,8 +119,7 @@ impl Text<'_> {
             block.push_barrier(self.barrier);
             block.text += &indented(&after, 1);
         } else {
-            let in_figures = self.scan.count.to_string();
-            let has_element = format!("if ({index} < {})\n", self.count.as_ref().unwrap_or(&in_figures));
+            let has_element = format!("if ({index} < {})\n", self.count);
             let guarded = |code: &str| format!("{has_element}{{\n{}}}\n", indented(code, 1));
             block.text += &indented(&(numbers + &guarded(&format!("{first}{scans}{store}"))), 1);
             block.push_barrier(self.barrier);

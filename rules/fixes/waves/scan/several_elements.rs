@@ -19,7 +19,7 @@ impl Text<'_> {
     /// one for each lane is enough.
     pub(super) fn several_elements_per_lane(&self, barriers: Barriers) -> Option<WaveForm> {
         let is_of_vectors = self.scan.vector.is_some();
-        if is_of_vectors && self.scan.count <= self.lanes || !self.others.is_empty() {
+        if is_of_vectors && self.scan.count <= self.lanes || !self.others.is_empty() || self.is_count_named {
             return None;
         }
         match has_literal_size(self.context) {

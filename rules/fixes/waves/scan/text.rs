@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use shaderlint_hlsl::{LocalId, Span};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Collective, Elements, Kind, Rewrite, WAVE_SIZES};
+use shaderlint_simt::{Collective, Elements, Kind, Rewrite, Shape, WAVE_SIZES};
 
 use crate::fixes::waves::code::Code;
 use crate::fixes::waves::form::{Barriers, barrier_of, neutral};
@@ -35,8 +35,12 @@ pub(super) struct Text<'a> {
     pub lanes: u32,
     /// The name for their number; `None` where the text has a number.
     pub size: Option<String>,
-    /// The name for the number of elements, if these are fewer.
-    pub count: Option<String>,
+    /// The number of elements, by its name where every size that a name may get is one for the ladder's steps.
+    pub count: String,
+    /// Builds may have other numbers of elements, since the file has a name.
+    pub is_count_named: bool,
+    /// A form may say the number: a proof for it covers every build, or the file's own text does.
+    pub is_count_known: bool,
     /// The parts for the other scans of the statements.
     pub others: Vec<Text<'a>>,
 }
@@ -124,6 +128,10 @@ impl<'a> Text<'a> {
         let stored = stored.collect::<Option<_>>()?;
         let ty = element_name(context.shader, &scan)?;
         let lanes = context.analysis.group_size.iter().product();
+        let in_figures = scan.count.to_string();
+        // Each step of such a ladder is by a thread for each element: there are no fewer threads for any size.
+        let has_thread_for_each = scan.shape == Shape::Doubling && scan.count < lanes;
+        let named = { count_by_name(context, &scan) }.filter(|_| has_thread_for_each);
         Some(Text {
             stored,
             context,
@@ -135,7 +143,9 @@ impl<'a> Text<'a> {
             is_inclusive: scan.kind == Kind::InclusiveScan,
             lanes,
             size: size_by_name(context, &scan).filter(|_| !has_literal_size(context)),
-            count: count_by_name(context, &scan).filter(|_| scan.count < lanes),
+            is_count_named: named.as_ref().is_some_and(|named| *named != in_figures),
+            is_count_known: has_literal_size(context) || named.is_some(),
+            count: named.unwrap_or(in_figures),
             others: Vec::new(),
             scan,
         })
@@ -144,12 +154,12 @@ impl<'a> Text<'a> {
     /// The text of a form as the file spells the group's size, and, where that is a name, with a number for it.
     pub fn written(&self, write: impl Fn(&Self) -> Option<Code>) -> Option<(Code, Option<Code>)> {
         let block = write(self)?;
-        if self.size.is_none() && self.count.is_none() {
+        if self.size.is_none() && !self.is_count_named {
             return Some((block, None));
         }
         let in_figures = Text {
             size: None,
-            count: None,
+            count: self.scan.count.to_string(),
             ..self.clone()
         };
         Some((block, Some(write(&in_figures)?)))
@@ -397,9 +407,11 @@ impl<'a> Text<'a> {
         Some(text)
     }
 
-    /// The loop that adds the totals of the earlier waves to each result, with `active` scanning threads.
+    /// The loop that adds the totals of the earlier waves to each result, with `active` scanning threads. Where a name
+    /// tells their number, it steps by the lanes that are active in any number.
     pub fn add_totals(&self, names: &Names, results: &[(&str, &Text<'_>)], active: u32) -> String {
-        let step = if has_literal_size(self.context) && every_total_is_fetched(active) {
+        let is_fixed = has_literal_size(self.context) && !self.is_count_named;
+        let step = if is_fixed && every_total_is_fetched(active) {
             "WaveGetLaneCount()"
         } else {
             "WaveActiveCountBits(true)"
@@ -437,9 +449,7 @@ impl<'a> Text<'a> {
     /// The declarations of the waves' totals, with this number of `slots` where the file has a number for the group's
     /// size.
     pub fn totals(&self, slots: u32) -> Option<Vec<Totals>> {
-        let length = if let Some(count) = &self.count {
-            (format!("({count} + 3) / 4"), self.scan.count.div_ceil(4))
-        } else if has_literal_size(self.context) {
+        let length = if has_literal_size(self.context) {
             (slots.to_string(), slots)
         } else {
             length_by_name(self.context, &self.scan, &self.rewrite)?

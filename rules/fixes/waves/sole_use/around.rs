@@ -10,7 +10,7 @@ use shaderlint_simt::{Collective, Rewrite, StepEdit};
 use super::store::{Store, place};
 use super::{ResultsIn, Taken};
 use crate::fixes::waves::last_calls::only_called_by;
-use crate::source::statements::group_barrier;
+use crate::source::statements::{group_barrier, uses_of};
 use crate::source::text::{Spelled, in_parentheses, on_one_line};
 use crate::source::unit::{Choice, Unit};
 use crate::source::words::{is_part, words};
@@ -389,13 +389,6 @@ fn is_dead(function: &Function, rewrite: &Rewrite, found: &Collective, statement
         && !uses.is_empty()
         && { uses.iter() }.all(|of| found.span.start <= of.start && of.end <= found.span.end)
         && !left.any(is_left)
-}
-
-/// Where a function uses a variable.
-fn uses_of(function: &Function, local: LocalId) -> Vec<Span> {
-    let body = function.body.as_deref().unwrap_or_default();
-    let uses = expressions(body).filter(|expr| matches!(expr.kind, ExprKind::Local(of) if of == local));
-    uses.map(|expr| expr.span).collect()
 }
 
 /// Whether a statement declares a single variable, with a constant.
