@@ -5,6 +5,7 @@ use std::fmt::Write;
 use shaderlint_hlsl::{LocalId, Span, Type};
 use shaderlint_simt::{Elements, LaneMap};
 
+use super::blocks;
 use super::ladder::{Ladder, atomic};
 use super::one_wave::is_fast_by_one_wave;
 use super::{FirstWave, is_of_parts, is_slower};
@@ -31,6 +32,8 @@ enum Way {
     /// The wave of thread 0 combines the values of all threads, which pass through the ladder's array; the other
     /// waves have no results.
     OneWave,
+    /// The lanes of each of several blocks exchange theirs.
+    Exchange,
 }
 
 /// The parts of the text of the forms.
@@ -65,11 +68,17 @@ impl<'a> Text<'a> {
             context, reduction, ..
         } = ladder;
         let is_fixed = has_literal_size(context);
+        let is_of_blocks = reduction.blocks > 1;
+        if is_of_blocks && !blocks::are_exchanged(ladder) {
+            return None;
+        }
         let is_for_any_size = ladder.is_right_for_any_size();
         if !is_fixed && !is_for_any_size {
             return None;
         }
-        let way = if atomic(reduction).is_some() {
+        let way = if is_of_blocks {
+            Way::Exchange
+        } else if atomic(reduction).is_some() {
             Way::Atomic
         } else if context.has_rows() {
             Way::OneWave
@@ -90,14 +99,23 @@ impl<'a> Text<'a> {
 
     fn forms(&self, registers: &[LocalId], totals: &str) -> Option<Vec<WaveForm>> {
         let (shader, reduction) = (self.ladder.context.shader, self.ladder.reduction);
-        let name = function_name(shader, &["Group", names(reduction.operator).word]);
+        let of_what = if self.way == Way::Exchange {
+            "Block"
+        } else {
+            "Group"
+        };
+        let name = function_name(shader, &[of_what, names(reduction.operator).word]);
         let comment = format!(
-            "The {} of the values of the group's threads{}\n// Two calls need a barrier between them.",
+            "The {} of the values of {}\n// Two calls need a barrier between them.",
             in_words(reduction.operator),
             match self.way {
-                Way::Atomic => ".",
-                Way::FirstWave => ". Takes waves to hold consecutive threads.",
-                Way::OneWave => ", by the wave of thread 0.",
+                Way::Atomic => "the group's threads.".to_owned(),
+                Way::FirstWave => "the group's threads. Takes waves to hold consecutive threads.".to_owned(),
+                Way::OneWave => "the group's threads, by the wave of thread 0.".to_owned(),
+                Way::Exchange => format!(
+                    "each block of {} threads. Takes waves to hold consecutive threads.",
+                    reduction.count
+                ),
             }
         );
         let (kept, kept_name) = self.memory(totals)?;
@@ -113,6 +131,7 @@ impl<'a> Text<'a> {
                 Way::Atomic => self.by_atomic(name, kept),
                 Way::FirstWave => self.by_totals(name, kept, size),
                 Way::OneWave => self.by_one_wave(name, kept, size, takes_size),
+                Way::Exchange => blocks::function(self.ladder, &self.ty, name, kept),
             })
         };
         let wanted = Wanted {
@@ -122,7 +141,11 @@ impl<'a> Text<'a> {
         };
         let helpers = Helper::all(shader, reduction, &wanted, write);
         let sole_use = self.sole_use(registers).filter(|_| self.is_fast_alone());
-        let calls_with_array = self.way != Way::OneWave && !is_slower(reduction, super::FLOATS_FROM);
+        let calls_with_array = match self.way {
+            Way::OneWave => false,
+            Way::Atomic | Way::FirstWave => !is_slower(reduction, super::FLOATS_FROM),
+            Way::Exchange => true,
+        };
         let mut forms = Vec::new();
         for helper in helpers {
             let new = || { kept.iter() }.filter(|_| !helper.is_declared).cloned().collect();
@@ -156,7 +179,7 @@ impl<'a> Text<'a> {
                 };
                 forms.extend(WaveForm::without_array(&sole_use, &[result], |first| {
                     let call = Some(&*call).filter(|_| !sole_use.takes_call);
-                    let block = self.without_array(call, registers, first)?;
+                    let block = self.without_array(call, registers, first, &sole_use.left_for_reads)?;
                     Some(form((block, None)))
                 }));
             }
@@ -174,10 +197,10 @@ impl<'a> Text<'a> {
         let (length, name) = match self.way {
             Way::OneWave => return Some((None, self.array()?.to_owned())),
             Way::Atomic => (None, total_name(shader, reduction)),
-            Way::FirstWave if has_literal_size(self.ladder.context) => {
+            Way::FirstWave | Way::Exchange if has_literal_size(self.ladder.context) => {
                 (Some((slots.to_string(), slots)), totals.to_owned())
             }
-            Way::FirstWave => {
+            Way::FirstWave | Way::Exchange => {
                 let length = length_by_name(self.ladder.context, reduction, self.ladder.rewrite)?;
                 (Some(length), totals.to_owned())
             }
@@ -207,6 +230,7 @@ impl<'a> Text<'a> {
         match self.way {
             Way::OneWave => is_fast_by_one_wave(self.ladder.reduction),
             Way::Atomic | Way::FirstWave => !is_slower(self.ladder.reduction, FLOATS_FROM),
+            Way::Exchange => true,
         }
     }
 
@@ -215,6 +239,7 @@ impl<'a> Text<'a> {
         match self.way {
             Way::OneWave => &LaneMap::ALL,
             Way::Atomic | Way::FirstWave => self.ladder.packings(),
+            Way::Exchange => &[LaneMap::Linear],
         }
     }
 
@@ -346,20 +371,25 @@ impl<'a> Text<'a> {
     }
 
     fn sole_use(&self, registers: &[LocalId]) -> Option<SoleUse> {
-        let each = self.ladder.reduction.count / self.lanes;
+        let elements = self.ladder.elements();
         let is_whole = matches!(
             self.ladder.reduction.input,
             Elements::Array { component: None, .. } | Elements::Register { component: None, .. }
         );
         let left = match self.ladder.reduction.output {
+            // The first thread of a block reads the block's result from its own element.
+            Elements::Cell { index: 0, .. } if self.way == Way::Exchange => ResultsIn::OwnElement(""),
             Elements::Cell { index, .. } => ResultsIn::Cell(index),
             _ if !registers.is_empty() => ResultsIn::Variables,
             _ => return None,
         };
-        if !is_whole || !self.ladder.reduction.count.is_multiple_of(self.lanes) {
+        if !is_whole || !elements.is_multiple_of(self.lanes) {
             return None;
         }
-        let taken = Taken { each, component: "" };
+        let taken = Taken {
+            each: elements / self.lanes,
+            component: "",
+        };
         SoleUse::of(
             self.ladder.context,
             self.ladder.reduction,
@@ -387,8 +417,14 @@ impl<'a> Text<'a> {
             .or_else(|| self.ladder.own_elements(None))
     }
 
-    /// The `call`, unless it goes elsewhere, and the variables that it leaves.
-    fn without_array(&self, call: Option<&str>, registers: &[LocalId], first: bool) -> Option<Code> {
+    /// The `call`, unless it goes elsewhere, and the variables that it leaves, except those that need nothing.
+    fn without_array(
+        &self,
+        call: Option<&str>,
+        registers: &[LocalId],
+        first: bool,
+        but: &[LocalId],
+    ) -> Option<Code> {
         let mut block = self.begin(first);
         let result = match registers {
             [] => format!("{} {}", self.ty, self.result_variable()),
@@ -397,7 +433,7 @@ impl<'a> Text<'a> {
         if let Some(call) = call {
             let _ = writeln!(block, "    {result} = {call};");
         }
-        self.end(&mut block, registers)?;
+        self.end(&mut block, registers, but)?;
         Some(block)
     }
 
@@ -431,17 +467,24 @@ impl<'a> Text<'a> {
             );
         } else {
             let cell = self.ladder.cell()?;
+            let (is_owner, place) = match self.way {
+                Way::Exchange => (
+                    format!("{lane} % {} == 0", self.ladder.reduction.count),
+                    format!("{}[{lane}]", cell.array),
+                ),
+                _ => (format!("{lane} == {}", cell.owner), cell.text()),
+            };
             let result = self.result_variable();
             let _ = write!(
                 block,
-                "    {} {result} = {helper}({own}, {lane});\n\
-                 \x20   if ({lane} == {})\n\
-                 \x20       {}[{}] = {result};\n",
-                self.ty, cell.owner, cell.array, cell.index
+                "    {ty} {result} = {helper}({own}, {lane});\n\
+                 \x20   if ({is_owner})\n\
+                 \x20       {place} = {result};\n",
+                ty = self.ty,
             );
             block.push_barrier(self.barrier);
         }
-        self.end(&mut block, registers)?;
+        self.end(&mut block, registers, &[])?;
         Some(block)
     }
 
@@ -453,8 +496,8 @@ impl<'a> Text<'a> {
         block
     }
 
-    /// The end of the block: further variables that the ladder leaves.
-    fn end(&self, block: &mut Code, registers: &[LocalId]) -> Option<()> {
+    /// The end of the block: further variables that the ladder leaves, except those that need nothing.
+    fn end(&self, block: &mut Code, registers: &[LocalId], but: &[LocalId]) -> Option<()> {
         if let [first, further @ ..] = registers {
             for local in further {
                 let _ = writeln!(
@@ -465,7 +508,7 @@ impl<'a> Text<'a> {
                 );
             }
         }
-        block.text += &self.ladder.leave_live_values()?;
+        block.text += &self.ladder.leave_live_values(but)?;
         Some(())
     }
 }

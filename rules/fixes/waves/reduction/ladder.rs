@@ -47,6 +47,11 @@ impl<'a> Ladder<'a> {
         self.context.analysis.group_size.iter().product()
     }
 
+    /// The elements that the ladder combines, in all blocks.
+    pub fn elements(&self) -> u32 {
+        self.reduction.count * self.reduction.blocks
+    }
+
     /// `wanted` as a name for a variable of a form.
     pub fn name(&self, wanted: &str) -> String {
         local_name(self.shader(), self.reduction, wanted)
@@ -87,10 +92,12 @@ impl<'a> Ladder<'a> {
         }
     }
 
-    /// Statements that leave in variables the values that do not depend on the elements.
-    pub fn leave_live_values(&self) -> Option<String> {
+    /// Statements that leave in variables the values that do not depend on the elements, except in those that need
+    /// none.
+    pub fn leave_live_values(&self, but: &[LocalId]) -> Option<String> {
         let mut text = String::new();
-        for (local, value) in &self.rewrite.live_values {
+        let needed = { self.rewrite.live_values.iter() }.filter(|(local, _)| !but.contains(local));
+        for (local, value) in needed {
             let _ = writeln!(text, "    {} = {value};", self.variable(*local)?);
         }
         Some(text)
@@ -102,7 +109,7 @@ impl<'a> Ladder<'a> {
         for local in registers {
             let _ = writeln!(text, "    {} = {};", self.variable(*local)?, cell.text());
         }
-        Some(text + &self.leave_live_values()?)
+        Some(text + &self.leave_live_values(&[])?)
     }
 
     /// The cell of the total; else the first cell that the ladder takes an element from, or passes one through.
@@ -155,14 +162,15 @@ impl<'a> Ladder<'a> {
                     0 => format!("{name}[{index}]"),
                     after => format!("{name}[{index} + {after}]"),
                 };
-                if reduction.count < lanes {
+                let all = self.elements();
+                if all < lanes {
                     let ty = element_name(shader, reduction)?;
                     let neutral = neutral(reduction.operator, reduction.element, &ty);
                     let count = reduction.count;
                     return Some(format!("{index} < {count} ? {} : {neutral}", element(offset)));
                 }
-                let elements = reduction.count / lanes;
-                if !reduction.count.is_multiple_of(lanes) || elements > MOST_A_THREAD {
+                let elements = all / lanes;
+                if !all.is_multiple_of(lanes) || elements > MOST_A_THREAD {
                     return None;
                 }
                 if size.is_some() && offset > 0 {

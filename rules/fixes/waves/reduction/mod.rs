@@ -70,10 +70,10 @@ pub(crate) fn forms(
         reduction,
         rewrite,
     };
-    if reduction.blocks > 1 {
-        return blocks::forms(ladder, &registers, totals);
-    }
     let calls = helper::forms(ladder, &registers, totals);
+    if reduction.blocks > 1 {
+        return calls;
+    }
     let blocks = if is_of_parts(context.shader, reduction) || is_best_by_one_wave(context, reduction) {
         one_wave::forms(ladder, &registers)
     } else {

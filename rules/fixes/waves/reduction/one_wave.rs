@@ -410,5 +410,5 @@ fn left_of_several(ladder: Ladder<'_>, registers: &[LocalId]) -> Option<String> 
         let place = element::text(context, reduction, place?, "");
         let _ = writeln!(text, "    {} = {place};", ladder.variable(local)?);
     }
-    Some(text + &ladder.leave_live_values()?)
+    Some(text + &ladder.leave_live_values(&[])?)
 }
